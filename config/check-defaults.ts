@@ -1,0 +1,67 @@
+import { defaultDocument } from './documents.ts';
+import { fieldTypes, validation } from './fields.ts';
+import { problemText } from './messages.ts';
+import type { Field } from './model.ts';
+import { type Checking, join, report } from './problems.ts';
+import type { FieldSchema, Json } from './schema.ts';
+import { compileShapeValue } from './shape.ts';
+
+/** Gives the field its `makeDefault`, and the schema the default as it is stored. */
+export function checkDefault(
+  checking: Checking,
+  path: string,
+  input: unknown,
+  field: Field,
+  schema: FieldSchema,
+): void {
+  if (input === undefined || input === null) {
+    const made = defaultOfParts(field);
+    if (made) field.makeDefault = made;
+    return;
+  }
+  const readValue = compileDefault(field);
+  if (typeof input === 'function') {
+    field.makeDefault = () => {
+      const { value, problem } = readValue(input());
+      if (problem) throw new Error(`The default of ${path} ${problem.message}`);
+      return value;
+    };
+    return;
+  }
+
+  const { value, problem } = readValue(input);
+  if (problem) {
+    const at = [join(path, 'defaultValue'), ...problem.path].join('.');
+    report(checking, at, problem.message);
+    return;
+  }
+  schema.defaultValue = value;
+  field.defaultValue = value;
+  // Every document gets its own: a hook may change what it is given.
+  field.makeDefault = typeof value === 'object' ? () => structuredClone(value) : () => value;
+  if (schema.unique) checking.warnings.push(`${path}: every document has the same default, and the field is unique`);
+}
+
+type Default = { value: Json; problem?: { path: (string | number)[]; message: string } };
+
+function compileDefault(field: Field): (value: unknown) => Default {
+  const valueSchema = fieldTypes[field.type].schema(field).prefs(validation);
+  const shape = compileShapeValue(field);
+  return (input) => {
+    if (input === undefined || input === null) return { value: shape(null) };
+    const { value, error } = valueSchema.validate(input);
+    const [detail] = error?.details ?? [];
+    if (detail) return { value: null, problem: { path: detail.path, message: problemText(detail) } };
+    return { value: shape(value) };
+  };
+}
+
+/**
+ * A missing object is made of the defaults of its fields, if there are any; but not when a required one has none, since
+ * an object that nobody sent would then be refused.
+ */
+function defaultOfParts({ type, fields = [] }: Field): (() => Json) | undefined {
+  if (type !== 'object' || !fields.some(({ makeDefault }) => makeDefault)) return undefined;
+  if (fields.some(({ required, makeDefault }) => required && !makeDefault)) return undefined;
+  return () => defaultDocument(fields);
+}

@@ -1,0 +1,117 @@
+import { type FieldOption, fieldTypes, jsonProblem, typesThatTake, wholePattern } from './fields.ts';
+import {
+  type Checking,
+  checkKeys,
+  type Entry,
+  isEntry,
+  join,
+  namePattern,
+  own,
+  passes,
+  type Rule,
+  report,
+  rules,
+} from './problems.ts';
+import type { FieldSchema, FieldType, Json, JsonObject } from './schema.ts';
+import { didYouMean, show, showAll } from './suggest.ts';
+
+/** A field without what is read elsewhere: its name and what is inside it. */
+export type PlainField = Omit<FieldSchema, 'name' | 'fields' | 'blocks'>;
+
+const adminKeys = ['description', 'hidden', 'readOnly', 'placeholder', 'condition'] as const;
+
+const flags = ['required', 'unique', 'index', 'hasMany', 'integer'] as const;
+
+/** Options that are copied as they are when they pass. */
+const plainRules: { [option in FieldOption]?: Rule } = {
+  label: rules.text,
+  relationTo: rules.text,
+  min: rules.number,
+  max: rules.number,
+  minLength: rules.count,
+  maxLength: rules.count,
+  collection: rules.text,
+  on: rules.text,
+  renamedFrom: { passes: (value) => typeof value === 'string' && namePattern.test(value), must: 'be a field name' },
+  ...Object.fromEntries(flags.map((flag) => [flag, rules.boolean])),
+};
+
+/** The options that stand for themselves. Those that hold fields and functions are read by others. */
+export function readOptions(checking: Checking, path: string, input: Entry, type: FieldType): PlainField {
+  const kind = fieldTypes[type];
+  const read: Record<string, unknown> = { type };
+  for (const key of Object.keys(input)) {
+    if ((kind.options as readonly string[]).includes(key)) continue;
+    const takers = typesThatTake(key);
+    const message =
+      takers.length > 0
+        ? `is not an option of ${show(type)}; the types that take it: ${showAll(takers)}`
+        : `is not an option of ${show(type)}${didYouMean(key, kind.options)}`;
+    report(checking, join(path, key), message);
+  }
+  for (const option of kind.options) {
+    const value = own(input, option);
+    const rule = plainRules[option];
+    if (rule && passes(checking, join(path, option), value, rule) && value !== false) read[option] = value;
+  }
+  for (const option of kind.needs ?? []) {
+    if (own(input, option) === undefined) report(checking, join(path, option), `is missing; ${show(type)} needs it`);
+  }
+  Object.assign(read, checkChoices(checking, join(path, 'options'), type, own(input, 'options')));
+  Object.assign(read, checkPattern(checking, join(path, 'pattern'), type, own(input, 'pattern')));
+  Object.assign(read, checkAdmin(checking, join(path, 'admin'), own(input, 'admin')));
+  return read as PlainField;
+}
+
+function checkChoices(checking: Checking, path: string, type: FieldType, input: unknown) {
+  if (!fieldTypes[type].options.includes('options') || !passes(checking, path, input, rules.list)) return {};
+  const options: { label: string; value: string }[] = [];
+  for (const [index, item] of (input as unknown[]).entries()) {
+    const itemPath = join(path, index);
+    const option: unknown = typeof item === 'string' ? { value: item } : item;
+    if (!isEntry(option)) {
+      report(checking, itemPath, `must be a text or { label, value }, got ${show(item)}`);
+      continue;
+    }
+    checkKeys(checking, itemPath, option, ['label', 'value'], 'an option');
+    const value = own(option, 'value');
+    const label = own(option, 'label') ?? value;
+    if (value === undefined) report(checking, join(itemPath, 'value'), 'is missing');
+    if (!passes(checking, join(itemPath, 'value'), value, rules.text)) continue;
+    if (!passes(checking, join(itemPath, 'label'), label, rules.text)) continue;
+    if (options.some((earlier) => earlier.value === value))
+      report(checking, itemPath, `${show(value)} is declared twice`);
+    options.push({ label: label as string, value: value as string });
+  }
+  if ((input as unknown[]).length === 0) report(checking, path, 'must not be empty');
+  return { options };
+}
+
+function checkPattern(checking: Checking, path: string, type: FieldType, input: unknown) {
+  if (!fieldTypes[type].options.includes('pattern') || !passes(checking, path, input, rules.text)) return {};
+  try {
+    wholePattern(input as string);
+  } catch (error) {
+    report(checking, path, `is no regular expression with the flag "u": ${(error as Error).message}`);
+  }
+  return { pattern: input };
+}
+
+function checkAdmin(checking: Checking, path: string, input: unknown) {
+  if (!passes(checking, path, input, rules.entry)) return {};
+  const entry = input as Entry;
+  const admin: JsonObject = {};
+  checkKeys(checking, path, entry, adminKeys, 'admin');
+  const adminRules: Record<(typeof adminKeys)[number], Rule> = {
+    description: rules.text,
+    hidden: rules.boolean,
+    readOnly: rules.boolean,
+    placeholder: rules.text,
+    condition: { passes: (value) => isEntry(value) && !jsonProblem(value), must: 'be a where object of JSON values' },
+  };
+  for (const key of adminKeys) {
+    const value = own(entry, key);
+    if (passes(checking, join(path, key), value, adminRules[key]) && value !== false) admin[key] = value as Json;
+  }
+  return Object.keys(admin).length > 0 ? { admin } : {};
+}

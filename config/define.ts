@@ -1,0 +1,161 @@
+import type { AccessRule, FieldAccess, FieldHook, Hook } from './model.ts';
+
+/** A JSON value that may be read-only, as `const` inference makes it. */
+export type ConstantJson =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly ConstantJson[]
+  | { readonly [key: string]: ConstantJson };
+
+/** What the admin UI is told about a field; the service itself does nothing with it. */
+export type AdminConfig = {
+  description?: string;
+  hidden?: boolean;
+  readOnly?: boolean;
+  placeholder?: string;
+  /** A where object: the field is shown while the document matches it. */
+  condition?: { readonly [key: string]: ConstantJson };
+};
+
+/** One hook or several; several run in order, each on what the one before returned. */
+export type OneOrMore<T> = T | readonly T[];
+
+type Named = {
+  /** Letters, digits and `_`, at most 64; not `id`, `createdAt`, `updatedAt`, `and`, `or`. */
+  name: string;
+  label?: string;
+  access?: FieldAccess;
+  hooks?: { beforeChange?: OneOrMore<FieldHook>; afterRead?: OneOrMore<FieldHook> };
+  admin?: AdminConfig;
+};
+
+type Stored<Value> = Named & {
+  /** Refuses null, a missing value on create, '' for texts and [] for lists. */
+  required?: boolean;
+  /** Used where a value is missing, not where it is null. A function is called each time. */
+  defaultValue?: Value | (() => Value);
+  /** The name under which the values were stored before. */
+  renamedFrom?: string;
+};
+
+type Keyed = { unique?: boolean; index?: boolean };
+
+/** For texts: characters. For lists: items; an empty list that is not required passes. */
+type Lengths = { minLength?: number; maxLength?: number };
+
+export type OptionConfig = string | { label?: string; value: string };
+
+export type TextConfig = Stored<string> &
+  Keyed &
+  Lengths & {
+    type: 'text' | 'textarea' | 'email' | 'url';
+    /** The source of a regular expression (flag `u`) that must match the whole value. */
+    pattern?: string;
+  };
+
+export type NumberConfig = Stored<number> & Keyed & { type: 'number'; min?: number; max?: number; integer?: boolean };
+
+export type BooleanConfig = Stored<boolean> & { type: 'boolean'; index?: boolean };
+
+export type DateConfig = Stored<string> & Keyed & { type: 'date' | 'datetime' | 'time' };
+
+export type SelectConfig = Stored<string> & Keyed & { type: 'select' | 'radio'; options: readonly OptionConfig[] };
+
+export type MultiSelectConfig = Stored<readonly string[]> &
+  Lengths & { type: 'multiSelect'; options: readonly OptionConfig[] };
+
+export type RelationshipConfig = Stored<string | readonly string[]> &
+  Keyed &
+  Lengths & {
+    type: 'relationship' | 'upload';
+    /** The slug of the collection that it points to. */
+    relationTo: string;
+    hasMany?: boolean;
+  };
+
+export type JsonConfig = Stored<ConstantJson> & { type: 'json' | 'richText' };
+
+export type ObjectConfig = Stored<{ readonly [key: string]: ConstantJson }> & {
+  type: 'object';
+  fields: readonly FieldConfig[];
+};
+
+export type ArrayConfig = Stored<readonly ConstantJson[]> & Lengths & { type: 'array'; fields: readonly FieldConfig[] };
+
+export type BlockConfig = { slug: string; label?: string; fields: readonly FieldConfig[] };
+
+export type BlocksConfig = Stored<readonly ConstantJson[]> &
+  Lengths & { type: 'blocks'; blocks: readonly BlockConfig[] };
+
+/** Read-only: the documents of `collection` whose field `on` points here. */
+export type JoinConfig = Named & { type: 'join'; collection: string; on: string };
+
+/** Layout only: its fields stand where the row stands. */
+export type RowConfig = { type: 'row'; label?: string; fields: readonly FieldConfig[]; admin?: AdminConfig };
+
+/** One field, by its type. */
+export type FieldConfig =
+  | TextConfig
+  | NumberConfig
+  | BooleanConfig
+  | DateConfig
+  | SelectConfig
+  | MultiSelectConfig
+  | RelationshipConfig
+  | JsonConfig
+  | ObjectConfig
+  | ArrayConfig
+  | BlocksConfig
+  | JoinConfig
+  | RowConfig;
+
+/** A collection as its author writes it. A missing access rule means any authenticated caller. */
+export type CollectionConfig = {
+  slug: string;
+  labels?: { singular: string; plural: string };
+  fields: readonly FieldConfig[];
+  access?: { read?: AccessRule; create?: AccessRule; update?: AccessRule; delete?: AccessRule };
+  hooks?: {
+    beforeChange?: OneOrMore<Hook>;
+    afterChange?: OneOrMore<Hook>;
+    beforeRead?: OneOrMore<Hook>;
+    afterRead?: OneOrMore<Hook>;
+    beforeDelete?: OneOrMore<Hook>;
+    afterDelete?: OneOrMore<Hook>;
+  };
+};
+
+/** A global as its author writes it: one document, read and updated. */
+export type GlobalConfig = {
+  slug: string;
+  label?: string;
+  fields: readonly FieldConfig[];
+  access?: { read?: AccessRule; update?: AccessRule };
+  hooks?: {
+    beforeChange?: OneOrMore<Hook>;
+    afterChange?: OneOrMore<Hook>;
+    beforeRead?: OneOrMore<Hook>;
+    afterRead?: OneOrMore<Hook>;
+  };
+};
+
+/** What `annals.config.ts` exports by default. At least one collection or global is needed. */
+export type Config = {
+  collections?: readonly CollectionConfig[];
+  globals?: readonly GlobalConfig[];
+  /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
+  publicSchema?: boolean;
+  /** Believes `X-Forwarded-*` of the proxy in front; default false. */
+  trustProxy?: boolean;
+  limits?: {
+    /** Bytes of a JSON body; default 1 MiB. */
+    body?: number;
+  };
+};
+
+/** Gives the configuration back as it is; only its types are looked at, and its literals kept for the client. */
+export function defineConfig<const C extends Config>(config: C): C {
+  return config;
+}

@@ -1,0 +1,116 @@
+import Joi from 'joi';
+import { DomainError, type FieldError } from './errors.ts';
+import { objectSchema, validation, type WriteMode } from './fields.ts';
+import { problemText } from './messages.ts';
+import type { Field } from './model.ts';
+import { isList, type JsonObject } from './schema.ts';
+import { compileShape, compileShapeValue } from './shape.ts';
+
+/** What the server assigns itself. In a body it is ignored, so that a document read can be sent back. */
+const assigned = ['id', 'createdAt', 'updatedAt'] as const;
+
+/** Beyond so many values only the first wrong one is told: half a million reports would cost seconds. */
+const maxReported = 20_000;
+const maxErrors = 100;
+const maxFieldLength = 200;
+const maxNamed = 5;
+
+/** Checks the bodies of writes to one collection or global. */
+export type Validator = {
+  /**
+   * The whole new document: defaults where a value is missing, every field present, in the order of the configuration.
+   *
+   * @throws DomainError `invalid`, with every wrong field (at most 100).
+   */
+  create: (input: unknown) => JsonObject;
+  /**
+   * The given fields only, each replaced whole: inside one, `required` and defaults hold as on create.
+   *
+   * @throws DomainError `invalid`, with every wrong field (at most 100).
+   */
+  update: (input: unknown) => JsonObject;
+};
+
+/** Compiles the validator once; using it costs microseconds. */
+export function compileValidator(target: { fields: readonly Field[] }): Validator {
+  const fields = target.fields.filter(({ type }) => type !== 'join');
+  const createSchema = compile(target.fields, 'create');
+  const updateSchema = compile(target.fields, 'update');
+  const shape = compileShape(fields);
+  const members = fields.map((field) => ({ name: field.name, shape: compileShapeValue(field) }));
+
+  function create(input: unknown): JsonObject {
+    return shape(validate(createSchema, input));
+  }
+
+  function update(input: unknown): JsonObject {
+    const values = validate(updateSchema, input);
+    const result: JsonObject = {};
+    for (const { name, shape } of members) {
+      if (Object.hasOwn(values, name) && values[name] !== undefined) result[name] = shape(values[name]);
+    }
+    return result;
+  }
+
+  return { create, update };
+}
+
+/** A document that nobody has written yet, as a global is before its first PATCH: its defaults, null and []. */
+export function defaultDocument(fields: readonly Field[]): JsonObject {
+  const result: JsonObject = {};
+  for (const field of fields) {
+    if (field.type !== 'join') result[field.name] = field.makeDefault?.() ?? (isList(field) ? [] : null);
+  }
+  return result;
+}
+
+/** Most bodies are right, and one that is not is looked at again, wholly. */
+type Schemas = { first: Joi.ObjectSchema; all: Joi.ObjectSchema };
+
+function compile(fields: readonly Field[], mode: WriteMode): Schemas {
+  const schema = objectSchema(fields, mode, Object.fromEntries(assigned.map((name) => [name, Joi.any()])));
+  return { first: schema.prefs({ ...validation, abortEarly: true }), all: schema.prefs(validation) };
+}
+
+function validate({ first, all }: Schemas, input: unknown): JsonObject {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw new DomainError('invalid', 'The body must be a JSON object');
+  }
+  const { value, error } = first.validate(input);
+  if (!error) return value;
+  throw refusal((isLarge(input) ? error : (all.validate(input).error ?? error)).details);
+}
+
+function isLarge(input: object): boolean {
+  const pending: unknown[] = [input];
+  for (const value of pending) {
+    if (typeof value !== 'object' || value === null) continue;
+    const items = Object.values(value);
+    if (pending.length + items.length > maxReported) return true;
+    for (const item of items) pending.push(item);
+  }
+  return false;
+}
+
+function refusal(details: readonly Joi.ValidationErrorItem[]): Error {
+  const errors = new Map<string, FieldError>();
+  for (const detail of details) {
+    // A default function that fails is a fault of the configuration, not of the caller.
+    if (detail.type === 'any.default') return detail.context?.error;
+    if (errors.size === maxErrors) break;
+    const path = detail.path.join('.');
+    const field = path.length > maxFieldLength ? `${path.slice(0, maxFieldLength)}…` : path;
+    if (!errors.has(field)) errors.set(field, { field, message: `${field} ${problemText(detail)}` });
+  }
+  const list = [...errors.values()];
+  return new DomainError('invalid', summary(list), list);
+}
+
+function summary(errors: readonly FieldError[]): string {
+  const [first] = errors;
+  if (errors.length === 1 && first) return first.message;
+  const names = errors.slice(0, maxNamed).map(({ field }) => field);
+  const more = errors.length > maxNamed ? ` and ${errors.length - maxNamed} more` : '';
+  const count = errors.length === maxErrors ? `${maxErrors} or more` : errors.length;
+  return `${count} fields are wrong: ${names.join(', ')}${more}`;
+}

@@ -1,0 +1,25 @@
+/** What went wrong, in words that mean nothing of HTTP; `server/errors.ts` is the one place that turns them into a status. */
+export type ErrorCode =
+  | 'invalid'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  | 'conflict'
+  | 'too-large'
+  | 'unavailable';
+
+/** One wrong field: `field` is its dotted path, for example `links.0.url`. */
+export type FieldError = { field: string; message: string };
+
+/** A refusal that the caller is told about. Its message names what is wrong and holds no secret. */
+export class DomainError extends Error {
+  override name = 'DomainError';
+  readonly code: ErrorCode;
+  readonly errors: readonly FieldError[];
+
+  constructor(code: ErrorCode, message: string, errors: readonly FieldError[] = []) {
+    super(message);
+    this.code = code;
+    this.errors = errors;
+  }
+}

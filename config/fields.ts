@@ -1,0 +1,311 @@
+import Joi from 'joi';
+import type { Field } from './model.ts';
+import type { FieldSchema, FieldType } from './schema.ts';
+
+/** An option that some field type takes. */
+export type FieldOption = keyof FieldSchema | 'access' | 'hooks';
+
+/** The affinity of a column of a STRICT SQLite table. */
+export type Affinity = 'TEXT' | 'REAL' | 'INTEGER';
+
+type FieldKind = {
+  /** The options that the type takes. */
+  options: readonly FieldOption[];
+  /** Those of them that it cannot do without, beside `name`. */
+  needs?: readonly FieldOption[];
+  /** None for types whose value is a list or nested. */
+  affinity?: Affinity;
+  /** What a value must be when there is one; messages are made by `config/messages.ts`. Types are never converted. */
+  schema: (field: Field) => Joi.Schema;
+};
+
+/** Create: missing fields take their defaults and `required` holds. Update: only what is given is looked at. */
+export type WriteMode = 'create' | 'update';
+
+/** Preferences for every schema made here; with `abortEarly: true` beside them it stops at the first wrong value. */
+export const validation: Joi.ValidationOptions = {
+  abortEarly: false,
+  convert: false,
+  // The texts are made from code and context, only for what is reported.
+  errors: { render: false, label: false, stack: false },
+};
+
+const stored = [
+  'name',
+  'type',
+  'label',
+  'required',
+  'defaultValue',
+  'access',
+  'hooks',
+  'admin',
+  'renamedFrom',
+] as const;
+const keys = ['unique', 'index'] as const;
+const lengths = ['minLength', 'maxLength'] as const;
+const texts = [...stored, ...keys, ...lengths, 'pattern'] as const;
+const maxJsonDepth = 100;
+
+/** Everything the service knows about a field type. To add one, add an entry. */
+export const fieldTypes: Record<FieldType, FieldKind> = {
+  text: { options: texts, affinity: 'TEXT', schema: (field) => text(field) },
+  textarea: { options: texts, affinity: 'TEXT', schema: (field) => text(field) },
+  richText: { options: stored, schema: json },
+  email: {
+    options: texts,
+    affinity: 'TEXT',
+    // Any top-level domain: the list that joi carries ages, and intranets have their own.
+    schema: (field) => text(field, named(Joi.string().email({ tlds: false }), 'be an e-mail address')),
+  },
+  url: {
+    options: texts,
+    affinity: 'TEXT',
+    schema: (field) => text(field, form(readUrl, 'be an absolute http or https URL')),
+  },
+  number: { options: [...stored, ...keys, 'min', 'max', 'integer'], affinity: 'REAL', schema: number },
+  boolean: { options: [...stored, 'index'], affinity: 'INTEGER', schema: () => Joi.boolean() },
+  date: {
+    options: [...stored, ...keys],
+    affinity: 'TEXT',
+    schema: () => form(readDate, 'be a calendar date like "2024-02-29"'),
+  },
+  datetime: {
+    options: [...stored, ...keys],
+    affinity: 'TEXT',
+    schema: () => form(readDatetime, 'be a date and time with a zone like "2024-02-29T12:30:00Z"'),
+  },
+  time: {
+    options: [...stored, ...keys],
+    affinity: 'TEXT',
+    schema: () => form(readTime, 'be a time like "23:59" or "23:59:59"'),
+  },
+  select: { options: [...stored, ...keys, 'options'], needs: ['options'], affinity: 'TEXT', schema: oneOf },
+  radio: { options: [...stored, ...keys, 'options'], needs: ['options'], affinity: 'TEXT', schema: oneOf },
+  multiSelect: {
+    options: [...stored, ...lengths, 'options'],
+    needs: ['options'],
+    schema: (field) => list(field, oneOf(field)).unique(),
+  },
+  relationship: {
+    options: [...stored, ...keys, ...lengths, 'relationTo', 'hasMany'],
+    needs: ['relationTo'],
+    affinity: 'TEXT',
+    schema: reference,
+  },
+  upload: {
+    options: [...stored, ...keys, ...lengths, 'relationTo', 'hasMany'],
+    needs: ['relationTo'],
+    affinity: 'TEXT',
+    schema: reference,
+  },
+  object: { options: [...stored, 'fields'], needs: ['fields'], schema: ({ fields = [] }) => objectSchema(fields) },
+  array: {
+    options: [...stored, ...lengths, 'fields'],
+    needs: ['fields'],
+    schema: (field) => list(field, objectSchema(field.fields ?? [])),
+  },
+  blocks: {
+    options: [...stored, ...lengths, 'blocks'],
+    needs: ['blocks'],
+    schema: (field) => list(field, block(field.blocks ?? [])),
+  },
+  json: { options: stored, schema: json },
+  join: {
+    options: ['name', 'type', 'label', 'access', 'hooks', 'admin', 'collection', 'on'],
+    needs: ['collection', 'on'],
+    schema: () => Joi.any(),
+  },
+  row: { options: ['type', 'label', 'fields', 'admin'], needs: ['fields'], schema: () => Joi.any() },
+};
+
+/** Every field type, in the order of the documentation. */
+export const fieldTypeNames = Object.keys(fieldTypes) as FieldType[];
+
+/** The types that take an option, for the message to an author who gave it to another. */
+export function typesThatTake(option: string): FieldType[] {
+  return fieldTypeNames.filter((type) => (fieldTypes[type].options as readonly string[]).includes(option));
+}
+
+/** The affinity of the column that serves where and sort; undefined for values that are lists or nested. */
+export function affinityOf(field: Pick<FieldSchema, 'type' | 'hasMany'>): Affinity | undefined {
+  return field.hasMany ? undefined : fieldTypes[field.type].affinity;
+}
+
+/**
+ * The joi schema of an object of these fields: unknown keys are refused, joins are not looked at. `extra` are keys
+ * that are no fields.
+ */
+export function objectSchema(
+  fields: readonly Field[],
+  mode: WriteMode = 'create',
+  extra: Readonly<Record<string, Joi.Schema>> = {},
+): Joi.ObjectSchema {
+  const names = fields.filter(({ type }) => type !== 'join').map(({ name }) => name);
+  const members = fields.map((field) => [field.name, member(field, mode)] as const);
+  return Joi.object({ ...extra, ...Object.fromEntries(members) }).error((reports) => {
+    for (const report of reports) {
+      // An inner object comes first and has told its own fields already.
+      if (report.code === 'object.unknown') report.local.allowed ??= names;
+    }
+    return reports;
+  });
+}
+
+/** What is wrong with a value as JSON, as the end of "must …"; undefined when nothing is. */
+export function jsonProblem(value: unknown, depth = 0): string | undefined {
+  if (typeof value === 'string') return isClean(value) ? undefined : cleanText;
+  // JSON.parse reads 1e400 as Infinity, which JSON cannot write again.
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'hold only finite numbers';
+  if (value === null || typeof value === 'boolean') return undefined;
+  if (!isPlain(value)) return 'hold only JSON values';
+  if (depth === maxJsonDepth) return `be nested at most ${maxJsonDepth} levels deep`;
+  if (!Array.isArray(value) && !Object.keys(value).every(isClean)) return cleanText;
+  for (const item of Object.values(value)) {
+    const problem = jsonProblem(item, depth + 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** The regular expression of a field's `pattern`: the whole value, by characters. @throws SyntaxError */
+export function wholePattern(source: string): RegExp {
+  // Alone first: `)(` is an error of its own that the parentheses around it would hide.
+  new RegExp(source, 'u');
+  return new RegExp(`^(?:${source})$`, 'u');
+}
+
+/** How a field stands in an object: `null` is no value, a missing one takes the default. */
+function member(field: Field, mode: WriteMode): Joi.Schema {
+  const { required, makeDefault } = field;
+  let schema = fieldTypes[field.type].schema(field);
+  if (!required) schema = schema.allow(null);
+  else if (mode === 'create' && !makeDefault) schema = schema.required();
+  if (mode === 'create' && makeDefault) schema = schema.default(() => makeDefault());
+  // joi reads value[key], so a missing `constructor` is the inherited function: no value.
+  return Object.hasOwn(Object.prototype, field.name) ? schema.empty(Joi.function()) : schema;
+}
+
+function text(field: Field, base = Joi.string()): Joi.StringSchema {
+  const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = field;
+  const whole = pattern === undefined ? undefined : wholePattern(pattern);
+  const counts = field.minLength !== undefined || field.maxLength !== undefined;
+  return (required ? base : base.min(0)).custom((value: string, helpers) => {
+    if (!isClean(value)) return helpers.error('must', { must: cleanText });
+    if (counts) {
+      const length = characters(value);
+      if (length < minLength) return helpers.error('must', { must: `have at least ${minLength} characters`, length });
+      if (length > maxLength) return helpers.error('must', { must: `have at most ${maxLength} characters`, length });
+    }
+    // After the length, so that maxLength bounds what a slow pattern is run on.
+    if (whole && !whole.test(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
+    return value;
+  });
+}
+
+/** A text of a form of its own. `read` gives the text to keep, or undefined when the form is wrong. */
+function form(read: (value: string) => string | undefined, must: string): Joi.StringSchema {
+  const schema = Joi.string().min(0);
+  return named(schema, must).custom((value: string, helpers) => read(value) ?? helpers.error('must', { must }));
+}
+
+/** Says of a value that is no text at all what kind of text it must be. */
+function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
+  return schema.error((reports) => {
+    for (const report of reports) if (report.code === 'string.base') report.local.must = must;
+    return reports;
+  });
+}
+
+function readUrl(value: string): string | undefined {
+  // The WHATWG parser forgives much: spaces around, a missing "//". Those would not be found again as they were sent.
+  return /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value) ? value : undefined;
+}
+
+function readDate(value: string): string | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return undefined;
+  const date = new Date(`${value}T00:00:00Z`);
+  // Date makes 1 March of 30 February.
+  return Number.isNaN(date.getTime()) || !date.toISOString().startsWith(value) ? undefined : value;
+}
+
+function readDatetime(value: string): string | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(value)) return undefined;
+  const time = Date.parse(value);
+  if (Number.isNaN(time) || readDate(value.slice(0, 10)) === undefined) return undefined;
+  const utc = new Date(time).toISOString();
+  // An offset can push the first and the last year out of four digits, where texts no longer sort as times.
+  return /^\d/.test(utc) ? utc : undefined;
+}
+
+function readTime(value: string): string | undefined {
+  return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(value) ? value : undefined;
+}
+
+function number({ min, max, integer }: Field): Joi.NumberSchema {
+  let schema = Joi.number();
+  if (integer) schema = schema.integer();
+  if (min !== undefined) schema = schema.min(min);
+  if (max !== undefined) schema = schema.max(max);
+  return schema;
+}
+
+function oneOf({ options = [] }: Field): Joi.Schema {
+  return Joi.valid(...options.map(({ value }) => value));
+}
+
+function reference(field: Field): Joi.Schema {
+  const id = named(Joi.string(), 'be the id of a document').custom((value: string, helpers) =>
+    isClean(value) ? value : helpers.error('must', { must: cleanText }),
+  );
+  return field.hasMany ? list(field, id) : id;
+}
+
+/** A list that is not required may be empty whatever its minLength: that is how no value is answered. */
+function list(field: Field, item: Joi.Schema): Joi.ArraySchema {
+  const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = field;
+  return Joi.array()
+    .custom((value: unknown[], helpers) => {
+      if (value.length === 0 && required) return helpers.error('must', { must: 'not be empty' });
+      if (value.length === 0) return value;
+      if (value.length < minLength) return helpers.error('must', { must: `have at least ${minLength} items` });
+      if (value.length > maxLength) return helpers.error('must', { must: `have at most ${maxLength} items` });
+      return value;
+    })
+    .items(item);
+}
+
+function block(blocks: { slug: string; fields: Field[] }[]): Joi.Schema {
+  const blockType = Joi.valid(...blocks.map(({ slug }) => slug)).required();
+  // biome-ignore lint/suspicious/noThenProperty: joi's name for what a case leads to
+  const cases = blocks.map(({ slug, fields }) => ({ is: slug, then: objectSchema(fields, 'create', { blockType }) }));
+  // The schema for the rest is met only by wrong items, and says what is wrong with them.
+  const otherwise = Joi.object({ blockType }).unknown();
+  return Joi.alternatives().conditional(Joi.ref('.blockType'), { switch: cases, otherwise });
+}
+
+function json(): Joi.Schema {
+  return Joi.any().custom((value: unknown, helpers) => {
+    const must = jsonProblem(value);
+    return must === undefined ? value : helpers.error('must', { must });
+  });
+}
+
+const cleanText = 'not hold NUL characters or lone surrogates';
+
+/** NUL ends a text in SQLite's functions, and a lone surrogate has no UTF-8: neither would come back as it was. */
+function isClean(value: string): boolean {
+  return value.isWellFormed() && !value.includes('\0');
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return true;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function characters(value: string): number {
+  let count = 0;
+  for (const _ of value) count++;
+  return count;
+}

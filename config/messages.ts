@@ -1,0 +1,41 @@
+import type Joi from 'joi';
+import { didYouMean, show, showAll } from './suggest.ts';
+
+type Context = Joi.Context;
+
+/** What joi's own codes mean to the caller. Ours is `must` and brings its text along. */
+const musts: Record<string, (context: Context) => string> = {
+  must: ({ must }) => must,
+  'any.only': ({ valids }) => `be one of ${showAll(words(valids))}`,
+  'string.base': ({ must }) => must ?? 'be a text',
+  'string.empty': () => 'not be empty',
+  'string.email': () => 'be an e-mail address',
+  'number.base': () => 'be a number',
+  'number.infinity': () => 'be a finite number',
+  'number.unsafe': () => `be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+  'number.integer': () => 'be a whole number',
+  'number.min': ({ limit }) => `be at least ${limit}`,
+  'number.max': ({ limit }) => `be at most ${limit}`,
+  'boolean.base': () => 'be true or false',
+  'array.base': () => 'be a list',
+  'array.unique': () => 'not be listed twice',
+  'object.base': () => 'be an object',
+};
+
+/** What is wrong, without the field's name in front: `must be a text, got 3`. */
+export function problemText({ type, context = {} }: Joi.ValidationErrorItem): string {
+  const { value, key } = context;
+  if (type === 'any.required') return 'is required';
+  if (type === 'object.unknown') return `is not a field${didYouMean(key, context.allowed)}`;
+  // A member that takes no null is a required one; an item of a list has no such rule.
+  if (value === null && typeof key === 'string') return 'is required, got null';
+
+  const must = musts[type]?.(context) ?? 'be valid';
+  const hint = type === 'any.only' ? didYouMean(value, words(context.valids)) : '';
+  return `must ${must}, got ${show(value)}${hint}`;
+}
+
+/** The allowed values of a choice without the null of a field that is not required. */
+function words(valids: unknown[]): string[] {
+  return valids.filter((valid) => typeof valid === 'string');
+}

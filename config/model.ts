@@ -1,0 +1,92 @@
+import type { CollectionSchema, FieldSchema, GlobalSchema, Json, JsonObject, Schema } from './schema.ts';
+
+/** A user as access functions and hooks see it: the raw auth document without its password. */
+export type User = JsonObject & { id: string; collection: string };
+
+/** What access functions and hooks may look at of the request: no socket, no credentials. */
+export type RequestView = { method: string; path: string; headers: Readonly<Record<string, string>>; ip: string };
+
+/** The argument of an access function. `doc` is null where there is no document yet. */
+export type AccessArgs = { user: User | null; doc: JsonObject | null; data: JsonObject | null; req: RequestView };
+
+/** A rule's answer: yes, no, or yes for the documents that match this `where`. */
+export type AccessResult = boolean | JsonObject;
+export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResult>;
+export type Operation = 'read' | 'create' | 'update' | 'delete';
+export type Access = { [operation in Operation]?: AccessRule };
+
+export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
+export type FieldAccess = { read?: FieldRule; create?: FieldRule; update?: FieldRule };
+
+export type HookArgs = {
+  user: User | null;
+  req: RequestView;
+  operation: Operation;
+  /** before a change: the fields being written; after it, or on a read: the whole document. */
+  data: JsonObject;
+  /** The document before the change; null on create. */
+  doc: JsonObject | null;
+};
+export type Hook = (args: HookArgs) => JsonObject | undefined | void | Promise<JsonObject | undefined | void>;
+export type Hooks = {
+  beforeChange?: Hook[];
+  afterChange?: Hook[];
+  beforeRead?: Hook[];
+  afterRead?: Hook[];
+  beforeDelete?: Hook[];
+  afterDelete?: Hook[];
+};
+
+export type FieldHookArgs = {
+  value: Json;
+  user: User | null;
+  req: RequestView;
+  operation: Operation;
+  data: JsonObject;
+  doc: JsonObject | null;
+};
+export type FieldHook = (args: FieldHookArgs) => Json | undefined | Promise<Json | undefined>;
+export type FieldHooks = { beforeChange?: FieldHook[]; afterRead?: FieldHook[] };
+
+/** A field with its functions. `row` is gone: the fields inside it stand where their values are. */
+export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
+  name: string;
+  /** Gives the default of a new value; absent when there is none. */
+  makeDefault?: () => Json;
+  access?: FieldAccess;
+  hooks?: FieldHooks;
+  fields?: Field[];
+  blocks?: { slug: string; fields: Field[] }[];
+};
+
+export type Collection = {
+  kind: 'collection';
+  slug: string;
+  fields: Field[];
+  access: Access;
+  hooks: Hooks;
+  schema: CollectionSchema;
+};
+
+/** Globals know `read` and `update` only. */
+export type Global = {
+  kind: 'global';
+  slug: string;
+  fields: Field[];
+  access: Access;
+  hooks: Hooks;
+  schema: GlobalSchema;
+};
+
+/** A checked configuration: everything the service knows about what its author declared. */
+export type Model = {
+  schema: Schema;
+  collections: ReadonlyMap<string, Collection>;
+  globals: ReadonlyMap<string, Global>;
+  publicSchema: boolean;
+  /** Bytes of a JSON body; default 1 MiB. */
+  limits: { body: number };
+  trustProxy: boolean;
+  /** Things that work but are probably not meant; printed once at start. */
+  warnings: string[];
+};

@@ -1,0 +1,103 @@
+/** A JSON value, as it comes out of `JSON.parse`. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A JSON object. */
+export type JsonObject = { [key: string]: Json };
+
+/** Every field type an author may use. */
+export type FieldType =
+  | 'text'
+  | 'textarea'
+  | 'richText'
+  | 'email'
+  | 'url'
+  | 'number'
+  | 'boolean'
+  | 'date'
+  | 'datetime'
+  | 'time'
+  | 'select'
+  | 'radio'
+  | 'multiSelect'
+  | 'relationship'
+  | 'upload'
+  | 'object'
+  | 'array'
+  | 'blocks'
+  | 'json'
+  | 'join'
+  | 'row';
+
+/**
+ * One field as plain data: what the configuration declares, without its functions. Options that are not set are
+ * absent, so that two configurations that mean the same give the same JSON.
+ */
+export type FieldSchema = {
+  /** Absent on `row` only. */
+  name?: string;
+  type: FieldType;
+  label?: string;
+  required?: true;
+  unique?: true;
+  index?: true;
+  /** A constant default; a default function is not data and stands only in the model. */
+  defaultValue?: Json;
+  options?: { label: string; value: string }[];
+  relationTo?: string;
+  hasMany?: true;
+  min?: number;
+  max?: number;
+  integer?: true;
+  minLength?: number;
+  maxLength?: number;
+  /** The source of a regular expression (flag `u`) that must match the whole value. */
+  pattern?: string;
+  fields?: FieldSchema[];
+  blocks?: { slug: string; label?: string; fields: FieldSchema[] }[];
+  /** `join`: the collection whose field `on` points here. */
+  collection?: string;
+  on?: string;
+  renamedFrom?: string;
+  admin?: JsonObject;
+};
+
+/** A field that holds data: anything but `row`, which only lays out the fields inside it. */
+export type DataField = FieldSchema & { name: string };
+
+/** A collection as plain data. */
+export type CollectionSchema = {
+  slug: string;
+  labels?: { singular: string; plural: string };
+  fields: FieldSchema[];
+  auth?: true;
+  upload?: { maxFileSize: number; mimeTypes?: string[] };
+  history?: 'public';
+  requireReason?: true;
+};
+
+/** A global as plain data. */
+export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[] };
+
+/** The whole normalised schema: what `schema.changed` records and what the read tables are made from. */
+export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };
+
+/** The fields that hold data, with those inside `row` lifted to where their values are. */
+export function dataFields(fields: readonly FieldSchema[]): DataField[] {
+  const result: DataField[] = [];
+  for (const field of fields) {
+    if (field.type === 'row') result.push(...dataFields(field.fields ?? []));
+    else if (field.name !== undefined) result.push(field as DataField);
+  }
+  return result;
+}
+
+/** True for the types whose value is a list, answered as `[]` when there is none. */
+export function isList(field: FieldSchema): boolean {
+  return (
+    field.type === 'multiSelect' ||
+    field.type === 'array' ||
+    field.type === 'blocks' ||
+    field.type === 'join' ||
+    field.hasMany === true
+  );
+}

@@ -1,0 +1,65 @@
+import { type DataField, dataFields, isList, type Json, type JsonObject } from './schema.ts';
+
+type Shape<T> = (value: T) => Json;
+
+/**
+ * Prepares the stable shape of an answer: every field present in the order of the configuration, null or [] where there
+ * is no value, nested values likewise, unknown keys and joins left out. A stored value of another type than the field's
+ * (its type has changed since) is passed through. Never throws and never changes its argument.
+ */
+export function compileShape(fields: readonly DataField[]): (values: JsonObject) => JsonObject {
+  const members = fields
+    .filter(({ type }) => type !== 'join')
+    .map((field) => ({ name: field.name, shape: compileShapeValue(field) }));
+
+  return (values) => {
+    const result: JsonObject = {};
+    for (const { name, shape } of members) result[name] = shape(Object.hasOwn(values, name) ? values[name] : undefined);
+    return result;
+  };
+}
+
+/** Prepares the stable shape of one field's value; undefined is a missing one. */
+export function compileShapeValue(field: DataField): (value: Json | undefined) => Json {
+  const empty = isList(field) ? () => [] : () => null;
+  const shape = compileNested(field);
+  if (!shape) return (value) => value ?? empty();
+  return (value) => (value === undefined || value === null ? empty() : shape(value));
+}
+
+/** `compileShape` for a single use. */
+export function shapeDocument(fields: readonly DataField[], values: JsonObject): JsonObject {
+  return compileShape(fields)(values);
+}
+
+/** `compileShapeValue` for a single use. */
+export function shapeValue(field: DataField, value: Json | undefined): Json {
+  return compileShapeValue(field)(value);
+}
+
+function compileNested(field: DataField): Shape<Json> | undefined {
+  if (field.type === 'object') return onObject(compileShape(dataFields(field.fields ?? [])));
+  if (field.type === 'array') return onItems(onObject(compileShape(dataFields(field.fields ?? []))));
+  if (field.type === 'blocks') return onItems(onObject(compileBlock(field.blocks ?? [])));
+  return undefined;
+}
+
+function compileBlock(blocks: NonNullable<DataField['blocks']>): (item: JsonObject) => JsonObject {
+  const shapes = new Map<Json, (values: JsonObject) => JsonObject>();
+  for (const { slug, fields } of blocks) shapes.set(slug, compileShape(dataFields(fields)));
+
+  return (item) => {
+    const blockType = Object.hasOwn(item, 'blockType') ? (item.blockType ?? null) : null;
+    const shape = shapes.get(blockType);
+    // A kind of block that is configured no longer: its data is all there is to know about it.
+    return shape ? { blockType, ...shape(item) } : item;
+  };
+}
+
+function onObject(shape: (values: JsonObject) => JsonObject): Shape<Json> {
+  return (value) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? shape(value) : value);
+}
+
+function onItems(shape: Shape<Json>): Shape<Json> {
+  return (value) => (Array.isArray(value) ? value.map(shape) : value);
+}

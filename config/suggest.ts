@@ -1,0 +1,47 @@
+import { distance } from 'fastest-levenshtein';
+
+const longestWord = 100;
+const longestShown = 50;
+
+/** The allowed word that `word` was probably meant to be; nothing when none is close. Case counts for nothing. */
+export function nearest(word: string, allowed: Iterable<string>): string | undefined {
+  // A word from a request may be a megabyte long, and the distance costs the product of both lengths.
+  if (word.length > longestWord) return undefined;
+  const lower = word.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const candidate of allowed) {
+    const found = distance(lower, candidate.toLowerCase());
+    if (found > reach(candidate) || found >= candidate.length || found >= bestDistance) continue;
+    best = candidate;
+    bestDistance = found;
+  }
+  return best;
+}
+
+/** The end of a message, `; did you mean "title"?`, or '' when nothing allowed is close to `word`. */
+export function didYouMean(word: unknown, allowed: Iterable<string>): string {
+  const found = typeof word === 'string' ? nearest(word, allowed) : undefined;
+  return found === undefined ? '' : `; did you mean ${show(found)}?`;
+}
+
+/** A value as messages show it: JSON, cut to about 50 characters; lists and objects only by what they are. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') {
+    return value.length > longestShown ? `${JSON.stringify(value.slice(0, longestShown))}…` : JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'function') return 'a function';
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}
+
+/** Words as messages list them, `"draft", "published"`; of a long list only the beginning and how many more there are. */
+export function showAll(words: readonly string[], most = 30): string {
+  const shown = words.slice(0, most).map(show).join(', ');
+  return words.length > most ? `${shown} and ${words.length - most} more` : shown;
+}
+
+/** How many letters may be wrong: two of a short word, two fifths of a long one. */
+function reach(candidate: string): number {
+  return Math.max(2, Math.floor(candidate.length * 0.4));
+}

@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Json, JsonObject } from '../config/schema.ts';
+import { documentStream, globalStream } from './catalogue.ts';
+import { claimChanges, claimsOf, type UniqueField } from './claims.ts';
+import type { Command } from './log.ts';
+
+/** The part of a command that a decision makes; who and why are added by the caller. */
+export type Decision = Pick<Command, 'stream' | 'expectedVersion' | 'events' | 'claims' | 'releases'>;
+
+/** A document as the log knows it: its stream's version, and its fields with `createdAt` and `updatedAt` (ISO 8601). */
+export type Current = { version: number; document: JsonObject };
+
+type Target = { slug: string; unique: readonly UniqueField[] };
+
+/** A new document. `at` is milliseconds since the epoch; `values` are its fields, defaults and hooks applied. */
+export function decideCreate(target: Target, id: string, at: number, values: JsonObject): Decision {
+  const time = new Date(at).toISOString();
+  return {
+    stream: documentStream(target.slug, id),
+    expectedVersion: 0,
+    events: [{ type: 'document.created', data: { id, createdAt: time, updatedAt: time, ...values } }],
+    claims: claimsOf(target.unique, values),
+    releases: [],
+  };
+}
+
+/** A change of some top-level fields; null when it changes nothing, for then nothing is recorded. */
+export function decideUpdate(
+  target: Target,
+  id: string,
+  current: Current,
+  values: JsonObject,
+  at: number,
+): Decision | null {
+  const changed = changedFields(current.document, values);
+  if (Object.keys(changed).length === 0) return null;
+  const after = { ...current.document, ...changed };
+  return {
+    stream: documentStream(target.slug, id),
+    expectedVersion: current.version,
+    events: [{ type: 'document.updated', data: { set: { ...changed, updatedAt: nextTime(current, at) } } }],
+    ...claimChanges(claimsOf(target.unique, current.document), claimsOf(target.unique, after)),
+  };
+}
+
+/** The end of a document. It holds no unique value any longer. */
+export function decideDelete(target: Target, id: string, current: Current): Decision {
+  return {
+    stream: documentStream(target.slug, id),
+    expectedVersion: current.version,
+    events: [{ type: 'document.deleted', data: {} }],
+    claims: [],
+    releases: claimsOf(target.unique, current.document),
+  };
+}
+
+/**
+ * A change of a global. The first one records every field, the defaults with it, so that a later change of the
+ * configuration's defaults does not change what was seen.
+ *
+ * @param current its version and fields; version 0 and its defaults when it was never written.
+ */
+export function decideGlobalUpdate(slug: string, current: Current, values: JsonObject, at: number): Decision | null {
+  const isFirst = current.version === 0;
+  const changed = isFirst ? { ...current.document, ...values } : changedFields(current.document, values);
+  if (Object.keys(isFirst ? values : changed).length === 0) return null;
+  const updatedAt = nextTime(current, at);
+  const set = isFirst ? { ...changed, createdAt: updatedAt, updatedAt } : { ...changed, updatedAt };
+  return {
+    stream: globalStream(slug),
+    expectedVersion: current.version,
+    events: [{ type: 'global.updated', data: { set } }],
+    claims: [],
+    releases: [],
+  };
+}
+
+function changedFields(document: JsonObject, values: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => !isDeepStrictEqual(value, document[name] ?? null)),
+  );
+}
+
+/** `updatedAt` strictly increases per document, whatever the clock does. */
+function nextTime({ document }: Current, at: number): string {
+  const last = typeof document.updatedAt === 'string' ? Date.parse(document.updatedAt) : 0;
+  return new Date(Math.max(at, last + 1)).toISOString();
+}
+
+/**
+ * What an event's `data` makes of a document: the fields after it, or null when it is gone. Pure, and total over all
+ * events ever recorded.
+ */
+export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {
+  if (type === 'document.created') return data;
+  if (type === 'document.deleted') return null;
+  const after: JsonObject = { ...before, ...objectOf(data.set) };
+  for (const name of Array.isArray(data.unset) ? data.unset : []) delete after[String(name)];
+  return after;
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,34 @@
+import type { JsonObject } from '../config/schema.ts';
+import type { EventType } from './catalogue.ts';
+import type { Actor, Context, Header } from './envelope.ts';
+
+/** A fact to be recorded. `data` holds results, so that a replay needs no hook, clock or randomness. */
+export type NewEvent = { type: EventType; data: JsonObject };
+
+/** A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. */
+export type Claim = { scope: string; value: string };
+
+/** All that one request wants to append to one stream, decided as a whole. */
+export type Command = {
+  stream: string;
+  /** What the writer believes the stream's version is; 0 for a stream that must not exist yet. */
+  expectedVersion: number;
+  events: NewEvent[];
+  claims: Claim[];
+  releases: Claim[];
+  actor: Actor;
+  correlationId: string;
+  context: Context;
+};
+
+/** A recorded event. `data` is null once its payload has been erased. */
+export type RecordedEvent = { header: Header; data: JsonObject | null };
+
+/** What became of a command. A conflict means that nothing of it was recorded. */
+export type Outcome =
+  | { ok: true; position: number; version: number; recordedAt: string }
+  | { ok: false; conflict: 'version'; version: number }
+  | { ok: false; conflict: 'claim'; claim: Claim };
+
+/** The append port: the only way anything changes. Each command is answered once it is durable and can be read. */
+export type Append = (command: Command) => Promise<Outcome>;

@@ -1,0 +1,127 @@
+import { dataFields, type FieldSchema, type Json, type JsonObject, type Schema } from '../config/schema.ts';
+import { type EventType, globalStream, splitStream } from './catalogue.ts';
+import type { Header } from './envelope.ts';
+
+/** A schema and the position from which it held: the position of its `schema.changed`. */
+export type Epoch = { position: number; schema: Schema };
+
+/**
+ * Brings the data of an old event to the names of today. Renames come from the log's own history of schemas, not from the
+ * configuration, so an author may drop `renamedFrom` once it has taken effect, and a name may later be used anew.
+ */
+export type Upcaster = {
+  upcast: (key: string, header: Header, data: JsonObject) => JsonObject;
+  /** Equal for two upcasters that do the same: part of what names the read file. */
+  fingerprint: string;
+};
+
+type Renames = {
+  /** Old name → new name, on this level. */
+  names: Map<string, string>;
+  /** By new name: what is renamed inside the field. */
+  inside: Map<string, Renames>;
+  /** By block slug, for the items of a `blocks` field. */
+  blocks?: Map<string, Renames>;
+};
+
+type Step = { position: number; renames: Map<string, Renames> };
+
+/** What a stream's data follows: a collection's slug, or `globals/<slug>`, which is a global's whole stream name. */
+export function schemaKey(stream: string): string {
+  const [category] = splitStream(stream);
+  return category === 'globals' ? stream : category;
+}
+
+/** @param epochs in the order of their positions, the schema of today last. */
+export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
+  const steps: Step[] = [];
+  epochs.forEach((epoch, index) => {
+    const before = epochs[index - 1];
+    const renames = before ? renamesBetween(before.schema, epoch.schema) : new Map<string, Renames>();
+    if (renames.size > 0) steps.push({ position: epoch.position, renames });
+  });
+
+  function upcast(key: string, { position, type }: Header, data: JsonObject): JsonObject {
+    let result = data;
+    for (const step of steps) {
+      const renames = step.position > position ? step.renames.get(key) : undefined;
+      if (renames) result = renameData(renames, type, result);
+    }
+    return result;
+  }
+
+  return { upcast, fingerprint: JSON.stringify(steps, (_key, value) => (value instanceof Map ? [...value] : value)) };
+}
+
+function renamesBetween(before: Schema, after: Schema): Map<string, Renames> {
+  const result = new Map<string, Renames>();
+  const keep = (key: string, old: FieldSchema[] | undefined, now: FieldSchema[]) => {
+    const renames = old && renamesOf(old, now);
+    if (renames) result.set(key, renames);
+  };
+  for (const { slug, fields } of after.collections) {
+    keep(slug, before.collections.find((other) => other.slug === slug)?.fields, fields);
+  }
+  for (const { slug, fields } of after.globals) {
+    keep(globalStream(slug), before.globals.find((other) => other.slug === slug)?.fields, fields);
+  }
+  return result;
+}
+
+function renamesOf(before: readonly FieldSchema[], after: readonly FieldSchema[]): Renames | undefined {
+  const old = new Map(dataFields(before).map((field) => [field.name, field]));
+  const renames: Renames = { names: new Map(), inside: new Map() };
+  for (const field of dataFields(after)) {
+    const { name, renamedFrom } = field;
+    // Only the change that brings the new name renames; the option may stay in the configuration for ever.
+    const isRenamed = renamedFrom !== undefined && old.has(renamedFrom) && !old.has(name);
+    if (isRenamed) renames.names.set(renamedFrom, name);
+    const previous = old.get(isRenamed ? renamedFrom : name);
+    const inside = previous && renamesInside(previous, field);
+    if (inside) renames.inside.set(name, inside);
+  }
+  return renames.names.size + renames.inside.size > 0 ? renames : undefined;
+}
+
+function renamesInside(before: FieldSchema, after: FieldSchema): Renames | undefined {
+  if (before.fields && after.fields) return renamesOf(before.fields, after.fields);
+  if (!before.blocks || !after.blocks) return undefined;
+  const blocks = new Map<string, Renames>();
+  for (const { slug, fields } of after.blocks) {
+    const old = before.blocks.find((block) => block.slug === slug);
+    const renames = old && renamesOf(old.fields, fields);
+    if (renames) blocks.set(slug, renames);
+  }
+  return blocks.size > 0 ? { names: new Map(), inside: new Map(), blocks } : undefined;
+}
+
+/** `data` of a created document is its fields; that of an update names them in `set` and `unset`. */
+function renameData(renames: Renames, type: EventType, data: JsonObject): JsonObject {
+  if (type === 'document.created') return renameFields(renames, data);
+  const result = { ...data };
+  if (isObject(data.set)) result.set = renameFields(renames, data.set);
+  if (Array.isArray(data.unset)) result.unset = data.unset.map((name) => renames.names.get(String(name)) ?? name);
+  return result;
+}
+
+function renameFields(renames: Renames, values: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const [key, value] of Object.entries(values)) {
+    const name = renames.names.get(key) ?? key;
+    const inside = renames.inside.get(name);
+    result[name] = inside ? renameValue(inside, value) : value;
+  }
+  return result;
+}
+
+function renameValue(renames: Renames, value: Json): Json {
+  if (Array.isArray(value)) return value.map((item) => renameValue(renames, item));
+  if (!isObject(value)) return value;
+  if (!renames.blocks) return renameFields(renames, value);
+  const block = renames.blocks.get(String(value.blockType));
+  return block ? renameFields(block, value) : value;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Sqlite } from '../storage/sqlite.ts';
+import { commitmentOf, encodeHeader, type Header } from './envelope.ts';
+import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
+import { expectedSchema, isLog, type LogReader, readLog, schemaOf } from './sqlite-log.ts';
+
+/** What was found to be wrong first, in words that name the event. */
+export type Finding = string;
+
+type Row = { position: number; id: string; stream: string; version: number; header: Buffer; enc: number | null; body: Buffer | null };
+
+const chunk = 2000;
+
+/**
+ * Checks a whole log by itself: the file's own structure, positions, versions, times, that every header is canonical and
+ * agrees with its row, every commitment, every tile and the head.
+ *
+ * Call it inside a read transaction where a server may be writing.
+ *
+ * @returns null when the log is sound.
+ */
+export function verifyLog(db: Sqlite, progress: (done: number, total: number) => void): Finding | null {
+  if (!isLog(db)) return 'log.db is empty';
+  const log = readLog(db);
+  return (
+    checkStructure(db) ?? checkEvents(db, log, progress) ?? checkVersions(db) ?? checkCounts(db, log) ?? checkTriggers(db)
+  );
+}
+
+/** SQLite's own check, which also proves that the indexes say what the tables say. */
+function checkStructure(db: Sqlite): Finding | null {
+  const answer = db.pragma('integrity_check(1)', { simple: true });
+  return answer === 'ok' ? null : `log.db is damaged: ${String(answer)}`;
+}
+
+function checkEvents(db: Sqlite, log: LogReader, progress: (done: number, total: number) => void): Finding | null {
+  const { size, root, log: logId, recordedAt } = log.head();
+  // As bytes: text that is not valid UTF-8 could be read as the text it was before.
+  const select = db.prepare(
+    `SELECT position, id, stream, version, CAST(header AS BLOB) AS header, enc, CAST(body AS BLOB) AS body
+     FROM events LEFT JOIN payloads USING (position) WHERE position > ? ORDER BY position LIMIT ${chunk}`,
+  );
+  const tree: Tree = { size: 0, nodes: [] };
+  const tiles = tileChecker(db);
+  let last = '';
+  for (;;) {
+    const rows = select.all(tree.size) as Row[];
+    for (const row of rows) {
+      const finding = checkEvent(row, tree.size + 1, logId, last);
+      if (typeof finding === 'string') return finding;
+      last = finding.recordedAt;
+      appendLeaf(tree, leafHash(row.header), tiles.add);
+    }
+    progress(tree.size, size);
+    if (rows.length < chunk) break;
+  }
+  if (tree.size !== size) return `the log ends at position ${tree.size}, its head says ${size}`;
+  if (!rootOf(tree).equals(root)) return `the tree over all ${size} events does not give the root of the head`;
+  if (last !== recordedAt) return `the last event was recorded at ${last}, the head says ${recordedAt}`;
+  return tiles.finish();
+}
+
+function checkEvent(row: Row, position: number, logId: string, last: string): Finding | Header {
+  const at = `event ${position}`;
+  if (row.position !== position) return `${at} is missing: the next one is at position ${row.position}`;
+  const text = row.header.toString('utf8');
+  const header = parseHeader(text);
+  if (!header || encodeHeader(header) !== text || row.header.length !== Buffer.byteLength(text)) {
+    return `${at}: its header is not one of canonical JSON`;
+  }
+  if (header.log !== logId) return `${at} belongs to another log`;
+  for (const name of ['position', 'id', 'stream', 'version'] as const) {
+    if (header[name] !== row[name]) return `${at}: its row says ${name} ${row[name]}, its header ${header[name]}`;
+  }
+  if (header.recordedAt < last) return `${at} was recorded before the one before it`;
+  if (row.body === null) return `${at}: its payload is missing`;
+  if (row.enc !== 0) return `${at}: its payload has an unknown encoding ${row.enc}`;
+  if (commitmentOf(row.body) !== header.payload) return `${at} (${header.stream}): its payload is not the one committed to`;
+  return header;
+}
+
+function parseHeader(text: string): Header | null {
+  try {
+    const header = JSON.parse(text) as Header | null;
+    return header?.actor ? header : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Fills tiles as the log did, and holds each against the stored one. */
+function tileChecker(db: Sqlite) {
+  const select = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
+  const open: Buffer[][] = [];
+  const counts: number[] = [];
+  let wrong: Finding | null = null;
+  let expected = 0;
+
+  function add(height: number, node: Buffer): void {
+    if (height % 8 !== 0) return;
+    const level = height / 8;
+    const tile = open[level] ?? [];
+    open[level] = tile;
+    tile.push(node);
+    if (tile.length === tileWidth) close(level);
+  }
+
+  function close(level: number): void {
+    const index = counts[level] ?? 0;
+    counts[level] = index + 1;
+    expected += 1;
+    const stored = select.get(level, index) as Buffer | undefined;
+    if (!stored?.equals(Buffer.concat(open[level] ?? []))) wrong ??= `tile ${level}/${index} does not follow from the events`;
+    open[level] = [];
+  }
+
+  function finish(): Finding | null {
+    // Level 0 is stored only when full; above it a tile grows with the tiles below.
+    open.forEach((tile, level) => {
+      if (level > 0 && tile.length > 0) close(level);
+    });
+    const stored = db.prepare('SELECT count(*) FROM tiles').pluck().get();
+    return wrong ?? (stored === expected ? null : `there are ${stored} tiles, the events make ${expected}`);
+  }
+
+  return { add, finish };
+}
+
+/** Each stream has the versions 1, 2, 3 …; served by the index, which SQLite has just checked against the table. */
+function checkVersions(db: Sqlite): Finding | null {
+  const row = db
+    .prepare(
+      `SELECT stream, max(version) AS last, count(*) AS count FROM events GROUP BY stream
+       HAVING min(version) <> 1 OR max(version) <> count(*) LIMIT 1`,
+    )
+    .get() as { stream: string; last: number; count: number } | undefined;
+  return row ? `stream ${row.stream} has ${row.count} events, but its last version is ${row.last}` : null;
+}
+
+function checkCounts(db: Sqlite, log: LogReader): Finding | null {
+  const payloads = db.prepare('SELECT count(*) FROM payloads').pluck().get() as number;
+  return payloads === log.head().size ? null : `there are ${payloads} payloads for ${log.head().size} events`;
+}
+
+/** The guards against honest mistakes must be the ones the log was made with. */
+function checkTriggers(db: Sqlite): Finding | null {
+  const isSame = isDeepStrictEqual(schemaOf(db), expectedSchema());
+  return isSame ? null : 'the tables or triggers of log.db are not those of an Annals log';
+}

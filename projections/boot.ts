@@ -1,0 +1,229 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFields, isList, type JsonObject, type Schema } from '../config/schema.ts';
+import { documentStream, schemaStream } from '../events/catalogue.ts';
+import { claimsOf, uniqueFields } from '../events/claims.ts';
+import type { Ids } from '../events/ids.ts';
+import type { Claim } from '../events/log.ts';
+import { BrokenLogError, createLog, isLog, type LogReader, openLog, type SqliteLog } from '../events/sqlite-log.ts';
+import { compileUpcaster, type Epoch, type Upcaster } from '../events/upcasters.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
+import { openProjector, type Projector } from './projector.ts';
+import { buildReadFile, catchUp, type Progress, type Projection } from './rebuild.ts';
+import { projectionHash, quote, type Tables, tablesOf } from './tables.ts';
+
+/** Thrown when the configuration does not fit the documents that are there; one problem per line. */
+export class SchemaError extends Error {
+  override name = 'SchemaError';
+}
+
+/** A data directory that takes writes: its log, and the projector of its read file, which has caught up. */
+export type Booted = { log: SqliteLog; projector: Projector; readFile: string; rebuilt: boolean };
+
+export type BootOptions = {
+  directory: string;
+  schema: Schema;
+  ids: Ids;
+  now: () => number;
+  /** Names the log if it has to be made. */
+  logId: string;
+  /** Build the read file anew even if there is one. */
+  isRebuild?: boolean;
+  progress?: Progress;
+};
+
+/**
+ * Opens a data directory for writing: makes the log on first use, checks it against its head and against what the read
+ * files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
+ * none for this schema.
+ *
+ * @throws BrokenLogError when the log lost events or is damaged; SchemaError when documents stand against the new schema.
+ */
+export function boot(options: BootOptions): Booted {
+  const { directory, schema, progress } = options;
+  const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 64 });
+  try {
+    if (!isLog(db)) createLog(db, options.logId);
+    const log = openLog(db, options.ids, options.now);
+    witness(directory, log);
+
+    const epochs = epochsOf(log);
+    const isChanged = JSON.stringify(epochs.at(-1)?.schema) !== JSON.stringify(schema);
+    if (isChanged) epochs.push({ position: log.head().size + 1, schema });
+    const upcaster = compileUpcaster(epochs);
+    const projection: Projection = { tables: tablesOf(schema), upcaster };
+    const readFile = readFileOf(directory, projectionHash(schema, upcaster));
+    const rebuilt = options.isRebuild === true || !existsSync(readFile);
+    if (rebuilt) {
+      buildReadFile(`${readFile}.building`, log, log.head().size, projection, progress);
+      if (isChanged) recordSchema(log, schema, `${readFile}.building`);
+      removeDatabase(readFile);
+      moveIntoPlace(`${readFile}.building`, readFile);
+    }
+    const read = openDatabase(readFile, { durability: 'normal', cacheMiB: 64 });
+    const projector = openProjector(read, projection.tables, upcaster);
+    if (isChanged && !rebuilt) recordSchema(log, schema, readFile);
+    catchUp(projector, log, log.head().size, progress);
+    removeOtherReadFiles(directory, readFile);
+    return { log, projector, readFile, rebuilt };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** The log's path in a data directory. */
+export function logFile(directory: string): string {
+  return join(directory, 'log.db');
+}
+
+/** Every schema the log has had, oldest first, with the position from which it held. */
+export function epochsOf(log: LogReader): Epoch[] {
+  return log.stream(schemaStream).map(({ header, data }) => {
+    return { position: header.position, schema: (data as JsonObject).schema as unknown as Schema };
+  });
+}
+
+/**
+ * Holds the log against every read file: each remembers a position and the root of the tree there. A log that is shorter,
+ * or has another root, lost acknowledged writes, which SQLite itself cannot notice.
+ */
+export function witness(directory: string, log: LogReader): void {
+  for (const name of readdirSync(directory)) {
+    if (!/^read-[0-9a-f]+\.db$/.test(name)) continue;
+    const checkpoint = checkpointOf(join(directory, name));
+    if (!checkpoint) continue;
+    const { size } = log.head();
+    if (checkpoint.position > size) {
+      throw new BrokenLogError(
+        `the log lost events: it ends at position ${size}, but ${name} has seen position ${checkpoint.position}`,
+      );
+    }
+    if (!log.rootAt(checkpoint.position).equals(checkpoint.root)) {
+      throw new BrokenLogError(
+        `the log was altered: at position ${checkpoint.position} it is not the log that ${name} has seen`,
+      );
+    }
+  }
+}
+
+function checkpointOf(path: string): { position: number; root: Buffer } | undefined {
+  const db = openDatabase(path, { readonly: false });
+  try {
+    return db.prepare('SELECT position, root FROM checkpoint').get() as { position: number; root: Buffer } | undefined;
+  } finally {
+    db.close();
+  }
+}
+
+function recordSchema(log: SqliteLog, schema: Schema, readFile: string): void {
+  const db = openDatabase(readFile, { readonly: true });
+  try {
+    const problems = [...misfits(db, schema), ...duplicates(db, schema)];
+    if (problems.length > 0) throw new SchemaError(problems.join('\n'));
+    log.changeSchema(
+      {
+        stream: schemaStream,
+        expectedVersion: log.versionOf(schemaStream),
+        events: [{ type: 'schema.changed', data: { schema: schema as unknown as JsonObject } }],
+        claims: [],
+        releases: [],
+        actor: { type: 'system' },
+        correlationId: 'start',
+        context: {},
+      },
+      claimsIn(db, schema),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+/** Every claim that the live documents of a read file hold under a schema. */
+export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
+  for (const { slug, fields } of schema.collections) {
+    const unique = uniqueFields(slug, fields);
+    if (unique.length === 0) continue;
+    const rows = db.prepare(`SELECT id, doc FROM ${documentsOf(slug)}`).iterate() as Iterable<{ id: string; doc: string }>;
+    for (const { id, doc } of rows) {
+      for (const claim of claimsOf(unique, JSON.parse(doc))) yield { claim, stream: documentStream(slug, id) };
+    }
+  }
+}
+
+function documentsOf(slug: string): string {
+  return quote(`documents ${slug}`);
+}
+
+/** Fields that became unique while documents share a value. */
+function duplicates(db: Sqlite, schema: Schema): string[] {
+  const problems: string[] = [];
+  for (const { slug, fields } of schema.collections) {
+    for (const { scope, path } of uniqueFields(slug, fields)) {
+      const shared = db
+        .prepare(
+          `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsOf(slug)}
+           WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key) LIMIT 5`,
+        )
+        .all(jsonPath(path)) as { value: unknown; ids: string }[];
+      for (const { value, ids } of shared) {
+        problems.push(`${scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`);
+      }
+    }
+  }
+  return problems;
+}
+
+/** Fields whose type changed while documents hold values of the old one. */
+function misfits(db: Sqlite, schema: Schema): string[] {
+  const problems: string[] = [];
+  for (const { slug, fields } of schema.collections) {
+    for (const field of dataFields(fields)) {
+      const types = jsonTypes(tablesOf({ collections: [{ slug, fields: [field] }], globals: [] })[0] as Tables, field);
+      if (!types) continue;
+      const ids = db
+        .prepare(
+          `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsOf(slug)}
+           WHERE coalesce(json_type(doc, ?), 'null') NOT IN ('null', ${types.map((type) => `'${type}'`).join(', ')}) LIMIT 5)`,
+        )
+        .pluck()
+        .get(jsonPath([field.name])) as string | null;
+      if (ids) problems.push(`${slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
+    }
+  }
+  return problems;
+}
+
+function jsonTypes({ columns }: Tables, field: ReturnType<typeof dataFields>[number]): string[] | undefined {
+  if (field.type === 'join') return undefined;
+  if (isList(field)) return ['array'];
+  if (field.type === 'object') return ['object'];
+  switch (columns[0]?.affinity) {
+    case 'TEXT':
+      return ['text'];
+    case 'REAL':
+      return ['integer', 'real'];
+    case 'INTEGER':
+      return ['true', 'false'];
+    default:
+      return undefined;
+  }
+}
+
+function jsonPath(path: readonly string[]): string {
+  return `$${path.map((key) => `."${key}"`).join('')}`;
+}
+
+function shorten(ids: string): string {
+  return ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
+}
+
+/** What `annals verify` and `annals rebuild --check` replay with: the schema the log itself ends with. */
+export function projectionOf(log: LogReader): { projection: Projection; schema: Schema; upcaster: Upcaster } | null {
+  const epochs = epochsOf(log);
+  const schema = epochs.at(-1)?.schema;
+  if (!schema) return null;
+  const upcaster = compileUpcaster(epochs);
+  return { projection: { tables: tablesOf(schema), upcaster }, schema, upcaster };
+}

@@ -1,0 +1,30 @@
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The read file of a projection hash. */
+export function readFileOf(directory: string, projectionHash: string): string {
+  return join(directory, `read-${projectionHash}.db`);
+}
+
+/** Puts a finished file in its place so that it is there, whole, after a power cut. */
+export function moveIntoPlace(from: string, to: string): void {
+  for (const path of [from, dirname(to)]) {
+    const descriptor = openSync(path, 'r');
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    if (path === from) renameSync(from, to);
+  }
+}
+
+/** Removes a SQLite file and the files SQLite keeps beside it. */
+export function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+}
+
+/** Removes the read files of other schemas, and unfinished ones. */
+export function removeOtherReadFiles(directory: string, keep: string): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    if (/^read-[0-9a-f]+\.db(\.[\w-]+)?$/.test(name) && path !== keep) removeDatabase(path);
+  }
+}

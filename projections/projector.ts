@@ -1,0 +1,198 @@
+import { compileShape } from '../config/shape.ts';
+import type { JsonObject } from '../config/schema.ts';
+import { splitStream } from '../events/catalogue.ts';
+import { foldDocument } from '../events/documents.ts';
+import type { RecordedEvent } from '../events/log.ts';
+import { schemaKey, type Upcaster } from '../events/upcasters.ts';
+import type { Sqlite, Statement } from '../storage/sqlite.ts';
+import { columnValue, type Tables } from './tables.ts';
+
+/** How far a read file has come: the last position it has applied, and the root of the log's tree there. */
+export type Checkpoint = { position: number; root: Buffer };
+
+/** One version of a document in memory. `text` is the document as it is sent. */
+type Version = {
+  key: number;
+  validFrom: number;
+  version: number;
+  document: JsonObject;
+  text: string;
+};
+
+/** A document that the current batch touches: as the table has it, and as it is now. */
+type Entry = { writer: TableWriter; id: string; stored: Version | null; current: Version | null };
+
+type TableWriter = ReturnType<typeof tableWriter>;
+
+export type Projector = ReturnType<typeof openProjector>;
+
+/**
+ * Folds events into the read tables. One function serves single writes and bulk loads: within a batch each document is
+ * read at most once and its row written once, whatever happened to it in between.
+ */
+export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upcaster) {
+  const writers = new Map(all.map((tables) => [tables.key, tableWriter(db, tables)]));
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  const selectCheckpoint = db.prepare('SELECT position, root FROM checkpoint');
+  const deleteCheckpoint = db.prepare('DELETE FROM checkpoint');
+  const insertCheckpoint = db.prepare('INSERT INTO checkpoint VALUES (?, ?)');
+
+  function checkpoint(): Checkpoint | null {
+    return (selectCheckpoint.get() as Checkpoint | undefined) ?? null;
+  }
+
+  /**
+   * Applies events that follow the checkpoint, and moves it, in one transaction.
+   *
+   * @param root the root of the log's tree after the last of them.
+   */
+  function apply(events: readonly RecordedEvent[], root: Buffer): void {
+    const last = events.at(-1);
+    if (!last) return;
+    begin.run();
+    try {
+      const touched = new Map<string, Entry>();
+      for (const event of events) applyOne(event, touched);
+      for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
+      deleteCheckpoint.run();
+      insertCheckpoint.run(last.header.position, root);
+      commit.run();
+    } catch (error) {
+      if (db.inTransaction) rollback.run();
+      throw error;
+    }
+  }
+
+  function applyOne({ header, data }: RecordedEvent, touched: Map<string, Entry>): void {
+    const key = schemaKey(header.stream);
+    const writer = writers.get(key);
+    // Other streams, and those of collections that the configuration no longer has, concern no read table.
+    if (!writer || data === null) return;
+
+    const entry = touched.get(header.stream) ?? load(writer, header.stream, touched);
+    const before = entry.current;
+    const after = foldDocument(before && before.document, header.type, upcaster.upcast(key, header, data));
+    if (before) writer.close(entry.id, before, header.position);
+    entry.current = after && writer.version(entry.id, header, before, after);
+  }
+
+  function load(writer: TableWriter, stream: string, touched: Map<string, Entry>): Entry {
+    const [, id] = splitStream(stream);
+    const stored = writer.load(id);
+    const entry: Entry = { writer, id, stored, current: stored };
+    touched.set(stream, entry);
+    return entry;
+  }
+
+  return { checkpoint, apply };
+}
+
+type DocumentRow = { key: number; valid_from: number; version: number; doc: string };
+
+function tableWriter(db: Sqlite, tables: Tables) {
+  const { documents, versions, columns, links, linkTable } = tables;
+  const shape = compileShape(tables.fields);
+  const names = ['version', 'created_at', 'updated_at', 'doc', ...columns.map(({ name }) => name)];
+  const holes = names.map(() => '?').join(', ');
+  const select = db.prepare(`SELECT key, valid_from, version, doc FROM ${documents} WHERE id = ?`);
+  const insert = db.prepare(
+    `INSERT INTO ${documents} (id, key, valid_from, ${names.join(', ')}) VALUES (?, ?, ?, ${holes})`,
+  );
+  const remove = db.prepare(`DELETE FROM ${documents} WHERE id = ?`);
+  const insertVersion = db.prepare(
+    `INSERT INTO ${versions} (id, valid_from, valid_to, ${names.join(', ')}) VALUES (?, ?, ?, ${holes})`,
+  );
+  const insertLink = linkTable ? db.prepare(`INSERT OR IGNORE INTO ${linkTable} VALUES (?, ?, ?)`) : null;
+  const deleteLink = linkTable
+    ? db.prepare(`DELETE FROM ${linkTable} WHERE field = ? AND target = ? AND source = ?`)
+    : null;
+  const updates = new Map<string, Statement>();
+
+  function load(id: string): Version | null {
+    const row = select.get(id) as DocumentRow | undefined;
+    if (!row) return null;
+    const document = JSON.parse(row.doc) as JsonObject;
+    return { key: row.key, validFrom: row.valid_from, version: row.version, document, text: row.doc };
+  }
+
+  /** The version that an event makes; its key is the position that created the document. */
+  function version(
+    id: string,
+    header: { position: number; version: number },
+    before: Version | null,
+    values: JsonObject,
+  ): Version {
+    const document: JsonObject = {
+      id,
+      createdAt: values.createdAt ?? null,
+      updatedAt: values.updatedAt ?? null,
+      ...shape(values),
+    };
+    return {
+      key: before ? before.key : header.position,
+      validFrom: header.position,
+      version: header.version,
+      document,
+      text: JSON.stringify(document),
+    };
+  }
+
+  function values({ version, document, text }: Version): (string | number | null)[] {
+    const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt), text];
+    return [...common, ...columns.map((column) => columnValue(column, document))];
+  }
+
+  /** Keeps a version that an event at `validTo` has replaced or ended. */
+  function close(id: string, old: Version, validTo: number): void {
+    insertVersion.run(id, old.validFrom, validTo, ...values(old));
+  }
+
+  /** Brings the row of a document from what is stored to what it is now. */
+  function write(id: string, stored: Version | null, current: Version | null): void {
+    if (stored === current) return;
+    if (linkTable) writeLinks(id, stored, current);
+    if (!current) remove.run(id);
+    else if (stored && stored.key === current.key) change(stored, current);
+    else {
+      if (stored) remove.run(id);
+      insert.run(id, current.key, current.validFrom, ...values(current));
+    }
+  }
+
+  /** Sets only what differs: SQLite rewrites the index of every column that is named, changed or not. */
+  function change(stored: Version, current: Version): void {
+    const before = values(stored);
+    const after = values(current);
+    const changed = names.flatMap((_, index) => (before[index] === after[index] ? [] : [index]));
+    const sets = changed.map((index) => `${names[index]} = ?`).join(', ');
+    let update = updates.get(sets);
+    if (!update) {
+      if (updates.size > 200) updates.clear();
+      update = db.prepare(`UPDATE ${documents} SET ${sets}, valid_from = ? WHERE key = ?`);
+      updates.set(sets, update);
+    }
+    update.run(...changed.map((index) => after[index]), current.validFrom, current.key);
+  }
+
+  function writeLinks(id: string, stored: Version | null, current: Version | null): void {
+    for (const { name } of links) {
+      const before = new Set(idsOf(stored, name));
+      const after = new Set(idsOf(current, name));
+      for (const target of before.difference(after)) deleteLink?.run(name, target, id);
+      for (const target of after.difference(before)) insertLink?.run(name, target, id);
+    }
+  }
+
+  return { load, version, close, write };
+}
+
+function idsOf(version: Version | null, name: string): string[] {
+  const value = version?.document[name];
+  return Array.isArray(value) ? value.filter((id) => typeof id === 'string') : [];
+}
+
+function millisecondsOf(time: unknown): number {
+  return typeof time === 'string' ? Date.parse(time) : 0;
+}

@@ -1,0 +1,156 @@
+import { hash } from 'node:crypto';
+import { affinityOf } from '../config/fields.ts';
+import { type DataField, dataFields, type FieldSchema, type JsonObject, type Schema } from '../config/schema.ts';
+import { globalStream } from '../events/catalogue.ts';
+import type { Upcaster } from '../events/upcasters.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
+
+/** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
+const engineVersion = 1;
+
+/** A column that serves `where` and `sort`: the value at `path` of a document. */
+export type Column = { name: string; path: string[]; affinity: 'TEXT' | 'REAL' | 'INTEGER' };
+
+/** A list of ids of related documents, kept as rows so that it can be followed backwards. */
+export type LinkField = { name: string };
+
+/**
+ * The read tables of one collection or global: `documents` holds every live document as it is, `versions` every version
+ * that was, each with the positions between which it held. A document's row is keyed by the position that created it.
+ */
+export type Tables = {
+  /** What its streams follow: `posts`, or `globals/site`. */
+  key: string;
+  fields: DataField[];
+  columns: Column[];
+  links: LinkField[];
+  documents: string;
+  versions: string;
+  /** Empty when no field holds a list of ids. */
+  linkTable: string;
+  indexes: string[];
+};
+
+/** The tables of every collection and global of a schema. */
+export function tablesOf(schema: Schema): Tables[] {
+  return [
+    ...schema.collections.map(({ slug, fields }) => describe(slug, slug, fields)),
+    ...schema.globals.map(({ slug, fields }) => describe(globalStream(slug), `globals/${slug}`, fields)),
+  ];
+}
+
+function describe(key: string, name: string, declared: readonly FieldSchema[]): Tables {
+  const fields = dataFields(declared);
+  const documents = quote(`documents ${name}`);
+  const links = fields
+    .filter((field) => field.hasMany === true && (field.type === 'relationship' || field.type === 'upload'))
+    .map((field) => ({ name: field.name }));
+  const indexed = indexedPaths(fields);
+  return {
+    key,
+    fields,
+    columns: columnsOf(fields, indexed),
+    links,
+    documents,
+    versions: quote(`versions ${name}`),
+    linkTable: links.length > 0 ? quote(`links ${name}`) : '',
+    indexes: [
+      `CREATE INDEX ${quote(`documents ${name} created`)} ON ${documents} (created_at, id)`,
+      `CREATE INDEX ${quote(`documents ${name} updated`)} ON ${documents} (updated_at, id)`,
+      ...[...indexed].map((path) => {
+        return `CREATE INDEX ${quote(`documents ${name} f.${path}`)} ON ${documents} (${quote(`f.${path}`)}, id)`;
+      }),
+    ],
+  };
+}
+
+/** Dotted paths of the fields that an index serves: `unique`, `index`, and relationships to one document. */
+function indexedPaths(fields: readonly DataField[], prefix = ''): Set<string> {
+  const paths = new Set<string>();
+  for (const field of fields) {
+    const path = prefix + field.name;
+    if (field.type === 'object') {
+      for (const inside of indexedPaths(dataFields(field.fields ?? []), `${path}.`)) paths.add(inside);
+    } else if (affinityOf(field) && (field.unique || field.index || (field.relationTo && !prefix))) {
+      paths.add(path);
+    }
+  }
+  return paths;
+}
+
+/** Every scalar field of the top level has a column; one inside an object only when it is indexed. */
+function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: string[] = []): Column[] {
+  return fields.flatMap((field) => {
+    const path = [...prefix, field.name];
+    if (field.type === 'object') return columnsOf(dataFields(field.fields ?? []), indexed, path);
+    const affinity = affinityOf(field);
+    if (!affinity || (prefix.length > 0 && !indexed.has(path.join('.')))) return [];
+    return [{ name: quote(`f.${path.join('.')}`), path, affinity }];
+  });
+}
+
+/** The value of a column: what SQLite keeps of it, or null when the document's value is of another type. */
+export function columnValue({ path, affinity }: Column, document: JsonObject): string | number | null {
+  let value: unknown = document;
+  for (const key of path) {
+    value = typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : null;
+  }
+  if (typeof value === 'boolean') return affinity === 'INTEGER' ? Number(value) : null;
+  if (typeof value === 'number') return affinity === 'REAL' ? value : null;
+  if (typeof value === 'string') return affinity === 'TEXT' ? value : null;
+  return null;
+}
+
+/** Makes the tables in an empty file; the secondary indexes are made by {@link createIndexes}, after a bulk load. */
+export function createTables(db: Sqlite, all: readonly Tables[]): void {
+  db.exec('CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT');
+  for (const { documents, versions, columns, linkTable } of all) {
+    const declared = columns.map(({ name, affinity }) => `, ${name} ${affinity}`).join('');
+    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL`;
+    db.exec(`
+      CREATE TABLE ${documents} (
+        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, doc TEXT NOT NULL${declared}, UNIQUE (id)
+      ) STRICT;
+      CREATE TABLE ${versions} (
+        valid_from INTEGER PRIMARY KEY, valid_to INTEGER NOT NULL, ${common}, doc TEXT NOT NULL${declared}, UNIQUE (id, version)
+      ) STRICT;
+    `);
+    if (linkTable) {
+      db.exec(`CREATE TABLE ${linkTable} (
+        field TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (field, target, source)
+      ) STRICT, WITHOUT ROWID`);
+    }
+  }
+}
+
+/** Makes the secondary indexes. */
+export function createIndexes(db: Sqlite, all: readonly Tables[]): void {
+  for (const { indexes } of all) for (const sql of indexes) db.exec(sql);
+}
+
+/**
+ * Names the read file: 16 hexadecimal digits over all that decides its content beside the events. Labels, validation
+ * and other options that no row depends on are left out, so that changing them rebuilds nothing.
+ */
+export function projectionHash(schema: Schema, upcaster: Upcaster): string {
+  const content = tablesOf(schema).map(({ key, fields, columns, links, indexes }) => {
+    return { key, fields: fields.map(contentOf), columns, links, indexes };
+  });
+  return hash('sha256', JSON.stringify({ engineVersion, renames: upcaster.fingerprint, content }), 'hex').slice(0, 16);
+}
+
+function contentOf(field: DataField): object {
+  const { name, type, hasMany, fields, blocks } = field;
+  return {
+    name,
+    type,
+    hasMany,
+    fields: fields && dataFields(fields).map(contentOf),
+    blocks: blocks?.map((block) => ({ slug: block.slug, fields: dataFields(block.fields).map(contentOf) })),
+  };
+}
+
+/** An SQL identifier. Names come from the checked configuration, never from a request. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs';
+import { BrokenLogError, readLog } from '../events/sqlite-log.ts';
+import { type Finding, verifyLog } from '../events/verify.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { claimsIn, logFile, projectionOf } from './boot.ts';
+import { compareReadFiles } from './compare.ts';
+import { readFileOf, removeDatabase } from './files.ts';
+import { openProjector } from './projector.ts';
+import { buildReadFile, catchUp, type Progress } from './rebuild.ts';
+import { projectionHash } from './tables.ts';
+
+/** What a check came to: `finding` names the first thing wrong, null when there is none. */
+export type Verdict = { finding: Finding | null; events: number; notes: string[] };
+
+type Steps = { log: Progress; replay: Progress };
+
+/** A read file held at one moment, with the position and root it has reached. */
+type Snapshot = { db: Sqlite; position: number; root: Buffer };
+
+/**
+ * Checks a data directory from the outside, beside a running server or without one.
+ *
+ * @param checkLog false: only whether the read tables equal a replay.
+ */
+export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): Verdict {
+  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
+  const replayFile = readFileOf(directory, 'verify').replace('verify.db', `0.db.verify-${process.pid}`);
+  let snapshot: Snapshot | null = null;
+  try {
+    const log = readLog(db);
+    snapshot = openSnapshot(db, directory);
+    // The log after the read file: it is always at least as far.
+    db.exec('BEGIN');
+    const events = log.head().size;
+    const verdict = (finding: Finding | null, notes: string[] = []): Verdict => ({ finding, events, notes });
+
+    const damage = checkLog ? verifyLog(db, steps.log) : null;
+    if (damage) return verdict(damage);
+    const lost = snapshot && lostEvents(db, snapshot);
+    if (lost) return verdict(lost);
+    const made = projectionOf(log);
+    if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
+
+    const { projection, schema } = made;
+    buildReadFile(replayFile, log, snapshot?.position ?? events, projection, steps.replay);
+    const replay = openDatabase(replayFile, { durability: 'off' });
+    try {
+      const difference = snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
+      if (difference) return verdict(`read tables: ${difference}`);
+      catchUp(openProjector(replay, projection.tables, projection.upcaster), log, events);
+      const notes = snapshot ? [] : ['there are no read tables; the next start builds them'];
+      return verdict(checkClaims(db, claimsIn(replay, schema)), notes);
+    } finally {
+      replay.close();
+    }
+  } catch (error) {
+    const finding = findingOf(error);
+    if (finding === null) throw error;
+    return { finding, events: 0, notes: [] };
+  } finally {
+    snapshot?.db.close();
+    db.close();
+    removeDatabase(replayFile);
+  }
+}
+
+function openSnapshot(log: Sqlite, directory: string): Snapshot | null {
+  const made = projectionOf(readLog(log));
+  const path = made && readFileOf(directory, projectionHash(made.schema, made.upcaster));
+  if (!path || !existsSync(path)) return null;
+  const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
+  db.exec('BEGIN');
+  const checkpoint = db.prepare('SELECT position, root FROM checkpoint').get();
+  return { db, ...(checkpoint as { position: number; root: Buffer }) };
+}
+
+function lostEvents(db: Sqlite, { position, root }: Snapshot): Finding | null {
+  const log = readLog(db);
+  const { size } = log.head();
+  if (position > size) return `the log lost events: it ends at ${size}, its read tables have seen ${position}`;
+  return log.rootAt(position).equals(root) ? null : `the log up to event ${position} is not the one its read tables saw`;
+}
+
+function checkFile(db: Sqlite): string | null {
+  const answer = db.pragma('integrity_check(1)', { simple: true });
+  return answer === 'ok' ? null : String(answer);
+}
+
+function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding | null {
+  const select = db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck();
+  let count = 0;
+  for (const { claim, stream } of expected) {
+    count += 1;
+    const holder = select.get(claim.scope, claim.value);
+    if (holder !== stream) return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'nobody'}, not by ${stream}`;
+  }
+  const stored = db.prepare('SELECT count(*) FROM claims').pluck().get();
+  return stored === count ? null : `claims: ${stored} are stored, the documents make ${count}`;
+}
+
+/** What SQLite or our own reading stumbles over in a damaged file is a finding; anything else is not about the file. */
+function findingOf(error: unknown): Finding | null {
+  if (error instanceof BrokenLogError || error instanceof SyntaxError) return error.message;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(code) ? `damaged: ${(error as Error).message}` : null;
+}

@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createIds } from '../events/ids.ts';
+import { BrokenLogError } from '../events/sqlite-log.ts';
+import { boot, logFile, SchemaError } from '../projections/boot.ts';
+import { removeOtherReadFiles } from '../projections/files.ts';
+import { verifyDirectory } from '../projections/verify.ts';
+import { lockDirectory } from '../storage/lock.ts';
+import { loadConfiguration } from './configuration.ts';
+import { showProgress } from './progress.ts';
+import { readSettings, UsageError } from './settings.ts';
+import { StartError } from './writer.ts';
+
+/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run. */
+export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, ['config', 'data']);
+  return report(check(settings.data, true), 'sound: the log is whole, and the read tables equal a replay of it');
+}
+
+/** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
+export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['config', 'data'], {
+    check: 'boolean',
+    'accept-lost-events': 'boolean',
+  });
+  if (flags.check) return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
+  const { model } = await loadConfiguration(settings.config);
+  const directory = existingLog(settings.data);
+  const lock = lockDirectory(directory, 'annals rebuild');
+  try {
+    if (flags['accept-lost-events']) removeOtherReadFiles(directory, '');
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now, 0);
+    const progress = showProgress('replaying the log');
+    const options = { directory, schema: model.schema, ids, now: Date.now, logId: '', progress };
+    const { log } = boot({ ...options, isRebuild: true });
+    process.stdout.write(`rebuilt the read tables from ${log.head().size} events\n`);
+    return 0;
+  } catch (error) {
+    if (error instanceof BrokenLogError || error instanceof SchemaError) throw new StartError(error.message);
+    throw error;
+  } finally {
+    lock.release();
+  }
+}
+
+/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. */
+export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, ['config']);
+  const { path, model } = await loadConfiguration(settings.config);
+  for (const warning of model.warnings) process.stdout.write(`warning: ${warning}\n`);
+  const counts = `${model.collections.size} collections, ${model.globals.size} globals`;
+  process.stdout.write(`${path} is right: ${counts}\n`);
+  return 0;
+}
+
+function check(data: string, checkLog: boolean) {
+  const progress = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
+  return verifyDirectory(existingLog(data), checkLog, progress);
+}
+
+function report({ finding, events, notes }: ReturnType<typeof check>, praise: string): number {
+  for (const note of notes) process.stdout.write(`note: ${note}\n`);
+  process.stdout.write(finding === null ? `${praise} (${events} events)\n` : `NOT SOUND: ${finding}\n`);
+  return finding === null ? 0 : 1;
+}
+
+function existingLog(data: string): string {
+  const directory = resolve(data);
+  if (!existsSync(logFile(directory))) throw new UsageError(`there is no log in ${directory}; --data names the directory`);
+  return directory;
+}

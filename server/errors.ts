@@ -1,0 +1,44 @@
+import Boom from '@hapi/boom';
+import type { Lifecycle, Request } from '@hapi/hapi';
+import { DomainError, type ErrorCode } from '../config/errors.ts';
+import { requestId } from './requests.ts';
+
+const statusOf: Record<ErrorCode, number> = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  unavailable: 503,
+};
+
+/**
+ * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
+ * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500.
+ */
+export function answerErrors(log: (error: Error, request: Request) => void): Lifecycle.Method {
+  return (request, h) => {
+    const { response } = request;
+    if (!(response instanceof Error)) {
+      response.header('x-request-id', requestId(request));
+      response.header('x-content-type-options', 'nosniff');
+      return h.continue;
+    }
+    const boom = response instanceof DomainError ? translate(response) : response;
+    if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
+    boom.output.headers['x-request-id'] = requestId(request);
+    boom.output.headers['x-content-type-options'] = 'nosniff';
+    return boom;
+  };
+}
+
+function translate(error: DomainError): Boom.Boom {
+  const boom = Boom.boomify(error, { statusCode: statusOf[error.code] });
+  // Boom hides the message of every 5xx; ours are written for the caller.
+  boom.output.payload.message = error.message;
+  if (error.code === 'invalid') boom.output.payload.error = 'Validation Error';
+  if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
+  if (error.code === 'unavailable') boom.output.headers['retry-after'] = '5';
+  return boom;
+}

@@ -1,0 +1,59 @@
+import type { Plugin, Server } from '@hapi/hapi';
+import { DomainError } from '../config/errors.ts';
+import type { App } from './app.ts';
+import { authenticationScheme, strategy } from './authentication.ts';
+import { answerErrors } from './errors.ts';
+import { actorOf, requestId } from './requests.ts';
+import { collections } from './resources/collections.ts';
+import { globals } from './resources/globals.ts';
+import { health } from './resources/health.ts';
+
+type Resource = (server: Server, app: App) => void;
+
+const resources: readonly Resource[] = [collections, globals, health];
+
+const name = 'annals';
+
+/** The whole service as one hapi plugin. */
+export const annals: Plugin<{ app: App }> = {
+  name,
+  register(server, { app }) {
+    server.auth.scheme(strategy, authenticationScheme(app.apiKeys));
+    server.auth.strategy(strategy, strategy);
+    server.ext(
+      'onPreResponse',
+      answerErrors((err, request) => app.log.error({ err, requestId: requestId(request) }, 'a request failed')),
+      { sandbox: 'plugin' },
+    );
+    logRequests(server, app);
+    for (const resource of resources) resource(server, app);
+    server.route({
+      method: '*',
+      path: '/{any*}',
+      options: { auth: false },
+      handler: ({ method, path }) => {
+        throw new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
+      },
+    });
+  },
+};
+
+/** One line per request. No query: it may hold what somebody searched for, or a token. */
+function logRequests(server: Server, { log }: App): void {
+  if (!log.isLevelEnabled('info')) return;
+  server.events.on('response', (request) => {
+    if (request.route.realm.plugin !== name) return;
+    const { response, info, method, path } = request;
+    const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
+    const took = info.completed || info.responded;
+    log.info({
+      requestId: requestId(request),
+      method: method.toUpperCase(),
+      path,
+      status,
+      milliseconds: took > 0 ? took - info.received : null,
+      actor: actorOf(request),
+      ip: info.remoteAddress,
+    });
+  });
+}

@@ -1,0 +1,24 @@
+import type { Progress } from '../projections/rebuild.ts';
+
+/** Shows how far long work is: a bar that redraws itself on a terminal, else a plain line every few seconds. */
+export function showProgress(what: string, stream: NodeJS.WriteStream = process.stderr): Progress {
+  const started = Date.now();
+  let shown = 0;
+  return (done, total) => {
+    const now = Date.now();
+    const isLast = done >= total;
+    if (!isLast && now - shown < (stream.isTTY ? 100 : 5000)) return;
+    // Work that was over before anybody could wonder needs no line.
+    if (isLast && shown === 0 && now - started < 1000) return;
+    shown = now;
+    const percent = total === 0 ? 100 : Math.floor((100 * done) / total);
+    const text = `${what} ${String(percent).padStart(3)} %  ${done} of ${total}`;
+    if (!stream.isTTY) stream.write(`${text}\n`);
+    else stream.write(`\r${bar(percent)} ${text}${isLast ? '\n' : ''}`);
+  };
+}
+
+function bar(percent: number): string {
+  const full = Math.round(percent / 5);
+  return `[${'#'.repeat(full)}${' '.repeat(20 - full)}]`;
+}

@@ -1,0 +1,46 @@
+import { DomainError, type FieldError } from '../config/errors.ts';
+import type { Field } from '../config/model.ts';
+import type { Json, JsonObject } from '../config/schema.ts';
+import type { App } from './app.ts';
+
+/**
+ * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id.
+ *
+ * @throws DomainError `invalid` naming each field, nested ones by dotted path.
+ */
+export function checkRelations(app: App, fields: readonly Field[], values: JsonObject): void {
+  const errors: FieldError[] = [];
+  walk(app, fields, values, '', errors);
+  if (errors.length === 0) return;
+  throw new DomainError('invalid', errors.map(({ field, message }) => `${field} ${message}`).join('; '), errors);
+}
+
+function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: string, errors: FieldError[]): void {
+  for (const field of fields) {
+    const value = values[field.name];
+    if (value === undefined || value === null) continue;
+    const path = prefix + field.name;
+    if (field.relationTo) check(app, field.relationTo, value, path, errors);
+    else if (field.type === 'object') walk(app, field.fields ?? [], value as JsonObject, `${path}.`, errors);
+    else if (field.type === 'array' || field.type === 'blocks') walkItems(app, field, value as JsonObject[], path, errors);
+  }
+}
+
+function walkItems(app: App, field: Field, items: readonly JsonObject[], path: string, errors: FieldError[]): void {
+  items.forEach((item, index) => {
+    const block = field.blocks?.find(({ slug }) => slug === item.blockType);
+    walk(app, block?.fields ?? field.fields ?? [], item, `${path}.${index}.`, errors);
+  });
+}
+
+function check(app: App, slug: string, value: Json, path: string, errors: FieldError[]): void {
+  const target = app.collections.get(slug);
+  const isList = Array.isArray(value);
+  for (const [index, id] of (isList ? value : [value]).entries()) {
+    if (target?.documents.exists(String(id))) continue;
+    errors.push({
+      field: isList ? `${path}.${index}` : path,
+      message: `must be the id of a document of ${slug}, got ${JSON.stringify(String(id).slice(0, 50))}`,
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import type { RequestView } from '../config/model.ts';
+import type { Actor, Context } from '../events/envelope.ts';
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    requestId?: string;
+  }
+  interface UserCredentials {
+    /** Who events name as their cause. */
+    actor: Actor;
+  }
+}
+
+/**
+ * The id of a request: in the log line, in the `x-request-id` header and, as `correlationId`, in every event it causes.
+ * Always our own: what a client sends may be anything and would stand in the log for ever.
+ */
+export function requestId({ app }: Request): string {
+  app.requestId ??= randomUUID();
+  return app.requestId;
+}
+
+/** The `{id}` of the path, as it came: any text. */
+export function idOf({ params }: Request): string {
+  return String(params.id);
+}
+
+/** Who causes what this request records. */
+export function actorOf({ auth }: Request): Actor {
+  return auth.credentials?.user?.actor ?? { type: 'anonymous' };
+}
+
+const maxUserAgent = 500;
+
+/** What is personal about a request: kept in the payloads of its events, where it can be erased. */
+export function contextOf({ info, headers }: Request): Context {
+  const userAgent: unknown = headers['user-agent'];
+  const ip = info.remoteAddress;
+  return typeof userAgent === 'string' ? { ip, userAgent: userAgent.slice(0, maxUserAgent).toWellFormed() } : { ip };
+}
+
+/** The request as access rules see it: nothing that would let them in as the caller. */
+export function viewOf({ method, path, headers, info }: Request): RequestView {
+  const { 'x-api-key': _key, authorization: _token, cookie: _cookie, ...rest } = headers;
+  return { method: method.toUpperCase(), path, headers: rest as Record<string, string>, ip: info.remoteAddress };
+}

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino, { type Logger } from 'pino';
+import { type Opened, openApp } from './app.ts';
+import { type Loaded, loadConfiguration } from './configuration.ts';
+import { startServer } from './http.ts';
+import { showProgress } from './progress.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+/** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
+export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port']);
+  const loaded = await loadConfiguration(settings.config);
+  const destination = pino.destination({ fd: 2, sync: false });
+  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  for (const warning of loaded.model.warnings) log.warn(warning);
+
+  const opened = await openApp({
+    model: loaded.model,
+    data: settings.data,
+    apiKeys: settings.apiKeys,
+    log,
+    progress: showProgress('building the read tables'),
+    onDeath: (error) => die(log, error),
+  });
+  const server = await startServer(opened.app, settings.host, settings.port).catch(async (error) => {
+    await opened.close();
+    throw error;
+  });
+  const address = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${server.info.port}`;
+  opened.app.baseUrl = settings.baseUrl ?? address;
+  opened.announce(opened.app.baseUrl);
+
+  const signalled = new Promise<'stop'>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
+  });
+  if ((await Promise.race([fill(loaded, opened, settings, address), signalled])) !== 'stop') {
+    process.stdout.write(welcome(loaded, opened, address));
+    await signalled;
+  }
+  opened.app.isReady = false;
+  await server.stop({ timeout: 10_000 });
+  await opened.close();
+  destination.flushSync();
+  return 0;
+}
+
+/** The writer is gone, and with it the only way to know what is on the disk: nothing is left but to start again. */
+function die(log: Logger, error: Error): void {
+  log.fatal({ err: error }, 'the writer failed; the process ends, and the next start recovers from the log');
+  process.exitCode = 1;
+  setTimeout(() => process.exit(1), 100);
+}
+
+/** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */
+async function fill({ seed }: Loaded, opened: Opened, settings: Settings, baseUrl: string): Promise<void> {
+  const marker = join(opened.dataDirectory, 'seeded');
+  if (!seed || existsSync(marker)) return;
+  const apiKey = opened.generatedKey ?? (settings.apiKeys[0] as string);
+  // Its hundreds of requests are not what the reader of the log wants to see first.
+  const { level } = opened.app.log;
+  opened.app.log.level = 'warn';
+  await seed({ baseUrl, apiKey, progress: showProgress('loading the example') });
+  opened.app.log.level = level;
+  writeFileSync(marker, `${new Date().toISOString()}\n`);
+}
+
+function welcome({ path, model }: Loaded, opened: Opened, address: string): string {
+  const { app, dataDirectory, generatedKey, size } = opened;
+  const key = generatedKey ?? '<your API key>';
+  const slug = [...model.collections.keys()][0];
+  const call = slug ? `/api/collections/${slug}?limit=1` : `/api/globals/${[...model.globals.keys()][0]}`;
+  const lines = [
+    `Annals ${version()}`,
+    '',
+    `  API      ${app.baseUrl}/api`,
+    `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
+    `  Config   ${path}`,
+    `  Data     ${dataDirectory}${size > 0 ? `  (${size} events at start)` : ''}`,
+    '',
+    '  Try it:',
+    `  curl -H 'x-api-key: ${key}' '${app.baseUrl}${call}'`,
+    '',
+    `listening on ${address}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** The version of the package. */
+export function version(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { didYouMean } from '../config/suggest.ts';
+
+/** Thrown for a wrong command line or environment; one problem per line. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** Where the service runs: ports, paths and secrets. What it serves is the configuration's business. */
+export type Settings = {
+  /** Path of the configuration module; undefined: `annals.config.ts` in the working directory, else the example. */
+  config: string | undefined;
+  data: string;
+  host: string;
+  port: number;
+  /** Where clients reach the service, without a slash at the end; undefined: its own address. */
+  baseUrl: string | undefined;
+  /** Empty: one is generated. */
+  apiKeys: string[];
+  /** The first signs, all verify. Empty: one is generated. */
+  secrets: string[];
+  logLevel: string;
+};
+
+type Setting = {
+  name: keyof Settings;
+  flag?: string;
+  environment: string;
+  read: (text: string, source: string) => Settings[keyof Settings];
+};
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
+
+/** One entry per setting: the flag, the environment variable (also as `…_FILE`), and how its text is read. */
+const settings: readonly Setting[] = [
+  { name: 'config', flag: 'config', environment: 'ANNALS_CONFIG', read: nonEmpty },
+  { name: 'data', flag: 'data', environment: 'ANNALS_DATA', read: nonEmpty },
+  { name: 'host', flag: 'host', environment: 'ANNALS_HOST', read: nonEmpty },
+  { name: 'port', flag: 'port', environment: 'ANNALS_PORT', read: readPort },
+  { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl },
+  { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList },
+  { name: 'secrets', environment: 'ANNALS_SECRET', read: readList },
+  { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
+];
+
+const defaults: Settings = {
+  config: undefined,
+  data: 'data',
+  host: '127.0.0.1',
+  port: 4000,
+  baseUrl: undefined,
+  apiKeys: [],
+  secrets: [],
+  logLevel: 'info',
+};
+
+/** The flags of a command, beside the settings it takes. */
+export type Flags = Record<string, 'boolean' | 'string'>;
+
+/**
+ * Reads the settings of a command: its flags win over the environment, the environment over the defaults.
+ *
+ * @param takes the settings that the command has a flag for.
+ * @throws UsageError naming every unknown flag and every unknown or wrong `ANNALS_…` variable.
+ */
+export function readSettings(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  takes: readonly (keyof Settings)[],
+  flags: Flags = {},
+): { settings: Settings; flags: Record<string, string | boolean | undefined> } {
+  const problems: string[] = [];
+  const own = settings.filter(({ name, flag }) => flag && takes.includes(name));
+  const known: Flags = { help: 'boolean', ...flags, ...Object.fromEntries(own.map(({ flag }) => [flag, 'string'])) };
+  const values = readFlags(args, known, problems);
+  const result: Record<string, unknown> = { ...defaults };
+
+  const fromEnvironment = readEnvironment(environment, problems);
+  for (const { name, flag, environment: variable, read } of settings) {
+    const flagged = flag && own.some((setting) => setting.name === name) ? values[flag] : undefined;
+    const text = typeof flagged === 'string' ? flagged : fromEnvironment[variable];
+    if (text === undefined) continue;
+    try {
+      result[name] = read(text, typeof flagged === 'string' ? `--${flag}` : variable);
+    } catch (error) {
+      problems.push((error as Error).message);
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return { settings: result as Settings, flags: values };
+}
+
+function readFlags(args: readonly string[], known: Flags, problems: string[]) {
+  const options = Object.fromEntries(Object.entries(known).map(([name, type]) => [name, { type }]));
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const type = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
+    if (!type) {
+      const hint = didYouMean(token.name, Object.keys(known));
+      problems.push(`unknown flag ${token.rawName}${hint}; known: ${list(Object.keys(known))}`);
+    } else if (type === 'string' && token.value === undefined) problems.push(`--${token.name} needs a value`);
+    else if (type === 'boolean' && token.value !== undefined) problems.push(`--${token.name} takes no value`);
+  }
+  for (const word of positionals) problems.push(`unexpected argument ${JSON.stringify(word)}`);
+  return values as Record<string, string | boolean | undefined>;
+}
+
+function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {
+  const known = settings.map(({ environment: variable }) => variable);
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('ANNALS_') || value === undefined) continue;
+    const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : name;
+    if (!known.includes(variable)) {
+      problems.push(`unknown environment variable ${name}${didYouMean(name, known)}; known: ${known.join(', ')}`);
+    } else if (name !== variable && environment[variable] !== undefined) {
+      problems.push(`${variable} and ${name} are both set; set one of them`);
+    } else if (name === variable) result[variable] = value;
+    else {
+      try {
+        result[variable] = readFileSync(value, 'utf8').trim();
+      } catch {
+        problems.push(`${name}: the file ${value} cannot be read`);
+      }
+    }
+  }
+  return result;
+}
+
+function list(flags: readonly string[]): string {
+  return flags.map((flag) => `--${flag}`).join(', ');
+}
+
+function nonEmpty(text: string, source: string): string {
+  if (text.trim() === '') throw new UsageError(`${source} is empty`);
+  return text;
+}
+
+function readPort(text: string, source: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) {
+    throw new UsageError(`${source} must be a port number from 0 (any free one) to 65535, got ${JSON.stringify(text)}`);
+  }
+  return port;
+}
+
+function readBaseUrl(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash) {
+    throw new UsageError(`${source} must be an http or https address such as https://cms.example.org, got ${text}`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+function readList(text: string, source: string): string[] {
+  const items = text.split(',').map((item) => item.trim());
+  if (items.some((item) => item === '')) throw new UsageError(`${source} holds an empty value`);
+  return items;
+}
+
+function readLogLevel(text: string, source: string): string {
+  if (!logLevels.includes(text)) {
+    throw new UsageError(`${source} must be one of ${logLevels.join(', ')}, got ${text}${didYouMean(text, logLevels)}`);
+  }
+  return text;
+}

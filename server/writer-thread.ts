@@ -1,0 +1,119 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Schema } from '../config/schema.ts';
+import { createIds } from '../events/ids.ts';
+import type { Command, Outcome, RecordedEvent } from '../events/log.ts';
+import { type Booted, boot } from '../projections/boot.ts';
+import { catchUp } from '../projections/rebuild.ts';
+import { isDiskFull } from '../storage/sqlite.ts';
+
+/** What the writer thread is started with. */
+export type WriterInput = { directory: string; schema: Schema; counter: BigInt64Array<SharedArrayBuffer>; logId: string };
+
+/** A command on its way to the writer: the JSON text is cheaper to send than the object. */
+export type WriterRequest = { id: number; command: string }[] | 'close';
+
+/** What the writer says: how far the start is, that it takes writes, what became of commands, why it stopped. */
+export type WriterMessage =
+  | { kind: 'progress'; done: number; total: number }
+  | { kind: 'ready'; readFile: string; size: number; rebuilt: boolean }
+  | { kind: 'answers'; answers: { id: number; answer: WriterAnswer }[] }
+  | { kind: 'refused'; name: string; message: string }
+  | { kind: 'closed' };
+
+/** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
+export type WriterAnswer = Outcome | { ok: false; failure: 'full' | 'unread' | 'internal'; message: string };
+
+const port = parentPort as MessagePort;
+const { directory, schema, counter, logId } = workerData as WriterInput;
+const ids = createIds(counter, Date.now, 0);
+
+function say(message: WriterMessage): void {
+  port.postMessage(message);
+}
+
+function start(): Booted | null {
+  try {
+    const booted = boot({
+      directory,
+      schema,
+      ids,
+      now: Date.now,
+      logId,
+      progress: (done, total) => say({ kind: 'progress', done, total }),
+    });
+    // Ids go on from the log's last event, also when the clock was set back while the server was down.
+    createIds(counter, Date.now, Date.parse(booted.log.head().recordedAt) || 0);
+    say({ kind: 'ready', readFile: booted.readFile, size: booted.log.head().size, rebuilt: booted.rebuilt });
+    return booted;
+  } catch (error) {
+    const { name, message } = error as Error;
+    say({ kind: 'refused', name, message });
+    return null;
+  }
+}
+
+function serve({ log, projector }: Booted): void {
+  let queue: { id: number; command: string }[] = [];
+  let isScheduled = false;
+  let isClosing = false;
+
+  port.on('message', (request: WriterRequest) => {
+    if (request === 'close') isClosing = true;
+    else queue.push(...request);
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(turn);
+  });
+
+  /** Group commit: all that came while the last batch was being synced is the next batch. */
+  function turn(): void {
+    isScheduled = false;
+    const batch = queue;
+    queue = [];
+    if (batch.length > 0) {
+      const answers = write(batch.map(({ command }) => JSON.parse(command) as Command));
+      say({ kind: 'answers', answers: batch.map(({ id }, index) => ({ id, answer: answers[index] as WriterAnswer })) });
+    }
+    if (!isClosing) return;
+    say({ kind: 'closed' });
+    port.close();
+  }
+
+  function write(commands: Command[]): WriterAnswer[] {
+    const { head } = log;
+    try {
+      // Left behind by a full disk: nothing new is recorded before what is recorded can be read.
+      if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, log, head().size);
+    } catch (error) {
+      return commands.map(() => failure(error, 'full'));
+    }
+    let recorded: RecordedEvent[] = [];
+    let outcomes: WriterAnswer[];
+    try {
+      const result = log.append(commands);
+      recorded = result.recorded;
+      outcomes = result.outcomes.map((outcome) => (outcome instanceof Error ? internal(outcome) : outcome));
+    } catch (error) {
+      return commands.map(() => failure(error, 'full'));
+    }
+    try {
+      projector.apply(recorded, head().root);
+    } catch (error) {
+      return outcomes.map((outcome) => (outcome.ok ? failure(error, 'unread') : outcome));
+    }
+    return outcomes;
+  }
+}
+
+function internal({ message }: Error): WriterAnswer {
+  return { ok: false, failure: 'internal', message };
+}
+
+/** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
+function failure(error: unknown, kind: 'full' | 'unread'): WriterAnswer {
+  if (!isDiskFull(error)) throw error;
+  return { ok: false, failure: kind, message: (error as Error).message };
+}
+
+const booted = start();
+if (booted) serve(booted);

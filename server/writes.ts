@@ -1,0 +1,48 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../config/errors.ts';
+import type { Decision } from '../events/documents.ts';
+import type { App } from './app.ts';
+import { actorOf, contextOf, requestId } from './requests.ts';
+
+/** What a request makes of the current state: what to append, if anything, and how to answer once it is durable. */
+export type Attempt<T> = { decision: Decision | null; answer: T };
+
+const maxAttempts = 20;
+
+/** One write at a time per stream in this thread: rivals wait for each other instead of deciding in vain. */
+const tails = new Map<string, Promise<unknown>>();
+
+/**
+ * Decides and appends until no rival got in between. Every attempt decides anew on the current state, so the access rules
+ * see what is really there, and concurrent changes of different fields all survive.
+ *
+ * @throws DomainError `conflict` naming the unique field that is taken.
+ */
+export function write<T>(app: App, request: Request, stream: string, attempt: () => Promise<Attempt<T>>): Promise<T> {
+  const before = tails.get(stream);
+  const result = before ? before.then(run, run) : run();
+  tails.set(stream, result);
+  const clear = () => {
+    if (tails.get(stream) === result) tails.delete(stream);
+  };
+  result.then(clear, clear);
+  return result;
+
+  async function run(): Promise<T> {
+    for (let count = 1; count <= maxAttempts; count += 1) {
+      const { decision, answer } = await attempt();
+      if (!decision) return answer;
+      const who = { actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };
+      const outcome = await app.append({ ...decision, ...who });
+      if (outcome.ok) return answer;
+      if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);
+    }
+    throw new DomainError('conflict', 'others keep changing this document; read it and try again');
+  }
+}
+
+function taken(scope: string): DomainError {
+  const field = scope.slice(scope.indexOf('.') + 1);
+  const message = `${field} is taken by another document`;
+  return new DomainError('conflict', message, [{ field, message: 'is taken by another document' }]);
+}

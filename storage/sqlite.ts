@@ -1,0 +1,89 @@
+import Database from 'better-sqlite3';
+
+/** An open SQLite file. */
+export type Sqlite = Database.Database;
+
+/** A prepared statement, whatever it takes and gives. */
+export type Statement = Database.Statement<unknown[]>;
+
+/**
+ * How hard a commit is pressed on the disk: `full` survives a power cut, `normal` survives a killed process and may lose
+ * the last commits in a power cut, `off` is for files that are thrown away when the process dies.
+ */
+export type Durability = 'full' | 'normal' | 'off';
+
+type OpenOptions = {
+  durability?: Durability;
+  readonly?: boolean;
+  /** Overwrite deleted content with zeros. */
+  secureDelete?: boolean;
+  /** Page cache in MiB; default 16. */
+  cacheMiB?: number;
+};
+
+const synchronousOf: Record<Durability, number> = { off: 0, normal: 1, full: 2 };
+
+/**
+ * Opens a SQLite file with the settings every file of the service uses, reads them back and throws when one did not take:
+ * better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the WAL-reset bug.
+ */
+export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
+  const { durability = 'normal', readonly = false, secureDelete = false, cacheMiB = 16 } = options;
+  const db = new Database(path, { readonly, fileMustExist: readonly });
+  try {
+    if (!readonly) db.pragma(`journal_mode = ${durability === 'off' ? 'OFF' : 'WAL'}`);
+    const settings: Record<string, number> = {
+      busy_timeout: 5000,
+      synchronous: synchronousOf[durability],
+      foreign_keys: 1,
+      recursive_triggers: 1,
+      trusted_schema: 0,
+      cell_size_check: 1,
+      mmap_size: 0,
+      journal_size_limit: 64 * 1024 * 1024,
+      cache_size: -cacheMiB * 1024,
+      secure_delete: secureDelete ? 1 : 0,
+    };
+    for (const [name, value] of Object.entries(settings)) {
+      db.pragma(`${name} = ${value}`);
+      const actual = name === 'busy_timeout' ? db.pragma('busy_timeout', { simple: true }) : readBack(db, name);
+      if (actual !== value) throw new Error(`SQLite did not accept ${name} = ${value}: it says ${String(actual)}`);
+    }
+    assertVersion(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function readBack(db: Sqlite, name: string): unknown {
+  const value = db.pragma(name, { simple: true });
+  // A build without memory mapping answers nothing at all, which is the 0 that is wanted.
+  return name === 'mmap_size' ? (value ?? 0) : value;
+}
+
+function assertVersion(db: Sqlite): void {
+  const version = db.prepare('SELECT sqlite_version()').pluck().get() as string;
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  if (major * 1e6 + minor * 1e3 + patch < 3_051_003) {
+    throw new Error(`SQLite ${version} has the WAL-reset bug; 3.51.3 or newer is needed`);
+  }
+}
+
+/** True for the errors that mean "no room": nothing was written, and it may work later. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_FULL' || codeOf(error) === 'ENOSPC';
+}
+
+/**
+ * True when SQLite itself failed (disk full, I/O, damaged file) rather than refused one statement by a rule: then the
+ * whole transaction is in doubt.
+ */
+export function isFailure(error: unknown): boolean {
+  return error instanceof Database.SqliteError && !error.code.startsWith('SQLITE_CONSTRAINT');
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

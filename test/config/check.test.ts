@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigError, checkConfig } from '../../config/check.ts';
+import { defineConfig } from '../../config/define.ts';
+
+/** The problems of a configuration as `path: message`, [] when it is right. */
+function problemsOf(input: unknown): string[] {
+  try {
+    checkConfig(input);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.problems.map(({ path, message }) => `${path}: ${message}`);
+  }
+  return [];
+}
+
+/** The problems of one collection `posts` with these fields, their paths without its own. */
+function fieldProblems(...fields: unknown[]): string[] {
+  return problemsOf({ collections: [{ slug: 'posts', fields }] }).map((line) =>
+    line.replace('collections.posts.fields.', ''),
+  );
+}
+
+const title = { name: 'title', type: 'text' };
+
+describe('a configuration', () => {
+  it('is taken as an object of defineConfig, a plain object or parsed JSON alike', () => {
+    const config = defineConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
+    const model = checkConfig(config);
+    assert.deepEqual(checkConfig(JSON.parse(JSON.stringify(config))).schema, model.schema);
+    assert.deepEqual([...model.collections.keys()], ['posts']);
+    assert.equal(model.limits.body, 1_048_576);
+    assert.equal(model.publicSchema, false);
+  });
+
+  it('is refused with every problem, its path and the nearest right word', () => {
+    const error = (() => {
+      try {
+        checkConfig({
+          colections: [],
+          collections: [
+            {
+              slug: 'posts',
+              fields: [
+                { name: 'title', type: 'txt' },
+                { ...title, requred: true },
+              ],
+            },
+          ],
+          limits: { body: 0 },
+        });
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    assert.ok(error instanceof ConfigError);
+    assert.deepEqual(
+      error.problems.map(({ path }) => path),
+      [
+        'colections',
+        'collections.posts.fields.title.type',
+        'collections.posts.fields.title.requred',
+        'collections.posts.fields.title.name',
+        'limits.body',
+      ],
+    );
+    assert.match(error.message, /^The configuration has 5 problems:\n {2}colections: .*did you mean "collections"\?/);
+    assert.match(error.message, /got "txt"; did you mean "text"\?/);
+    assert.match(error.message, /did you mean "required"\?/);
+  });
+
+  it('is refused when it is no object, or declares nothing', () => {
+    assert.deepEqual(problemsOf(null), [': must be an object, got null']);
+    assert.deepEqual(problemsOf({}), ['collections: at least one collection or global is needed']);
+    assert.deepEqual(problemsOf({ collections: 3, globals: [] }), ['collections: must be a list, got 3']);
+  });
+
+  it('is refused when it asks for what is not built yet', () => {
+    const collection = {
+      slug: 'posts',
+      fields: [],
+      auth: true,
+      upload: {},
+      urls: 'x',
+      history: 'public',
+      requireReason: true,
+    };
+    const top = { email: {}, audit: {}, cors: true, rateLimit: 3, bcryptCost: 4 };
+    const problems = problemsOf({ ...top, collections: [collection] });
+    assert.equal(problems.length, 10);
+    for (const problem of problems) assert.match(problem, /: is not available yet$/);
+    assert.deepEqual(problemsOf({ cors: false, collections: [{ slug: 'posts', fields: [], auth: false }] }), []);
+  });
+
+  it('gives equal JSON for equal meaning', () => {
+    const one = { slug: 'posts', fields: [{ type: 'select', name: 's', options: ['a'], required: false, label: 'S' }] };
+    const two = {
+      fields: [{ label: 'S', name: 's', options: [{ value: 'a', label: 'a' }], type: 'select', admin: {} }],
+      slug: 'posts',
+    };
+    const json = (collection: unknown) => JSON.stringify(checkConfig({ collections: [collection] }).schema);
+    assert.equal(json(one), json(two));
+    assert.equal(
+      json(one),
+      '{"collections":[{"slug":"posts","fields":[{"name":"s","type":"select","label":"S","options":[{"label":"a","value":"a"}]}]}],"globals":[]}',
+    );
+  });
+
+  it('keeps rows in the schema and lifts their fields in the model', () => {
+    const model = checkConfig({ globals: [{ slug: 'site', fields: [{ type: 'row', fields: [title] }] }] });
+    assert.deepEqual(model.schema.globals[0]?.fields, [{ type: 'row', fields: [title] }]);
+    assert.deepEqual(
+      model.globals.get('site')?.fields.map(({ name }) => name),
+      ['title'],
+    );
+  });
+});
+
+describe('slugs', () => {
+  const slugs = (...list: string[]) => problemsOf({ collections: list.map((slug) => ({ slug, fields: [] })) });
+
+  it('are refused when taken, also in another case', () => {
+    assert.deepEqual(slugs('posts', 'posts'), ['collections.posts.slug: "posts" is declared twice']);
+    assert.deepEqual(slugs('posts', 'Posts'), ['collections.Posts.slug: "Posts" differs from "posts" only by case']);
+  });
+
+  it('are refused when reserved or of another form', () => {
+    assert.equal(slugs('globals', 'accounts', 'system', '__proto__', '1st', 'a b', 'x'.repeat(65)).length, 7);
+    assert.deepEqual(slugs('__admins', 'a-b', 'constructor'), []);
+  });
+});
+
+describe('field names', () => {
+  it('are refused when reserved where they stand', () => {
+    const names = ['id', 'createdAt', 'UPDATEDAT', 'and', 'or', '__proto__', '1st', 'a-b', ''];
+    const fields = names.map((name) => ({ name, type: 'text' }));
+    assert.equal(fieldProblems(...fields).length, names.length);
+    assert.equal(fieldProblems({ type: 'row', fields: [{ name: 'id', type: 'text' }] }).length, 1);
+    const inside = ['id', 'blockType'].map((name) => ({ name, type: 'text' }));
+    assert.deepEqual(fieldProblems({ name: 'o', type: 'object', fields: inside }), []);
+    assert.match(
+      fieldProblems({ name: 'b', type: 'blocks', blocks: [{ slug: 'x', fields: inside }] }).join(),
+      /b\.blocks\.x\.fields\.blockType\.name: "blockType" is reserved/,
+    );
+  });
+
+  it('of auth collections may not be e-mail and password', () => {
+    const fields = ['email', 'password'].map((name) => ({ name, type: 'text' }));
+    const problems = problemsOf({ collections: [{ slug: 'users', auth: true, fields }] });
+    assert.equal(problems.filter((line) => line.includes('is added to auth collections')).length, 2);
+  });
+
+  it('are told apart by more than case, rows counting as their place', () => {
+    assert.deepEqual(fieldProblems(title, { type: 'row', fields: [{ name: 'Title', type: 'text' }] }), [
+      '1.fields.Title.name: "Title" differs from "title" only by case',
+    ]);
+  });
+
+  it('cannot be given up for one that is still there', () => {
+    assert.deepEqual(fieldProblems(title, { name: 'head', type: 'text', renamedFrom: 'title' }), [
+      'head.renamedFrom: "title" is still a field here',
+    ]);
+  });
+});
+
+describe('field options', () => {
+  it('of another type are refused, naming the types that take them', () => {
+    assert.deepEqual(fieldProblems({ ...title, relationTo: 'posts' }), [
+      'title.relationTo: is not an option of "text"; the types that take it: "relationship", "upload"',
+    ]);
+  });
+
+  it('that a type needs are asked for', () => {
+    const types = ['select', 'radio', 'multiSelect', 'relationship', 'object', 'array', 'blocks', 'row'];
+    const problems = fieldProblems(...types.map((type) => (type === 'row' ? { type } : { name: type, type })));
+    assert.equal(problems.length, types.length);
+    for (const problem of problems) assert.match(problem, /is missing; "\w+" needs it$/);
+  });
+
+  it('that contradict each other or cannot work are refused', () => {
+    const wrong = [
+      { name: 'a', type: 'number', min: 2, max: 1 },
+      { name: 'b', type: 'text', minLength: 2, maxLength: 1 },
+      { name: 'c', type: 'text', pattern: '[' },
+      { name: 'd', type: 'text', pattern: 'a)(b' },
+      { name: 'e', type: 'select', options: ['x', 'x'] },
+      { name: 'f', type: 'select', options: [] },
+      { name: 'g', type: 'text', required: 'yes' },
+      { name: 'h', type: 'array', fields: [{ name: 'x', type: 'text', unique: true }] },
+      { name: 'i', type: 'relationship', relationTo: 'posts', hasMany: true, unique: true },
+      { name: 'j', type: 'boolean', unique: true },
+      { name: 'k', type: 'text', access: { read: true } },
+      { name: 'l', type: 'text', hooks: { beforeChange: [() => 1, 2] } },
+      { name: 'm', type: 'text', admin: { hiden: true } },
+      { name: 'n', type: 'relationship', relationTo: 'posts', minLength: 1 },
+      { name: 'o', type: 'json', index: true },
+    ];
+    const problems = fieldProblems(...wrong);
+    assert.deepEqual(
+      problems.map((line) => line[0]),
+      wrong.map(({ name }) => name),
+    );
+    assert.deepEqual(fieldProblems({ name: 'o', type: 'object', fields: [{ ...title, unique: true }] }), []);
+  });
+
+  it('take a default that the field itself would take, and normalise it', () => {
+    assert.deepEqual(fieldProblems({ name: 's', type: 'select', options: ['draft'], defaultValue: 'drft' }), [
+      's.defaultValue: must be one of "draft", got "drft"; did you mean "draft"?',
+    ]);
+    assert.deepEqual(
+      fieldProblems({ name: 'o', type: 'object', fields: [{ ...title, required: true }], defaultValue: {} }),
+      ['o.defaultValue.title: is required'],
+    );
+    const at = { name: 'at', type: 'datetime', defaultValue: '2024-01-01T02:00:00+02:00' };
+    const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [at] }] });
+    assert.equal(schema.collections[0]?.fields[0]?.defaultValue, '2024-01-01T00:00:00.000Z');
+  });
+});
+
+describe('references', () => {
+  const posts = (...fields: unknown[]) => ({ slug: 'posts', fields });
+  const authors = (...fields: unknown[]) => ({ slug: 'authors', fields });
+  const author = { name: 'author', type: 'relationship', relationTo: 'authors' };
+
+  it('may point forward and to themselves, not to nowhere', () => {
+    const parent = { name: 'parent', type: 'relationship', relationTo: 'posts' };
+    assert.deepEqual(problemsOf({ collections: [posts(author, parent), authors()] }), []);
+    assert.deepEqual(problemsOf({ collections: [posts({ ...author, relationTo: 'athors' }), authors()] }), [
+      'collections.posts.fields.author.relationTo: no collection "athors"; did you mean "authors"?',
+    ]);
+  });
+
+  it('of an upload must be an upload collection', () => {
+    const image = { name: 'image', type: 'upload', relationTo: 'authors' };
+    assert.deepEqual(problemsOf({ collections: [posts(image), authors()] }), [
+      'collections.posts.fields.image.relationTo: "authors" is not an upload collection',
+    ]);
+  });
+
+  it('of a join must be answered by a top-level relationship', () => {
+    const join = (on: string) => ({ name: 'posts', type: 'join', collection: 'posts', on });
+    const inRow = { type: 'row', fields: [author] };
+    assert.deepEqual(problemsOf({ collections: [posts(inRow), authors(join('author'))] }), []);
+    assert.match(
+      problemsOf({ collections: [posts(author), authors(join('autor'))] }).join(),
+      /on: "autor" is no top-level relationship of "posts" to "authors"; did you mean "author"\?/,
+    );
+    assert.equal(problemsOf({ collections: [posts(title), authors(join('title'))] }).length, 1);
+    assert.equal(problemsOf({ collections: [posts(author)], globals: [authors(join('author'))] }).length, 2);
+  });
+});
+
+describe('functions', () => {
+  it('stand in the model: access as it is, hooks as lists', () => {
+    const read = () => true;
+    const hook = () => undefined;
+    const fields = [{ ...title, access: { read }, hooks: { afterRead: hook }, defaultValue: () => 'made' }];
+    const { collections, schema } = checkConfig({
+      collections: [
+        { slug: 'posts', fields, access: { read }, hooks: { beforeChange: hook, afterRead: [hook, hook] } },
+      ],
+    });
+    const posts = collections.get('posts');
+    assert.deepEqual(posts?.access, { read });
+    assert.deepEqual(posts?.hooks, { beforeChange: [hook], afterRead: [hook, hook] });
+    assert.deepEqual(posts?.fields[0]?.hooks, { afterRead: [hook] });
+    assert.equal(posts?.fields[0]?.makeDefault?.(), 'made');
+    assert.deepEqual(schema.collections[0]?.fields, [title]);
+  });
+
+  it('are refused under other names, and as anything else', () => {
+    const global = { slug: 'site', fields: [], access: { create: () => true }, hooks: { beforeDelete: () => {} } };
+    assert.deepEqual(
+      problemsOf({ collections: [{ slug: 'posts', fields: [], access: { read: true } }], globals: [global] }),
+      [
+        'collections.posts.access.read: must be a function, got true',
+        'globals.site.access.create: is not known to access of a global; did you mean "update"?',
+        'globals.site.hooks.beforeDelete: is not known to hooks of a global',
+      ].map((line) => line.replace('; did you mean "update"?', '')),
+    );
+  });
+
+  it('give every document a default of its own', () => {
+    const { collections } = checkConfig({
+      collections: [{ slug: 'posts', fields: [{ name: 'j', type: 'json', defaultValue: { list: [] } }] }],
+    });
+    const make = collections.get('posts')?.fields[0]?.makeDefault;
+    assert.deepEqual(make?.(), { list: [] });
+    assert.notEqual(make?.(), make?.());
+  });
+});

@@ -17,23 +17,30 @@ const hookKeys: Record<Kind, readonly string[]> = {
 
 /** The access rules of a collection or global. */
 export function checkAccess(checking: Checking, path: string, input: unknown, kind: Kind): Access {
-  return readFunctions(checking, path, input, accessKeys[kind], `access of a ${kind}`, readOne) as Access;
+  return readFunctions(checking, path, input, accessKeys[kind], `the access rules of a ${kind}`, readOne) as Access;
 }
 
 /** The hooks of a collection or global; a single one becomes a list. */
 export function checkHooks(checking: Checking, path: string, input: unknown, kind: Kind): Hooks {
-  return readFunctions(checking, path, input, hookKeys[kind], `hooks of a ${kind}`, readList) as Hooks;
+  return readFunctions(checking, path, input, hookKeys[kind], `the hooks of a ${kind}`, readList) as Hooks;
 }
 
 /** The access rules of a field, as the part of the field that they are; nothing when there are none. */
 export function checkFieldAccess(checking: Checking, path: string, input: unknown): { access?: FieldAccess } {
-  const access = readFunctions(checking, path, input, ['read', 'create', 'update'], 'access of a field', readOne);
+  const access = readFunctions(
+    checking,
+    path,
+    input,
+    ['read', 'create', 'update'],
+    'the access rules of a field',
+    readOne,
+  );
   return Object.keys(access).length > 0 ? { access: access as FieldAccess } : {};
 }
 
 /** The hooks of a field, as the part of the field that they are; nothing when there are none. */
 export function checkFieldHooks(checking: Checking, path: string, input: unknown): { hooks?: FieldHooks } {
-  const hooks = readFunctions(checking, path, input, ['beforeChange', 'afterRead'], 'hooks of a field', readList);
+  const hooks = readFunctions(checking, path, input, ['beforeChange', 'afterRead'], 'the hooks of a field', readList);
   return Object.keys(hooks).length > 0 ? { hooks: hooks as FieldHooks } : {};
 }
 

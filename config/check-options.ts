@@ -79,8 +79,8 @@ function checkChoices(checking: Checking, path: string, type: FieldType, input: 
     if (value === undefined) report(checking, join(itemPath, 'value'), 'is missing');
     if (!passes(checking, join(itemPath, 'value'), value, rules.text)) continue;
     if (!passes(checking, join(itemPath, 'label'), label, rules.text)) continue;
-    if (options.some((earlier) => earlier.value === value))
-      report(checking, itemPath, `${show(value)} is declared twice`);
+    const isTaken = options.some((earlier) => earlier.value === value);
+    if (isTaken) report(checking, itemPath, `${show(value)} is declared twice`);
     options.push({ label: label as string, value: value as string });
   }
   if ((input as unknown[]).length === 0) report(checking, path, 'must not be empty');

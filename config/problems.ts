@@ -65,7 +65,7 @@ export function checkKeys(
 ): void {
   for (const key of Object.keys(entry)) {
     if (allowed.includes(key)) continue;
-    report(checking, join(path, key), `is not known to ${what}${didYouMean(key, allowed)}`);
+    report(checking, join(path, key), `is not a key of ${what}${didYouMean(key, allowed)}`);
   }
 }
 

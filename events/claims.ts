@@ -33,7 +33,10 @@ function valueAt(values: JsonObject, path: readonly string[]): Json | undefined 
 }
 
 /** What a change must claim and release: the values that are new, and those that are gone. */
-export function claimChanges(before: readonly Claim[], after: readonly Claim[]): { claims: Claim[]; releases: Claim[] } {
+export function claimChanges(
+  before: readonly Claim[],
+  after: readonly Claim[],
+): { claims: Claim[]; releases: Claim[] } {
   return { claims: without(after, before), releases: without(before, after) };
 }
 

@@ -335,7 +335,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   function timeAfter(recorded: readonly RecordedEvent[]): string {
     const last = recorded.length > 0 ? lastTime(recorded) : head.recordedAt;
     const time = new Date(now()).toISOString();
-    return time > last ? time : last;
+    return [last, time].sort().at(-1) as string;
   }
 
   function extend(leaves: readonly string[], recorded: readonly RecordedEvent[]): void {

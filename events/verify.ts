@@ -7,7 +7,15 @@ import { expectedSchema, isLog, type LogReader, readLog, schemaOf } from './sqli
 /** What was found to be wrong first, in words that name the event. */
 export type Finding = string;
 
-type Row = { position: number; id: string; stream: string; version: number; header: Buffer; enc: number | null; body: Buffer | null };
+type Row = {
+  position: number;
+  id: string;
+  stream: string;
+  version: number;
+  header: Buffer;
+  enc: number | null;
+  body: Buffer | null;
+};
 
 const chunk = 2000;
 
@@ -23,7 +31,11 @@ export function verifyLog(db: Sqlite, progress: (done: number, total: number) =>
   if (!isLog(db)) return 'log.db is empty';
   const log = readLog(db);
   return (
-    checkStructure(db) ?? checkEvents(db, log, progress) ?? checkVersions(db) ?? checkCounts(db, log) ?? checkTriggers(db)
+    checkStructure(db) ??
+    checkEvents(db, log, progress) ??
+    checkVersions(db) ??
+    checkCounts(db, log) ??
+    checkTriggers(db)
   );
 }
 
@@ -75,7 +87,8 @@ function checkEvent(row: Row, position: number, logId: string, last: string): Fi
   if (header.recordedAt < last) return `${at} was recorded before the one before it`;
   if (row.body === null) return `${at}: its payload is missing`;
   if (row.enc !== 0) return `${at}: its payload has an unknown encoding ${row.enc}`;
-  if (commitmentOf(row.body) !== header.payload) return `${at} (${header.stream}): its payload is not the one committed to`;
+  if (commitmentOf(row.body) !== header.payload)
+    return `${at} (${header.stream}): its payload is not the one committed to`;
   return header;
 }
 
@@ -110,7 +123,8 @@ function tileChecker(db: Sqlite) {
     counts[level] = index + 1;
     expected += 1;
     const stored = select.get(level, index) as Buffer | undefined;
-    if (!stored?.equals(Buffer.concat(open[level] ?? []))) wrong ??= `tile ${level}/${index} does not follow from the events`;
+    if (!stored?.equals(Buffer.concat(open[level] ?? [])))
+      wrong ??= `tile ${level}/${index} does not follow from the events`;
     open[level] = [];
   }
 

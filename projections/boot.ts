@@ -57,13 +57,13 @@ export function boot(options: BootOptions): Booted {
     const rebuilt = options.isRebuild === true || !existsSync(readFile);
     if (rebuilt) {
       buildReadFile(`${readFile}.building`, log, log.head().size, projection, progress);
-      if (isChanged) recordSchema(log, schema, `${readFile}.building`);
+      if (isChanged) recordSchema(log, schema, `${readFile}.building`, options.ids);
       removeDatabase(readFile);
       moveIntoPlace(`${readFile}.building`, readFile);
     }
     const read = openDatabase(readFile, { durability: 'normal', cacheMiB: 64 });
     const projector = openProjector(read, projection.tables, upcaster);
-    if (isChanged && !rebuilt) recordSchema(log, schema, readFile);
+    if (isChanged && !rebuilt) recordSchema(log, schema, readFile, options.ids);
     catchUp(projector, log, log.head().size, progress);
     removeOtherReadFiles(directory, readFile);
     return { log, projector, readFile, rebuilt };
@@ -117,7 +117,7 @@ function checkpointOf(path: string): { position: number; root: Buffer } | undefi
   }
 }
 
-function recordSchema(log: SqliteLog, schema: Schema, readFile: string): void {
+function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids): void {
   const db = openDatabase(readFile, { readonly: true });
   try {
     const problems = [...misfits(db, schema), ...duplicates(db, schema)];
@@ -130,7 +130,7 @@ function recordSchema(log: SqliteLog, schema: Schema, readFile: string): void {
         claims: [],
         releases: [],
         actor: { type: 'system' },
-        correlationId: 'start',
+        correlationId: ids.next().id,
         context: {},
       },
       claimsIn(db, schema),
@@ -145,7 +145,10 @@ export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim;
   for (const { slug, fields } of schema.collections) {
     const unique = uniqueFields(slug, fields);
     if (unique.length === 0) continue;
-    const rows = db.prepare(`SELECT id, doc FROM ${documentsOf(slug)}`).iterate() as Iterable<{ id: string; doc: string }>;
+    const rows = db.prepare(`SELECT id, doc FROM ${documentsOf(slug)}`).iterate() as Iterable<{
+      id: string;
+      doc: string;
+    }>;
     for (const { id, doc } of rows) {
       for (const claim of claimsOf(unique, JSON.parse(doc))) yield { claim, stream: documentStream(slug, id) };
     }
@@ -189,7 +192,8 @@ function misfits(db: Sqlite, schema: Schema): string[] {
         )
         .pluck()
         .get(jsonPath([field.name])) as string | null;
-      if (ids) problems.push(`${slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
+      if (ids)
+        problems.push(`${slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
     }
   }
   return problems;

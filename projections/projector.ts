@@ -1,5 +1,5 @@
-import { compileShape } from '../config/shape.ts';
 import type { JsonObject } from '../config/schema.ts';
+import { compileShape } from '../config/shape.ts';
 import { splitStream } from '../events/catalogue.ts';
 import { foldDocument } from '../events/documents.ts';
 import type { RecordedEvent } from '../events/log.ts';
@@ -73,7 +73,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
 
     const entry = touched.get(header.stream) ?? load(writer, header.stream, touched);
     const before = entry.current;
-    const after = foldDocument(before && before.document, header.type, upcaster.upcast(key, header, data));
+    const after = foldDocument(before?.document ?? null, header.type, upcaster.upcast(key, header, data));
     if (before) writer.close(entry.id, before, header.position);
     entry.current = after && writer.version(entry.id, header, before, after);
   }

@@ -41,4 +41,3 @@ export function catchUp(projector: Projector, log: LogReader, size: number, prog
   }
   return size - from;
 }
-

@@ -45,7 +45,8 @@ export function verifyDirectory(directory: string, checkLog: boolean, steps: Ste
     buildReadFile(replayFile, log, snapshot?.position ?? events, projection, steps.replay);
     const replay = openDatabase(replayFile, { durability: 'off' });
     try {
-      const difference = snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
+      const difference =
+        snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
       if (difference) return verdict(`read tables: ${difference}`);
       catchUp(openProjector(replay, projection.tables, projection.upcaster), log, events);
       const notes = snapshot ? [] : ['there are no read tables; the next start builds them'];
@@ -78,7 +79,9 @@ function lostEvents(db: Sqlite, { position, root }: Snapshot): Finding | null {
   const log = readLog(db);
   const { size } = log.head();
   if (position > size) return `the log lost events: it ends at ${size}, its read tables have seen ${position}`;
-  return log.rootAt(position).equals(root) ? null : `the log up to event ${position} is not the one its read tables saw`;
+  return log.rootAt(position).equals(root)
+    ? null
+    : `the log up to event ${position} is not the one its read tables saw`;
 }
 
 function checkFile(db: Sqlite): string | null {
@@ -92,7 +95,8 @@ function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding
   for (const { claim, stream } of expected) {
     count += 1;
     const holder = select.get(claim.scope, claim.value);
-    if (holder !== stream) return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'nobody'}, not by ${stream}`;
+    if (holder !== stream)
+      return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'nobody'}, not by ${stream}`;
   }
   const stored = db.prepare('SELECT count(*) FROM claims').pluck().get();
   return stored === count ? null : `claims: ${stored} are stored, the documents make ${count}`;

@@ -2,45 +2,44 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Access, Operation } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
-import { actorOf, viewOf } from './requests.ts';
+import type { App } from './app.ts';
+import { actorOf, requestId, viewOf } from './requests.ts';
 
 type Guarded = { slug: string; access: Access };
 type Subject = { doc: JsonObject | null; data: JsonObject | null };
 
 /**
  * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
- * code, and its rules are not asked. A missing rule admits any authenticated caller.
- *
- * @param onThrow told when a rule itself throws, which counts as no.
+ * code, and its rules are not asked. A missing rule admits any authenticated caller; one that throws admits nobody.
  */
 export async function authorize(
+  app: App,
   request: Request,
   target: Guarded,
   operation: Operation,
   subject: Subject,
-  onThrow: (error: unknown) => void,
 ): Promise<void> {
   const { type } = actorOf(request);
   if (type === 'apiKey') return;
-  if (await allows(request, target, operation, subject, onThrow)) return;
+  if (await allows(app, request, target, operation, subject)) return;
   if (type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
   throw new DomainError('forbidden', `you may not ${operation} ${target.slug}`);
 }
 
 async function allows(
+  app: App,
   request: Request,
   { slug, access }: Guarded,
   operation: Operation,
   subject: Subject,
-  onThrow: (error: unknown) => void,
 ): Promise<boolean> {
   const rule = access[operation];
   if (!rule) return actorOf(request).type !== 'anonymous';
   let result: unknown;
   try {
     result = await rule({ user: null, ...subject, req: viewOf(request) });
-  } catch (error) {
-    onThrow(error);
+  } catch (err) {
+    app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${slug} threw`);
     throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
   }
   if (typeof result === 'boolean') return result;

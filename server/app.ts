@@ -10,7 +10,13 @@ import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
 import { openVault } from '../events/vault.ts';
-import { type Documents, openDocuments, openJoin, registerFunctions, sortableFields } from '../projections/documents.ts';
+import {
+  type Documents,
+  openDocuments,
+  openJoin,
+  registerFunctions,
+  sortableFields,
+} from '../projections/documents.ts';
 import type { Progress } from '../projections/rebuild.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { lockDirectory } from '../storage/lock.ts';

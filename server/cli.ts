@@ -61,7 +61,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   if (['help', '--help', '-h'].includes(first)) return print(help());
   const name = Object.hasOwn(commands, first) ? first : `${first} ${second ?? ''}`.trim();
   const command = Object.hasOwn(commands, name) ? (commands[name] as Command) : undefined;
-  if (!command) return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`, 2);
+  if (!command)
+    return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`, 2);
   const rest = args.slice(name.split(' ').length);
   if (rest.includes('--help') || rest.includes('-h')) return print(command.usage);
   try {

@@ -23,7 +23,8 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     check: 'boolean',
     'accept-lost-events': 'boolean',
   });
-  if (flags.check) return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
+  if (flags.check)
+    return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);
   const directory = existingLog(settings.data);
   const lock = lockDirectory(directory, 'annals rebuild');
@@ -66,6 +67,7 @@ function report({ finding, events, notes }: ReturnType<typeof check>, praise: st
 
 function existingLog(data: string): string {
   const directory = resolve(data);
-  if (!existsSync(logFile(directory))) throw new UsageError(`there is no log in ${directory}; --data names the directory`);
+  if (!existsSync(logFile(directory)))
+    throw new UsageError(`there is no log in ${directory}; --data names the directory`);
   return directory;
 }

@@ -22,7 +22,8 @@ function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: st
     const path = prefix + field.name;
     if (field.relationTo) check(app, field.relationTo, value, path, errors);
     else if (field.type === 'object') walk(app, field.fields ?? [], value as JsonObject, `${path}.`, errors);
-    else if (field.type === 'array' || field.type === 'blocks') walkItems(app, field, value as JsonObject[], path, errors);
+    else if (field.type === 'array' || field.type === 'blocks')
+      walkItems(app, field, value as JsonObject[], path, errors);
   }
 }
 

@@ -104,7 +104,10 @@ function readFlags(args: readonly string[], known: Flags, problems: string[]) {
     if (token.kind !== 'option') continue;
     const type = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
     if (!type) {
-      const hint = didYouMean(token.name, Object.keys(known));
+      const hint = didYouMean(
+        `--${token.name}`,
+        Object.keys(known).map((name) => `--${name}`),
+      );
       problems.push(`unknown flag ${token.rawName}${hint}; known: ${list(Object.keys(known))}`);
     } else if (type === 'string' && token.value === undefined) problems.push(`--${token.name} needs a value`);
     else if (type === 'boolean' && token.value !== undefined) problems.push(`--${token.name} takes no value`);

@@ -7,7 +7,12 @@ import { catchUp } from '../projections/rebuild.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
 
 /** What the writer thread is started with. */
-export type WriterInput = { directory: string; schema: Schema; counter: BigInt64Array<SharedArrayBuffer>; logId: string };
+export type WriterInput = {
+  directory: string;
+  schema: Schema;
+  counter: BigInt64Array<SharedArrayBuffer>;
+  logId: string;
+};
 
 /** A command on its way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequest = { id: number; command: string }[] | 'close';

@@ -38,7 +38,11 @@ export async function startWriter(
   let queue: { id: number; command: string }[] = [];
   let lastId = 0;
   let isClosing = false;
-  const { promise: ready, resolve: start, reject: refuse } = Promise.withResolvers<{
+  const {
+    promise: ready,
+    resolve: start,
+    reject: refuse,
+  } = Promise.withResolvers<{
     readFile: string;
     size: number;
     rebuilt: boolean;

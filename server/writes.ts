@@ -1,7 +1,11 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
+import type { JsonObject } from '../config/schema.ts';
 import type { Decision } from '../events/documents.ts';
-import type { App } from './app.ts';
+import type { App, Target } from './app.ts';
+import { checkFieldsWritable } from './field-access.ts';
+import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
+import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
 
 /** What a request makes of the current state: what to append, if anything, and how to answer once it is durable. */
@@ -39,6 +43,23 @@ export function write<T>(app: App, request: Request, stream: string, attempt: ()
     }
     throw new DomainError('conflict', 'others keep changing this document; read it and try again');
   }
+}
+
+/**
+ * What a body comes to, in the decided order: field access (403), validation (400), field hooks, the collection's hooks.
+ */
+export async function checkedValues(
+  app: App,
+  target: Target,
+  occasion: Occasion & { operation: 'create' | 'update' },
+  body: unknown,
+): Promise<JsonObject> {
+  const { request, operation, doc } = occasion;
+  await checkFieldsWritable(request, target, operation, body, doc);
+  let values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
+  checkRelations(app, target.model.fields, values);
+  if (hasChangeHooks(target)) values = await beforeChange(target, occasion, values);
+  return values;
 }
 
 function taken(scope: string): DomainError {

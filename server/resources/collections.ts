@@ -5,13 +5,15 @@ import type { JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/catalogue.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../events/documents.ts';
 import { authorize } from '../access.ts';
-import { documentOf, listText, present, presentDocument, sendText } from '../answers.ts';
+import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
+import { jsonPayload, readBody } from '../body.ts';
+import { sortableBy } from '../field-access.ts';
+import { after, beforeDelete } from '../hooks.ts';
 import { readListQuery, readNoQuery } from '../query.ts';
-import { checkRelations } from '../relations.ts';
-import { actorOf, idOf, requestId } from '../requests.ts';
-import { write } from '../writes.ts';
+import { actorOf, idOf } from '../requests.ts';
+import { checkedValues, write } from '../writes.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {
@@ -19,9 +21,10 @@ export function collections(server: Server, app: App): void {
 }
 
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
-  const { slug, documents, validator, model } = target;
+  const { slug, documents, model } = target;
   const path = `/api/collections/${slug}`;
-  const body = { allow: 'application/json', maxBytes: app.model.limits.body };
+  const maxBytes = app.model.limits.body;
+  const present = presenterOf(target);
 
   server.route([
     {
@@ -30,8 +33,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy },
       handler: async (request, h) => {
         await permit(request, 'read', null);
-        const query = readListQuery(request.query, target.sortable);
-        return sendText(h, listText(target, documents.list(query.sort, query.limit, query.page), query));
+        const query = readListQuery(request.query, await sortableBy(request, target));
+        const page = documents.list(query.sort, query.limit, query.page);
+        return sendText(h, listText(await present.texts(request, page.texts), page, query));
       },
     },
     {
@@ -41,44 +45,50 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       handler: async (request, h) => {
         const text = documents.text(idOf(request));
         if (text === null) return refuseMissing(request, 'read');
-        if (model.access.read) await permit(request, 'read', () => JSON.parse(text));
-        else await permit(request, 'read', null);
+        await permit(request, 'read', model.access.read ? () => JSON.parse(text) : null);
         readNoQuery(request.query);
-        return sendText(h, present(target, text));
+        return sendText(h, await present.text(request, text));
       },
     },
     {
       method: 'POST',
       path,
-      options: { auth: strategy, payload: body },
+      options: { auth: strategy, payload: jsonPayload(maxBytes) },
       handler: async (request, h) => {
-        await permit(request, 'create', null, request.payload);
+        const body = await readBody(request, maxBytes);
+        await permit(request, 'create', null, body);
         readNoQuery(request.query);
-        const values = validator.create(request.payload);
-        checkRelations(app, model.fields, values);
+        const occasion = { request, operation: 'create', doc: null } as const;
+        const values = await checkedValues(app, target, occasion, body);
         const { id, at } = app.ids.next();
         const decision = decideCreate(target, id, at, values);
-        const document = documentOf(target, id, decision.events[0]?.data ?? {});
         await write(app, request, decision.stream, async () => ({ decision, answer: null }));
-        return sendText(h, presentDocument(target, document)).code(201);
+        const document = documentOf(target, id, decision.events[0]?.data ?? {});
+        return sendText(
+          h,
+          await present.document(request, await after(app, target, 'afterChange', occasion, document)),
+        ).code(201);
       },
     },
     {
       method: 'PATCH',
       path: `${path}/{id}`,
-      options: { auth: strategy, payload: body },
+      options: { auth: strategy, payload: jsonPayload(maxBytes) },
       handler: async (request, h) => {
         const id = idOf(request);
-        const answer = await write(app, request, documentStream(slug, id), async () => {
-          const current = await find(request, 'update');
+        const body = await readBody(request, maxBytes);
+        const { occasion, document, isChanged } = await write(app, request, documentStream(slug, id), async () => {
+          const current = await find(request, 'update', body);
           readNoQuery(request.query);
-          const values = validator.update(request.payload);
-          checkRelations(app, model.fields, values);
+          const occasion = { request, operation: 'update', doc: current.document } as const;
+          const values = await checkedValues(app, target, occasion, body);
           const decision = decideUpdate(target, id, current, values, app.ids.next().at);
-          const changes = decision?.events[0]?.data.set as JsonObject | undefined;
-          return { decision, answer: documentOf(target, id, { ...current.document, ...changes }) };
+          const set = decision?.events[0]?.data.set as JsonObject | undefined;
+          const document = documentOf(target, id, { ...current.document, ...set });
+          return { decision, answer: { occasion, document, isChanged: decision !== null } };
         });
-        return sendText(h, presentDocument(target, answer));
+        const answer = isChanged ? await after(app, target, 'afterChange', occasion, document) : document;
+        return sendText(h, await present.document(request, answer));
       },
     },
     {
@@ -87,11 +97,14 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy },
       handler: async (request, h) => {
         const id = idOf(request);
-        const answer = await write(app, request, documentStream(slug, id), async () => {
+        const document = await write(app, request, documentStream(slug, id), async () => {
           const current = await find(request, 'delete');
           readNoQuery(request.query);
-          return { decision: decideDelete(target, id, current), answer: presentDocument(target, current.document) };
+          await beforeDelete(target, { request, operation: 'delete', doc: current.document }, current.document);
+          return { decision: decideDelete(target, id, current), answer: current.document };
         });
+        const answer = await present.document(request, document);
+        await after(app, target, 'afterDelete', { request, operation: 'delete', doc: document }, document);
         return sendText(h, answer);
       },
     },
@@ -99,21 +112,22 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 
   function permit(request: Request, operation: Operation, doc: (() => JsonObject) | null, data: unknown = null) {
     const subject = { doc: doc && actorOf(request).type !== 'apiKey' ? doc() : null, data: data as JsonObject | null };
-    return authorize(request, model, operation, subject, (error) => {
-      app.log.error({ err: error, requestId: requestId(request) }, `the ${operation} rule of ${slug} threw`);
-    });
+    return authorize(app, request, model, operation, subject);
   }
 
-  async function find(request: Request, operation: 'update' | 'delete'): Promise<Current> {
+  async function find(request: Request, operation: 'update' | 'delete', data: unknown = null): Promise<Current> {
     const current = documents.current(idOf(request));
     if (!current) return refuseMissing(request, operation);
-    await permit(request, operation, () => current.document, request.payload);
+    await permit(request, operation, () => current.document, data);
     return current;
   }
 
   /** Whether a document exists is not told to somebody who might not be let near it anyway. */
   async function refuseMissing(request: Request, operation: Operation): Promise<never> {
     if (actorOf(request).type === 'anonymous') await permit(request, operation, null);
-    throw new DomainError('not-found', `there is no document ${JSON.stringify(idOf(request).slice(0, 100))} in ${slug}`);
+    throw new DomainError(
+      'not-found',
+      `there is no document ${JSON.stringify(idOf(request).slice(0, 100))} in ${slug}`,
+    );
   }
 }

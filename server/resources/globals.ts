@@ -1,17 +1,17 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Server } from '@hapi/hapi';
 import { defaultDocument } from '../../config/documents.ts';
 import type { Global } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { type Current, decideGlobalUpdate } from '../../events/documents.ts';
 import { authorize } from '../access.ts';
-import { sendText } from '../answers.ts';
+import { presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
+import { jsonPayload, readBody } from '../body.ts';
+import { after } from '../hooks.ts';
 import { readNoQuery } from '../query.ts';
-import { checkRelations } from '../relations.ts';
-import { requestId } from '../requests.ts';
-import { write } from '../writes.ts';
+import { checkedValues, write } from '../writes.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
 export function globals(server: Server, app: App): void {
@@ -19,8 +19,11 @@ export function globals(server: Server, app: App): void {
 }
 
 function routesOf(server: Server, app: App, target: Target<Global>): void {
-  const { slug, documents, validator, model } = target;
+  const { slug, documents, model } = target;
   const path = `/api/globals/${slug}`;
+  const maxBytes = app.model.limits.body;
+
+  const present = presenterOf(target);
 
   server.route([
     {
@@ -29,27 +32,30 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       options: { auth: strategy },
       handler: async (request, h) => {
         const { document } = current();
-        await permit(request, 'read', document, null);
+        await authorize(app, request, model, 'read', { doc: document, data: null });
         readNoQuery(request.query);
-        return sendText(h, JSON.stringify(answerOf(document)));
+        return sendText(h, await present.document(request, answerOf(document)));
       },
     },
     {
       method: 'PATCH',
       path,
-      options: { auth: strategy, payload: { allow: 'application/json', maxBytes: app.model.limits.body } },
+      options: { auth: strategy, payload: jsonPayload(maxBytes) },
       handler: async (request, h) => {
-        const answer = await write(app, request, globalStream(slug), async () => {
+        const body = await readBody(request, maxBytes);
+        const { occasion, document, isChanged } = await write(app, request, globalStream(slug), async () => {
           const before = current();
-          await permit(request, 'update', before.document, request.payload as JsonObject);
+          await authorize(app, request, model, 'update', { doc: before.document, data: body as JsonObject });
           readNoQuery(request.query);
-          const values = validator.update(request.payload);
-          checkRelations(app, model.fields, values);
+          const occasion = { request, operation: 'update', doc: before.document } as const;
+          const values = await checkedValues(app, target, occasion, body);
           const decision = decideGlobalUpdate(slug, before, values, app.ids.next().at);
-          const changes = decision?.events[0]?.data.set as JsonObject | undefined;
-          return { decision, answer: answerOf({ ...before.document, ...changes }) };
+          const set = decision?.events[0]?.data.set as JsonObject | undefined;
+          const document = answerOf({ ...before.document, ...set });
+          return { decision, answer: { occasion, document, isChanged: decision !== null } };
         });
-        return sendText(h, JSON.stringify(answer));
+        const answer = isChanged ? await after(app, target, 'afterChange', occasion, document) : document;
+        return sendText(h, await present.document(request, answer));
       },
     },
   ]);
@@ -63,11 +69,5 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
 
   function answerOf(values: JsonObject): JsonObject {
     return { createdAt: values.createdAt ?? null, updatedAt: values.updatedAt ?? null, ...target.shape(values) };
-  }
-
-  function permit(request: Request, operation: 'read' | 'update', doc: JsonObject, data: JsonObject | null) {
-    return authorize(request, model, operation, { doc, data }, (error) => {
-      app.log.error({ err: error, requestId: requestId(request) }, `the ${operation} rule of global ${slug} threw`);
-    });
   }
 }

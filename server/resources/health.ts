@@ -9,7 +9,8 @@ export function health(server: Server, app: App): void {
       method: 'GET',
       path: '/ready',
       options: { auth: false },
-      handler: (_request, h) => h.response({ status: app.isReady ? 'ready' : 'stopping' }).code(app.isReady ? 200 : 503),
+      handler: (_request, h) =>
+        h.response({ status: app.isReady ? 'ready' : 'stopping' }).code(app.isReady ? 200 : 503),
     },
   ]);
 }

@@ -1,0 +1,112 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../config/errors.ts';
+import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
+import type { Json, JsonObject } from '../config/schema.ts';
+import type { Target } from './app.ts';
+import { anyField } from './hooks.ts';
+import { actorOf, viewOf } from './requests.ts';
+
+/** True when some field of this target is not for every reader. */
+export function hasReadRules({ model }: Target): boolean {
+  return anyField(model.fields, ({ access }) => Boolean(access?.read));
+}
+
+/**
+ * Refuses values for fields that the caller may not write.
+ *
+ * @throws DomainError `forbidden` naming them all, nested ones by dotted path.
+ */
+export async function checkFieldsWritable(
+  request: Request,
+  { model }: Target,
+  operation: 'create' | 'update',
+  body: unknown,
+  doc: JsonObject | null,
+): Promise<void> {
+  if (actorOf(request).type === 'apiKey' || !isObject(body)) return;
+  const refused: string[] = [];
+  await walk(model.fields, body, '', async ({ access }, value, path) => {
+    const rule = access?.[operation];
+    if (rule && !(await passes(rule, { user: null, doc, data: body, req: viewOf(request) }))) refused.push(path);
+    return value;
+  });
+  if (refused.length === 0) return;
+  const errors = refused.map((field) => ({ field, message: `you may not ${operation} this field` }));
+  throw new DomainError('forbidden', `you may not ${operation} ${refused.join(', ')}`, errors);
+}
+
+/** Leaves out the fields that the caller may not read. */
+export async function readableFields(request: Request, { model }: Target, document: JsonObject): Promise<JsonObject> {
+  if (actorOf(request).type === 'apiKey') return document;
+  const args = { user: null, doc: document, data: null, req: viewOf(request) };
+  return walk(model.fields, document, '', async ({ access }, value) => {
+    return !access?.read || (await passes(access.read, args)) ? value : undefined;
+  });
+}
+
+/**
+ * The fields whose order the caller may learn: those that are readable whatever the document. A rule that looks at the
+ * document cannot answer that.
+ */
+export async function sortableBy(request: Request, { model, sortable }: Target): Promise<readonly string[]> {
+  if (actorOf(request).type === 'apiKey') return sortable;
+  const hidden = new Set<string>();
+  for (const { name, access } of model.fields) {
+    if (access?.read && !(await readsWithoutDocument(request, access.read))) hidden.add(name);
+  }
+  return hidden.size === 0 ? sortable : sortable.filter((name) => !hidden.has(name));
+}
+
+async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {
+  let hasLooked = false;
+  const args = {
+    user: null,
+    data: null,
+    req: viewOf(request),
+    get doc() {
+      hasLooked = true;
+      return null;
+    },
+  };
+  return (await passes(rule, args)) && !hasLooked;
+}
+
+/** A rule that throws says no. */
+async function passes(rule: FieldRule, args: AccessArgs): Promise<boolean> {
+  try {
+    return (await rule(args)) === true;
+  } catch {
+    return false;
+  }
+}
+
+type Visit = (field: Field, value: Json, path: string) => Promise<Json | undefined>;
+
+/** Visits every value that belongs to a field, outside in; one that becomes undefined is left out. */
+async function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): Promise<JsonObject> {
+  const result = { ...values };
+  for (const field of fields) {
+    const value = values[field.name];
+    if (value === undefined) continue;
+    const path = prefix + field.name;
+    const visited = await visit(field, value, path);
+    if (visited === undefined) delete result[field.name];
+    else result[field.name] = await walkInside(field, visited, path, visit);
+  }
+  return result;
+}
+
+async function walkInside(field: Field, value: Json, path: string, visit: Visit): Promise<Json> {
+  const { fields, blocks } = field;
+  if (!fields && !blocks) return value;
+  if (Array.isArray(value)) {
+    return Promise.all(value.map((item, index) => walkInside(field, item, `${path}.${index}`, visit)));
+  }
+  if (!isObject(value)) return value;
+  const inside = fields ?? blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
+  return walk(inside, value, `${path}.`, visit);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+
+/** The key every test service is started with. */
+export const apiKey = 'test-key-0123456789';
+
+/** A configuration: the source of a module (`export default { … }`), or an object without functions. */
+export type TestConfig = string | object;
+
+/** What came back: the status, the headers, and the body parsed as JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+export type Answer = { status: number; headers: Headers; body: any };
+
+/** A service running as a process of its own, reached over real HTTP. */
+export type Service = {
+  url: string;
+  data: string;
+  /** Everything it has printed so far. */
+  output: () => { stdout: string; stderr: string };
+  /** Calls it with the API key; `key: null` calls it anonymously. A body is sent as JSON, text as it is. */
+  call: (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
+  /** Ends it with SIGTERM and resolves with the exit code. */
+  stop: () => Promise<number | null>;
+  /** Ends it with SIGKILL. */
+  kill: () => Promise<void>;
+  child: ChildProcess;
+};
+
+export type CallOptions = { key?: string | null; headers?: Record<string, string> };
+
+/** A folder for one test, removed after it. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  return folder;
+}
+
+/** Writes a configuration to a file and gives its path. */
+export function writeConfig(folder: string, config: TestConfig): string {
+  const isSource = typeof config === 'string';
+  const file = join(folder, `config-${process.hrtime.bigint()}.${isSource ? 'ts' : 'json'}`);
+  writeFileSync(file, isSource ? config : JSON.stringify(config));
+  return file;
+}
+
+/** Starts a service on a free port and resolves when it listens; it is ended after the test. */
+export async function startService(
+  t: TestContext,
+  config: TestConfig,
+  options: { data?: string; environment?: Record<string, string> } = {},
+): Promise<Service> {
+  const folder = temporaryFolder(t);
+  const data = options.data ?? join(folder, 'data');
+  const child = runAnnals(['serve', '--config', writeConfig(folder, config), '--data', data, '--port', '0'], {
+    ANNALS_API_KEY: apiKey,
+    ...options.environment,
+  });
+  const printed = { stdout: '', stderr: '' };
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    printed.stderr += text;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  t.after(() => child.kill('SIGKILL'));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
+      printed.stdout += text;
+      const found = /^listening on (\S+)$/m.exec(printed.stdout);
+      if (found?.[1]) resolve(found[1]);
+    });
+    exited.then((code) => reject(new Error(`the service ended with ${code}: ${printed.stderr}`)));
+  });
+
+  async function call(method: string, path: string, body?: unknown, { key = apiKey, headers }: CallOptions = {}) {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { 'x-api-key': key }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  return {
+    url,
+    data,
+    child,
+    output: () => printed,
+    call,
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function runAnnals(args: readonly string[], environment: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [main, ...args], {
+    env: cleanEnvironment(environment),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Runs a command to its end. */
+export async function runCommand(
+  args: readonly string[],
+  options: { environment?: Record<string, string>; cwd?: string } = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: cleanEnvironment(options.environment ?? {}),
+    cwd: options.cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const result = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    result.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    result.stderr += text;
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', (status) => resolve(status)));
+  return { code, ...result };
+}
+
+/** The caller's environment without settings of a service that may be running beside the tests. */
+function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
+  return { ...Object.fromEntries(inherited), ...extra };
+}

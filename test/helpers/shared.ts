@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext } from 'node:test';
+import Database from 'better-sqlite3';
+import type { Header } from '../../events/envelope.ts';
+import { type Answer, type Service, startService, type TestConfig } from './service.ts';
+
+/** One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. */
+export function useService(config: TestConfig, environment: Record<string, string> = {}): Service {
+  let started: Service | undefined;
+  const undo: (() => unknown)[] = [];
+  const context = { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
+  before(async () => {
+    started = await startService(context, config, { environment });
+  });
+  after(async () => {
+    if (started?.child.exitCode === null) await started.kill();
+    for (const run of undo.reverse()) await run();
+  });
+  const running = (): Service => {
+    assert.ok(started, 'the service has not started yet');
+    return started;
+  };
+  return {
+    get url() {
+      return running().url;
+    },
+    get data() {
+      return running().data;
+    },
+    get child() {
+      return running().child;
+    },
+    output: () => running().output(),
+    call: (...args) => running().call(...args),
+    stop: () => running().stop(),
+    kill: () => running().kill(),
+  };
+}
+
+/** A folder for a whole file of tests, removed after them. */
+export function useFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
+  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  return folder;
+}
+
+/** What came back over a bare socket: `text` is everything, as it came. */
+export type RawAnswer = Answer & { text: string };
+
+/** Sends bytes as they are and resolves with the first answer, or rejects when none comes in time. */
+export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const text = await new Promise<string>((resolve, reject) => {
+    let received = '';
+    const timer = setTimeout(() => reject(new Error(`no whole answer came, only ${JSON.stringify(received)}`)), 10_000);
+    const finish = (error?: Error) => {
+      clearTimeout(timer);
+      if (error && received === '') reject(error);
+      else resolve(received);
+    };
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      received += chunk;
+      if (isWhole(received)) finish();
+    });
+    socket.on('close', () => finish());
+    // A server that refuses a body may close before all of it is written.
+    socket.on('error', finish);
+    socket.write(bytes);
+  });
+  socket.destroy();
+  const [head = '', body = ''] = splitHead(text);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = new Headers(lines.map((line): [string, string] => [line.replace(/:.*/s, ''), line.replace(/^[^:]*:\s*/, '')]));
+  return { status: Number(statusLine.split(' ')[1]), headers, text, body: body === '' ? null : JSON.parse(body) };
+}
+
+function isWhole(text: string): boolean {
+  const [head = '', body] = splitHead(text);
+  const length = /^content-length: (\d+)/im.exec(head)?.[1];
+  return body !== undefined && length !== undefined && Buffer.byteLength(body) >= Number(length);
+}
+
+function splitHead(text: string): string[] {
+  const end = text.indexOf('\r\n\r\n');
+  return end === -1 ? [text] : [text.slice(0, end), text.slice(end + 4)];
+}
+
+/** The headers of the events in a data directory's log, all or those of one stream, in their order. */
+export function recordedEvents(data: string, stream?: string): Header[] {
+  const db = new Database(join(data, 'log.db'), { readonly: true });
+  try {
+    const rows = db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
+    const headers = rows.map((text) => JSON.parse(text) as Header);
+    return stream === undefined ? headers : headers.filter((header) => header.stream === stream);
+  } finally {
+    db.close();
+  }
+}
+
+/** What stands in the payloads of a stream's events, in their order. */
+export function recordedData(data: string, stream: string): Record<string, unknown>[] {
+  const db = new Database(join(data, 'log.db'), { readonly: true });
+  try {
+    const rows = db
+      .prepare('SELECT body FROM events JOIN payloads USING (position) WHERE stream = ? ORDER BY version')
+      .pluck()
+      .all(stream) as (string | Buffer)[];
+    return rows.map((body) => JSON.parse(String(body)).data);
+  } finally {
+    db.close();
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a log line may hold anything
+type LogLine = any;
+
+/** The log lines that a service has written, parsed; a line that is not JSON fails the test. */
+export function logLines(service: Service): LogLine[] {
+  const whole = service.output().stderr.split('\n').slice(0, -1);
+  return whole.filter((line) => line !== '').map((line) => JSON.parse(line));
+}
+
+/** Waits until a check gives something; the logs are written a moment after the answer. */
+export async function eventually<T>(check: () => T | undefined | false | null, milliseconds = 5000): Promise<T> {
+  const end = Date.now() + milliseconds;
+  for (;;) {
+    const found = check();
+    if (found) return found;
+    assert.ok(Date.now() < end, `it did not come about within ${milliseconds} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** The errors of a 400 or 409 as field → message. */
+export function errorsOf({ body }: Answer): Record<string, string> {
+  assert.ok(Array.isArray(body.errors), `no errors in ${JSON.stringify(body)}`);
+  return Object.fromEntries(body.errors.map(({ field, message }: { field: string; message: string }) => [field, message]));
+}
+
+/** The fields that a 400 or 409 names. */
+export function fieldsOf(answer: Answer): string[] {
+  return Object.keys(errorsOf(answer));
+}

@@ -8,12 +8,16 @@ export function readFileOf(directory: string, projectionHash: string): string {
 
 /** Puts a finished file in its place so that it is there, whole, after a power cut. */
 export function moveIntoPlace(from: string, to: string): void {
-  for (const path of [from, dirname(to)]) {
-    const descriptor = openSync(path, 'r');
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    if (path === from) renameSync(from, to);
-  }
+  sync(from, 'r+');
+  renameSync(from, to);
+  // Windows knows no such thing as syncing a directory.
+  if (process.platform !== 'win32') sync(dirname(to), 'r');
+}
+
+function sync(path: string, mode: string): void {
+  const descriptor = openSync(path, mode);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }
 
 /** Removes a SQLite file and the files SQLite keeps beside it. */

@@ -48,6 +48,8 @@ export type App = {
   append: Append;
   ids: Ids;
   apiKeys: readonly ApiKey[];
+  /** For what the service signs: the first signs, all verify. */
+  secrets: readonly string[];
   log: Logger;
   /** Where clients reach the service; known once it listens. */
   baseUrl: string;
@@ -73,6 +75,7 @@ type OpenOptions = {
   model: Model;
   data: string;
   apiKeys: readonly string[];
+  secrets: readonly string[];
   log: Logger;
   progress: Progress;
   onDeath: (error: Error) => void;
@@ -104,6 +107,7 @@ export async function openApp(options: OpenOptions): Promise<Opened> {
       append: writer.append,
       ids,
       apiKeys: readApiKeys(generatedKey ? [generatedKey] : options.apiKeys, vault.opaqueId),
+      secrets: options.secrets.length > 0 ? options.secrets : [vault.secret('signing')],
       log,
       baseUrl: '',
       isReady: true,

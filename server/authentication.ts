@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { ServerAuthScheme } from '@hapi/hapi';
+import { isIP } from 'node:net';
+import type { Request, ServerAuthScheme } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Actor } from '../events/envelope.ts';
 
@@ -18,9 +19,10 @@ export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => 
  * Reads the credential of a request (contract, section 5). No credential is fine here, whether one is needed is for the
  * access rules to say; one that is presented and wrong is refused everywhere.
  */
-export function authenticationScheme(apiKeys: readonly ApiKey[]): ServerAuthScheme {
+export function authenticationScheme(apiKeys: readonly ApiKey[], trustProxy: boolean): ServerAuthScheme {
   return () => ({
     authenticate(request, h) {
+      if (trustProxy) request.app.ip = forwardedAddress(request);
       const { 'x-api-key': key, authorization } = request.headers;
       if (key === undefined && authorization === undefined) {
         return h.authenticated({ credentials: anonymous });
@@ -34,6 +36,13 @@ export function authenticationScheme(apiKeys: readonly ApiKey[]): ServerAuthSche
 }
 
 const anonymous = { user: { actor: { type: 'anonymous' } satisfies Actor as Actor } };
+
+/** The address that the proxy in front of us saw: it is the last one, all before it may be made up by the client. */
+function forwardedAddress({ headers, info }: Request): string {
+  const forwarded: unknown = headers['x-forwarded-for'];
+  const last = typeof forwarded === 'string' ? forwarded.split(',').at(-1)?.trim() : '';
+  return last && isIP(last) ? last : info.remoteAddress;
+}
 
 /** Looks at every key, so that the time tells nothing about which one matched or how far. */
 function matching(apiKeys: readonly ApiKey[], presented: string): string | null {

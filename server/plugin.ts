@@ -3,7 +3,7 @@ import { DomainError } from '../config/errors.ts';
 import type { App } from './app.ts';
 import { authenticationScheme, strategy } from './authentication.ts';
 import { answerErrors } from './errors.ts';
-import { actorOf, requestId } from './requests.ts';
+import { actorOf, addressOf, requestId } from './requests.ts';
 import { collections } from './resources/collections.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
@@ -18,7 +18,7 @@ const name = 'annals';
 export const annals: Plugin<{ app: App }> = {
   name,
   register(server, { app }) {
-    server.auth.scheme(strategy, authenticationScheme(app.apiKeys));
+    server.auth.scheme(strategy, authenticationScheme(app.apiKeys, app.model.trustProxy));
     server.auth.strategy(strategy, strategy);
     server.ext(
       'onPreResponse',
@@ -53,7 +53,7 @@ function logRequests(server: Server, { log }: App): void {
       status,
       milliseconds: took > 0 ? took - info.received : null,
       actor: actorOf(request),
-      ip: info.remoteAddress,
+      ip: addressOf(request),
     });
   });
 }

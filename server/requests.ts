@@ -6,6 +6,8 @@ import type { Actor, Context } from '../events/envelope.ts';
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
     requestId?: string;
+    /** The caller's address as told by a trusted proxy. */
+    ip?: string;
   }
   interface UserCredentials {
     /** Who events name as their cause. */
@@ -27,6 +29,11 @@ export function idOf({ params }: Request): string {
   return String(params.id);
 }
 
+/** The caller's address. */
+export function addressOf({ app, info }: Request): string {
+  return app.ip ?? info.remoteAddress;
+}
+
 /** Who causes what this request records. */
 export function actorOf({ auth }: Request): Actor {
   return auth.credentials?.user?.actor ?? { type: 'anonymous' };
@@ -35,14 +42,15 @@ export function actorOf({ auth }: Request): Actor {
 const maxUserAgent = 500;
 
 /** What is personal about a request: kept in the payloads of its events, where it can be erased. */
-export function contextOf({ info, headers }: Request): Context {
-  const userAgent: unknown = headers['user-agent'];
-  const ip = info.remoteAddress;
+export function contextOf(request: Request): Context {
+  const userAgent: unknown = request.headers['user-agent'];
+  const ip = addressOf(request);
   return typeof userAgent === 'string' ? { ip, userAgent: userAgent.slice(0, maxUserAgent).toWellFormed() } : { ip };
 }
 
 /** The request as access rules see it: nothing that would let them in as the caller. */
-export function viewOf({ method, path, headers, info }: Request): RequestView {
+export function viewOf(request: Request): RequestView {
+  const { method, path, headers } = request;
   const { 'x-api-key': _key, authorization: _token, cookie: _cookie, ...rest } = headers;
-  return { method: method.toUpperCase(), path, headers: rest as Record<string, string>, ip: info.remoteAddress };
+  return { method: method.toUpperCase(), path, headers: rest as Record<string, string>, ip: addressOf(request) };
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Server } from '@hapi/hapi';
 import pino, { type Logger } from 'pino';
 import { type Opened, openApp } from './app.ts';
 import { type Loaded, loadConfiguration } from './configuration.ts';
@@ -19,29 +20,34 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     model: loaded.model,
     data: settings.data,
     apiKeys: settings.apiKeys,
+    secrets: settings.secrets,
     log,
     progress: showProgress('building the read tables'),
     onDeath: (error) => die(log, error),
   });
-  const server = await startServer(opened.app, settings.host, settings.port).catch(async (error) => {
-    await opened.close();
-    throw error;
-  });
-  const address = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${server.info.port}`;
-  opened.app.baseUrl = settings.baseUrl ?? address;
-  opened.announce(opened.app.baseUrl);
+  let server: Server | null = null;
+  try {
+    server = await startServer(opened.app, settings.host, settings.port);
+    const address = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${server.info.port}`;
+    opened.app.baseUrl = settings.baseUrl ?? address;
+    opened.announce(opened.app.baseUrl);
 
-  const signalled = new Promise<'stop'>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
-  });
-  if ((await Promise.race([fill(loaded, opened, settings, address), signalled])) !== 'stop') {
-    process.stdout.write(welcome(loaded, opened, address));
-    await signalled;
+    const signalled = new Promise<'stop'>((resolve) => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
+    });
+    const filled = fill(loaded, opened, settings, address);
+    if ((await Promise.race([filled, signalled])) !== 'stop') {
+      process.stdout.write(welcome(loaded, opened, address));
+      await signalled;
+    }
+    // A first load that is cut short fails on the stopping server; it goes on at the next start.
+    filled.catch(() => {});
+  } finally {
+    opened.app.isReady = false;
+    await server?.stop({ timeout: 10_000 });
+    await opened.close();
+    destination.flushSync();
   }
-  opened.app.isReady = false;
-  await server.stop({ timeout: 10_000 });
-  await opened.close();
-  destination.flushSync();
   return 0;
 }
 

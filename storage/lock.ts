@@ -1,3 +1,4 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -7,7 +8,7 @@ export class LockedError extends Error {
   override name = 'LockedError';
 }
 
-/** A held data directory. */
+/** A held data directory. `describe` tells others under which address its holder answers. */
 export type Lock = { describe: (address: string) => void; release: () => void };
 
 type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
@@ -20,53 +21,37 @@ type Holder = { pid: number; host: string; since: string; what: string; address:
  * @throws LockedError naming the process that holds it.
  */
 export function lockDirectory(directory: string, what: string): Lock {
+  const holderFile = join(directory, 'lock.json');
   const db = new Database(join(directory, 'lock.db'));
-  // Rollback journal: a reader can see who holds it while the holder keeps the write lock.
-  db.pragma('journal_mode = DELETE');
-  db.pragma('busy_timeout = 200');
   try {
-    db.exec('BEGIN IMMEDIATE');
+    db.pragma('busy_timeout = 200');
+    db.pragma('journal_mode = DELETE');
+    db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    const message = `the data directory ${directory} is in use by ${describeHolder(db)}`;
     db.close();
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')) {
-      throw new LockedError(message);
-    }
-    throw error;
+    const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+    throw isBusy
+      ? new LockedError(`the data directory ${directory} is in use by ${describeHolder(holderFile)}`)
+      : error;
   }
-  const holder: Holder = {
-    pid: process.pid,
-    host: hostname(),
-    since: new Date().toISOString(),
-    what,
-    address: null,
-  };
+  const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), what, address: null };
+  writeFileSync(holderFile, JSON.stringify(holder));
 
-  function keep(): void {
-    db.exec('CREATE TABLE IF NOT EXISTS holder (only INTEGER PRIMARY KEY CHECK (only = 1), json TEXT NOT NULL) STRICT');
-    db.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(JSON.stringify(holder));
-    db.exec('COMMIT');
-    db.exec('BEGIN IMMEDIATE');
-  }
-
-  keep();
   return {
-    /** Tells others under which address the holder answers. */
     describe(address) {
-      holder.address = address;
-      keep();
+      writeFileSync(holderFile, JSON.stringify({ ...holder, address }));
     },
     release() {
+      rmSync(holderFile, { force: true });
       db.exec('ROLLBACK');
       db.close();
     },
   };
 }
 
-function describeHolder(db: Database.Database): string {
+function describeHolder(file: string): string {
   try {
-    const text = db.prepare('SELECT json FROM holder').pluck().get() as string;
-    const { pid, host, since, what, address } = JSON.parse(text) as Holder;
+    const { pid, host, since, what, address } = JSON.parse(readFileSync(file, 'utf8')) as Holder;
     return `${what}, process ${pid} on ${host} since ${since}${address ? ` (${address})` : ''}`;
   } catch {
     return 'another process';

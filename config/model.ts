@@ -27,7 +27,7 @@ export type HookArgs = {
   /** The document before the change; null on create. */
   doc: JsonObject | null;
 };
-export type Hook = (args: HookArgs) => JsonObject | undefined | void | Promise<JsonObject | undefined | void>;
+export type Hook = (args: HookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
 export type Hooks = {
   beforeChange?: Hook[];
   afterChange?: Hook[];

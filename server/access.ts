@@ -6,7 +6,8 @@ import type { App } from './app.ts';
 import { actorOf, requestId, viewOf } from './requests.ts';
 
 type Guarded = { slug: string; access: Access };
-type Subject = { doc: JsonObject | null; data: JsonObject | null };
+/** What a rule may look at. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. */
+type Subject = { doc: () => JsonObject | null; data: unknown };
 
 /**
  * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
@@ -37,7 +38,16 @@ async function allows(
   if (!rule) return actorOf(request).type !== 'anonymous';
   let result: unknown;
   try {
-    result = await rule({ user: null, ...subject, req: viewOf(request) });
+    result = await rule({
+      user: null,
+      data: subject.data as JsonObject | null,
+      get doc() {
+        return subject.doc();
+      },
+      get req() {
+        return viewOf(request);
+      },
+    });
   } catch (err) {
     app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${slug} threw`);
     throw new DomainError('forbidden', `you may not ${operation} ${slug}`);

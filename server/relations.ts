@@ -1,16 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import { DomainError, type FieldError } from '../config/errors.ts';
 import type { Field } from '../config/model.ts';
 import type { Json, JsonObject } from '../config/schema.ts';
 import type { App } from './app.ts';
 
 /**
- * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id.
+ * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id,
+ * so a field that comes as it is already is not looked at: a document read can be sent back.
  *
+ * @param before the document that is changed; null for a new one.
  * @throws DomainError `invalid` naming each field, nested ones by dotted path.
  */
-export function checkRelations(app: App, fields: readonly Field[], values: JsonObject): void {
+export function checkRelations(
+  app: App,
+  fields: readonly Field[],
+  values: JsonObject,
+  before: JsonObject | null,
+): void {
   const errors: FieldError[] = [];
-  walk(app, fields, values, '', errors);
+  const changed = fields.filter(({ name }) => !before || !isDeepStrictEqual(values[name], before[name]));
+  walk(app, changed, values, '', errors);
   if (errors.length === 0) return;
   throw new DomainError('invalid', errors.map(({ field, message }) => `${field} ${message}`).join('; '), errors);
 }

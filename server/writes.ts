@@ -57,7 +57,7 @@ export async function checkedValues(
   const { request, operation, doc } = occasion;
   await checkFieldsWritable(request, target, operation, body, doc);
   let values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
-  checkRelations(app, target.model.fields, values);
+  checkRelations(app, target.model.fields, values, doc);
   if (hasChangeHooks(target)) values = await beforeChange(target, occasion, values);
   return values;
 }

@@ -20,6 +20,8 @@ export function collections(server: Server, app: App): void {
   for (const target of app.collections.values()) routesOf(server, app, target);
 }
 
+const noDocument = () => null;
+
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const { slug, documents, model } = target;
   const path = `/api/collections/${slug}`;
@@ -32,7 +34,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy },
       handler: async (request, h) => {
-        await permit(request, 'read', null);
+        await permit(request, 'read', noDocument);
         const query = readListQuery(request.query, await sortableBy(request, target));
         const page = documents.list(query.sort, query.limit, query.page);
         return sendText(h, listText(await present.texts(request, page.texts), page, query));
@@ -45,7 +47,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       handler: async (request, h) => {
         const text = documents.text(idOf(request));
         if (text === null) return refuseMissing(request, 'read');
-        await permit(request, 'read', model.access.read ? () => JSON.parse(text) : null);
+        await permit(request, 'read', () => JSON.parse(text));
         readNoQuery(request.query);
         return sendText(h, await present.text(request, text));
       },
@@ -56,7 +58,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, payload: jsonPayload(maxBytes) },
       handler: async (request, h) => {
         const body = await readBody(request, maxBytes);
-        await permit(request, 'create', null, body);
+        await permit(request, 'create', noDocument, body);
         readNoQuery(request.query);
         const occasion = { request, operation: 'create', doc: null } as const;
         const values = await checkedValues(app, target, occasion, body);
@@ -110,9 +112,8 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     },
   ]);
 
-  function permit(request: Request, operation: Operation, doc: (() => JsonObject) | null, data: unknown = null) {
-    const subject = { doc: doc && actorOf(request).type !== 'apiKey' ? doc() : null, data: data as JsonObject | null };
-    return authorize(app, request, model, operation, subject);
+  function permit(request: Request, operation: Operation, doc: () => JsonObject | null, data: unknown = null) {
+    return authorize(app, request, model, operation, { doc, data });
   }
 
   async function find(request: Request, operation: 'update' | 'delete', data: unknown = null): Promise<Current> {
@@ -124,7 +125,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 
   /** Whether a document exists is not told to somebody who might not be let near it anyway. */
   async function refuseMissing(request: Request, operation: Operation): Promise<never> {
-    if (actorOf(request).type === 'anonymous') await permit(request, operation, null);
+    if (actorOf(request).type === 'anonymous') await permit(request, operation, noDocument);
     throw new DomainError(
       'not-found',
       `there is no document ${JSON.stringify(idOf(request).slice(0, 100))} in ${slug}`,

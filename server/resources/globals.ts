@@ -32,7 +32,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       options: { auth: strategy },
       handler: async (request, h) => {
         const { document } = current();
-        await authorize(app, request, model, 'read', { doc: document, data: null });
+        await authorize(app, request, model, 'read', { doc: () => document, data: null });
         readNoQuery(request.query);
         return sendText(h, await present.document(request, answerOf(document)));
       },
@@ -45,7 +45,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
         const body = await readBody(request, maxBytes);
         const { occasion, document, isChanged } = await write(app, request, globalStream(slug), async () => {
           const before = current();
-          await authorize(app, request, model, 'update', { doc: before.document, data: body as JsonObject });
+          await authorize(app, request, model, 'update', { doc: () => before.document, data: body });
           readNoQuery(request.query);
           const occasion = { request, operation: 'update', doc: before.document } as const;
           const values = await checkedValues(app, target, occasion, body);

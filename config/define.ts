@@ -159,3 +159,13 @@ export type Config = {
 export function defineConfig<const C extends Config>(config: C): C {
   return config;
 }
+
+/**
+ * Fills an empty service through its own HTTP API. A configuration module may export one as `seed`: it runs once in the
+ * life of a data directory, and again from its beginning when it was cut short, so it must leave alone what is there.
+ */
+export type Seed = (api: {
+  baseUrl: string;
+  apiKey: string;
+  progress: (done: number, total: number) => void;
+}) => Promise<void>;

@@ -206,7 +206,9 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   const insertClaim = db.prepare('INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const deleteClaim = db.prepare('DELETE FROM claims WHERE scope = ? AND value = ? AND stream = ?');
   const upsertTile = db.prepare(
-    'INSERT INTO tiles VALUES (?, ?, ?) ON CONFLICT (level, idx) DO UPDATE SET hashes = tiles.hashes || excluded.hashes',
+    // || makes a text even of two blobs.
+    `INSERT INTO tiles VALUES (?, ?, ?)
+     ON CONFLICT (level, idx) DO UPDATE SET hashes = CAST(tiles.hashes || excluded.hashes AS BLOB)`,
   );
   const updateHead = db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?');
 

@@ -35,11 +35,17 @@ export function schemaKey(stream: string): string {
 /** @param epochs in the order of their positions, the schema of today last. */
 export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
   const steps: Step[] = [];
-  epochs.forEach((epoch, index) => {
-    const before = epochs[index - 1];
-    const renames = before ? renamesBetween(before.schema, epoch.schema) : new Map<string, Renames>();
-    if (renames.size > 0) steps.push({ position: epoch.position, renames });
-  });
+  // By key, the fields as last declared: a collection may be away for a while and come back with other names.
+  const known = new Map<string, readonly FieldSchema[]>();
+  for (const { position, schema } of epochs) {
+    const renames = new Map<string, Renames>();
+    for (const [key, fields] of fieldsByKey(schema)) {
+      const found = renamesOf(known.get(key) ?? [], fields);
+      if (found) renames.set(key, found);
+      known.set(key, fields);
+    }
+    if (renames.size > 0) steps.push({ position, renames });
+  }
 
   function upcast(key: string, { position, type }: Header, data: JsonObject): JsonObject {
     let result = data;
@@ -53,19 +59,11 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
   return { upcast, fingerprint: JSON.stringify(steps, (_key, value) => (value instanceof Map ? [...value] : value)) };
 }
 
-function renamesBetween(before: Schema, after: Schema): Map<string, Renames> {
-  const result = new Map<string, Renames>();
-  const keep = (key: string, old: FieldSchema[] | undefined, now: FieldSchema[]) => {
-    const renames = old && renamesOf(old, now);
-    if (renames) result.set(key, renames);
-  };
-  for (const { slug, fields } of after.collections) {
-    keep(slug, before.collections.find((other) => other.slug === slug)?.fields, fields);
-  }
-  for (const { slug, fields } of after.globals) {
-    keep(globalStream(slug), before.globals.find((other) => other.slug === slug)?.fields, fields);
-  }
-  return result;
+function fieldsByKey({ collections, globals }: Schema): [key: string, fields: readonly FieldSchema[]][] {
+  return [
+    ...collections.map(({ slug, fields }) => [slug, fields] as [string, readonly FieldSchema[]]),
+    ...globals.map(({ slug, fields }) => [globalStream(slug), fields] as [string, readonly FieldSchema[]]),
+  ];
 }
 
 function renamesOf(before: readonly FieldSchema[], after: readonly FieldSchema[]): Renames | undefined {
@@ -106,8 +104,11 @@ function renameData(renames: Renames, type: EventType, data: JsonObject): JsonOb
 
 function renameFields(renames: Renames, values: JsonObject): JsonObject {
   const result: JsonObject = {};
+  const taken = new Set(renames.names.values());
   for (const [key, value] of Object.entries(values)) {
     const name = renames.names.get(key) ?? key;
+    // What a field that was removed before held under the name that another field has now.
+    if (name === key && taken.has(key)) continue;
     const inside = renames.inside.get(name);
     result[name] = inside ? renameValue(inside, value) : value;
   }

@@ -67,7 +67,7 @@ function checkEvents(db: Sqlite, log: LogReader, progress: (done: number, total:
     if (rows.length < chunk) break;
   }
   if (tree.size !== size) return `the log ends at position ${tree.size}, its head says ${size}`;
-  if (!rootOf(tree).equals(root)) return `the tree over all ${size} events does not give the root of the head`;
+  if (!rootOf(tree).equals(root)) return tiles.blame(size);
   if (last !== recordedAt) return `the last event was recorded at ${last}, the head says ${recordedAt}`;
   return tiles.finish();
 }
@@ -84,7 +84,7 @@ function checkEvent(row: Row, position: number, logId: string, last: string): Fi
   for (const name of ['position', 'id', 'stream', 'version'] as const) {
     if (header[name] !== row[name]) return `${at}: its row says ${name} ${row[name]}, its header ${header[name]}`;
   }
-  if (header.recordedAt < last) return `${at} was recorded before the one before it`;
+  if (header.recordedAt < last) return `${at} was recorded before event ${position - 1}`;
   if (row.body === null) return `${at}: its payload is missing`;
   if (row.enc !== 0) return `${at}: its payload has an unknown encoding ${row.enc}`;
   if (commitmentOf(row.body) !== header.payload)
@@ -107,6 +107,8 @@ function tileChecker(db: Sqlite) {
   const open: Buffer[][] = [];
   const counts: number[] = [];
   let wrong: Finding | null = null;
+  /** The first event that is not the one whose hash its tile holds. */
+  let altered: number | null = null;
   let expected = 0;
 
   function add(height: number, node: Buffer): void {
@@ -123,8 +125,12 @@ function tileChecker(db: Sqlite) {
     counts[level] = index + 1;
     expected += 1;
     const stored = select.get(level, index) as Buffer | undefined;
-    if (!stored?.equals(Buffer.concat(open[level] ?? [])))
+    const hashes = open[level] ?? [];
+    if (!stored?.equals(Buffer.concat(hashes))) {
       wrong ??= `tile ${level}/${index} does not follow from the events`;
+      const at = hashes.findIndex((hash, place) => !stored?.subarray(place * 32, (place + 1) * 32).equals(hash));
+      if (level === 0 && stored) altered ??= index * tileWidth + at + 1;
+    }
     open[level] = [];
   }
 
@@ -137,18 +143,28 @@ function tileChecker(db: Sqlite) {
     return wrong ?? (stored === expected ? null : `there are ${stored} tiles, the events make ${expected}`);
   }
 
-  return { add, finish };
+  /** Says which event was altered when the tree does not give the root: at its right edge no single hash is stored. */
+  function blame(size: number): Finding {
+    const full = (counts[0] ?? 0) * tileWidth;
+    const which = altered ? `event ${altered}` : `one of the events ${full + 1} to ${size}`;
+    return `${which} was altered: the tree over all ${size} events does not give the root of the head`;
+  }
+
+  return { add, finish, blame };
 }
 
-/** Each stream has the versions 1, 2, 3 …; served by the index, which SQLite has just checked against the table. */
+/** Each stream has the versions 1, 2, 3 … in this order; read from the index, which SQLite has just checked. */
 function checkVersions(db: Sqlite): Finding | null {
   const row = db
     .prepare(
-      `SELECT stream, max(version) AS last, count(*) AS count FROM events GROUP BY stream
-       HAVING min(version) <> 1 OR max(version) <> count(*) LIMIT 1`,
+      `SELECT position, stream, version, place FROM (
+         SELECT position, stream, version, row_number() OVER streams AS place, lag(position, 1, 0) OVER streams AS before
+         FROM events WINDOW streams AS (PARTITION BY stream ORDER BY version)
+       ) WHERE version <> place OR before > position ORDER BY position LIMIT 1`,
     )
-    .get() as { stream: string; last: number; count: number } | undefined;
-  return row ? `stream ${row.stream} has ${row.count} events, but its last version is ${row.last}` : null;
+    .get() as { position: number; stream: string; version: number; place: number } | undefined;
+  if (!row) return null;
+  return `event ${row.position} is version ${row.version} of ${row.stream}, which is not the next one there`;
 }
 
 function checkCounts(db: Sqlite, log: LogReader): Finding | null {

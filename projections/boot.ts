@@ -7,9 +7,9 @@ import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, type LogReader, openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch, type Upcaster } from '../events/upcasters.ts';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
-import { openProjector, type Projector } from './projector.ts';
+import { type Checkpoint, openProjector, type Projector } from './projector.ts';
 import { buildReadFile, catchUp, type Progress, type Projection } from './rebuild.ts';
 import { projectionHash, quote, type Tables, tablesOf } from './tables.ts';
 
@@ -19,7 +19,17 @@ export class SchemaError extends Error {
 }
 
 /** A data directory that takes writes: its log, and the projector of its read file, which has caught up. */
-export type Booted = { log: SqliteLog; projector: Projector; readFile: string; rebuilt: boolean };
+export type Booted = {
+  log: SqliteLog;
+  projector: Projector;
+  readFile: string;
+  rebuilt: boolean;
+  /** Closes both files. */
+  close: () => void;
+};
+
+/** A read file's name and checkpoint. */
+export type Witness = Checkpoint & { name: string };
 
 export type BootOptions = {
   directory: string;
@@ -43,10 +53,15 @@ export type BootOptions = {
 export function boot(options: BootOptions): Booted {
   const { directory, schema, progress } = options;
   const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 64 });
+  let read: Sqlite | null = null;
+  const close = () => {
+    read?.close();
+    db.close();
+  };
   try {
     if (!isLog(db)) createLog(db, options.logId);
     const log = openLog(db, options.ids, options.now);
-    witness(directory, log);
+    hearWitnesses(checkpointsIn(directory), log);
 
     const epochs = epochsOf(log);
     const isChanged = JSON.stringify(epochs.at(-1)?.schema) !== JSON.stringify(schema);
@@ -54,21 +69,22 @@ export function boot(options: BootOptions): Booted {
     const upcaster = compileUpcaster(epochs);
     const projection: Projection = { tables: tablesOf(schema), upcaster };
     const readFile = readFileOf(directory, projectionHash(schema, upcaster));
-    const rebuilt = options.isRebuild === true || !existsSync(readFile);
+    const rebuilt = options.isRebuild === true || !isUpToDate(readFile, log, projection, progress);
     if (rebuilt) {
       buildReadFile(`${readFile}.building`, log, log.head().size, projection, progress);
       if (isChanged) recordSchema(log, schema, `${readFile}.building`, options.ids);
       removeDatabase(readFile);
       moveIntoPlace(`${readFile}.building`, readFile);
     }
-    const read = openDatabase(readFile, { durability: 'normal', cacheMiB: 64 });
+    read = openDatabase(readFile, { durability: 'normal', cacheMiB: 64 });
     const projector = openProjector(read, projection.tables, upcaster);
+    // Only now that it has every event: the claims are taken from it.
     if (isChanged && !rebuilt) recordSchema(log, schema, readFile, options.ids);
     catchUp(projector, log, log.head().size, progress);
     removeOtherReadFiles(directory, readFile);
-    return { log, projector, readFile, rebuilt };
+    return { log, projector, readFile, rebuilt, close };
   } catch (error) {
-    db.close();
+    close();
     throw error;
   }
 }
@@ -78,40 +94,79 @@ export function logFile(directory: string): string {
   return join(directory, 'log.db');
 }
 
-/** Every schema the log has had, oldest first, with the position from which it held. */
+/**
+ * Every schema the log has had, oldest first, with the position from which it held.
+ *
+ * @throws BrokenLogError when an event does not hold one.
+ */
 export function epochsOf(log: LogReader): Epoch[] {
-  return log.stream(schemaStream).map(({ header, data }) => {
-    return { position: header.position, schema: (data as JsonObject).schema as unknown as Schema };
+  return log.stream(schemaStream).map(({ header: { position }, data }) => {
+    const schema = data?.schema as Schema | undefined;
+    if (!Array.isArray(schema?.collections) || !Array.isArray(schema.globals)) {
+      throw new BrokenLogError(`event ${position} does not hold the schema that it recorded`);
+    }
+    return { position, schema };
   });
 }
 
+/** What the read files of a directory have seen of the log, whatever schema they were made for. */
+export function checkpointsIn(directory: string): Witness[] {
+  return readdirSync(directory)
+    .filter((name) => /^read-[0-9a-f]+\.db$/.test(name))
+    .flatMap((name) => {
+      const checkpoint = checkpointOf(join(directory, name));
+      return checkpoint ? [{ name, ...checkpoint }] : [];
+    });
+}
+
 /**
- * Holds the log against every read file: each remembers a position and the root of the tree there. A log that is shorter,
+ * Holds the log against the read files: each remembers a position and the root of the tree there. A log that is shorter,
  * or has another root, lost acknowledged writes, which SQLite itself cannot notice.
+ *
+ * @throws BrokenLogError when it did.
  */
-export function witness(directory: string, log: LogReader): void {
-  for (const name of readdirSync(directory)) {
-    if (!/^read-[0-9a-f]+\.db$/.test(name)) continue;
-    const checkpoint = checkpointOf(join(directory, name));
-    if (!checkpoint) continue;
-    const { size } = log.head();
-    if (checkpoint.position > size) {
+export function hearWitnesses(witnesses: readonly Witness[], log: LogReader): void {
+  const { size } = log.head();
+  for (const { name, position, root } of witnesses) {
+    if (position > size) {
       throw new BrokenLogError(
-        `the log lost events: it ends at position ${size}, but ${name} has seen position ${checkpoint.position}`,
+        `the log lost events: it ends at position ${size}, but ${name} has seen position ${position}`,
       );
     }
-    if (!log.rootAt(checkpoint.position).equals(checkpoint.root)) {
-      throw new BrokenLogError(
-        `the log was altered: at position ${checkpoint.position} it is not the log that ${name} has seen`,
-      );
+    if (!log.rootAt(position).equals(root)) {
+      throw new BrokenLogError(`the log was altered: at position ${position} it is not the log that ${name} has seen`);
     }
   }
 }
 
-function checkpointOf(path: string): { position: number; root: Buffer } | undefined {
-  const db = openDatabase(path, { readonly: false });
+/** Undefined when the file is damaged: then it can bear witness to nothing. */
+function checkpointOf(path: string): Checkpoint | undefined {
+  let db: Sqlite | null = null;
   try {
-    return db.prepare('SELECT position, root FROM checkpoint').get() as { position: number; root: Buffer } | undefined;
+    db = openDatabase(path, { readonly: true });
+    const rows = db.prepare('SELECT position, root FROM checkpoint').all() as Checkpoint[];
+    return rows.length === 1 ? rows[0] : undefined;
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  } finally {
+    db?.close();
+  }
+}
+
+/**
+ * Brings a read file up to date. False when it is missing or damaged: it is disposable, so it is built anew rather than
+ * stopping the start.
+ */
+function isUpToDate(path: string, log: LogReader, made: Projection, progress?: Progress): boolean {
+  if (!existsSync(path) || !checkpointOf(path)) return false;
+  const db = openDatabase(path, { durability: 'normal', cacheMiB: 64 });
+  try {
+    catchUp(openProjector(db, made.tables, made.upcaster), log, log.head().size, progress);
+    return true;
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
   } finally {
     db.close();
   }
@@ -228,6 +283,10 @@ export function projectionOf(log: LogReader): { projection: Projection; schema: 
   const epochs = epochsOf(log);
   const schema = epochs.at(-1)?.schema;
   if (!schema) return null;
-  const upcaster = compileUpcaster(epochs);
-  return { projection: { tables: tablesOf(schema), upcaster }, schema, upcaster };
+  try {
+    const upcaster = compileUpcaster(epochs);
+    return { projection: { tables: tablesOf(schema), upcaster }, schema, upcaster };
+  } catch (error) {
+    throw new BrokenLogError(`the log does not hold the schemas it was written with: ${(error as Error).message}`);
+  }
 }

@@ -27,7 +27,7 @@ function compareTable(live: Sqlite, replay: Sqlite, table: string, key: string):
   // As bytes: text that is not valid UTF-8 could be read as the text it was before.
   const sql = `SELECT ${key} AS key, CAST(${content} AS BLOB) AS content FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${chunk}`;
   const statements = [live.prepare(sql), replay.prepare(sql)] as const;
-  let after = -1;
+  let after = Number.NEGATIVE_INFINITY;
   for (;;) {
     const [found, expected] = statements.map((statement) => statement.all(after) as Row[]) as [Row[], Row[]];
     for (const [index, row] of expected.entries()) {
@@ -49,11 +49,16 @@ type Row = { key: number; content: Buffer };
 function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | null {
   const sql = `SELECT * FROM ${table}`;
   const found = live.prepare(sql).raw().iterate();
-  for (const row of replay.prepare(sql).raw().iterate()) {
-    const { value } = found.next();
-    if (JSON.stringify(row) !== JSON.stringify(value ?? null)) return `${name(table)} is not what the log makes of it`;
+  try {
+    for (const row of replay.prepare(sql).raw().iterate()) {
+      const { value } = found.next();
+      if (JSON.stringify(row) !== JSON.stringify(value ?? null)) return `${name(table)} is not what the log makes of it`;
+    }
+    return found.next().done ? null : `${name(table)} holds more than the log makes of it`;
+  } finally {
+    // A file with a query still open cannot be closed.
+    found.return?.();
   }
-  return found.next().done ? null : `${name(table)} holds more than the log makes of it`;
 }
 
 function compareSchemas(live: Sqlite, replay: Sqlite): string | null {

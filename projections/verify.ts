@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { BrokenLogError, readLog } from '../events/sqlite-log.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { claimsIn, logFile, projectionOf } from './boot.ts';
+import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';
 import { compareReadFiles } from './compare.ts';
 import { readFileOf, removeDatabase } from './files.ts';
 import { openProjector } from './projector.ts';
@@ -14,8 +14,8 @@ export type Verdict = { finding: Finding | null; events: number; notes: string[]
 
 type Steps = { log: Progress; replay: Progress };
 
-/** A read file held at one moment, with the position and root it has reached. */
-type Snapshot = { db: Sqlite; position: number; root: Buffer };
+/** A read file held at one moment, with the position it has reached. */
+type Snapshot = { db: Sqlite; position: number };
 
 /**
  * Checks a data directory from the outside, beside a running server or without one.
@@ -23,12 +23,29 @@ type Snapshot = { db: Sqlite; position: number; root: Buffer };
  * @param checkLog false: only whether the read tables equal a replay.
  */
 export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): Verdict {
+  try {
+    return verifyFiles(directory, checkLog, steps);
+  } catch (error) {
+    const finding = findingOf(error);
+    if (finding === null) throw error;
+    return { finding, events: 0, notes: [] };
+  }
+}
+
+function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdict {
   const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
   const replayFile = readFileOf(directory, 'verify').replace('verify.db', `0.db.verify-${process.pid}`);
   let snapshot: Snapshot | null = null;
   try {
     const log = readLog(db);
-    snapshot = openSnapshot(db, directory);
+    const witnesses = checkpointsIn(directory);
+    let unread: unknown = null;
+    try {
+      snapshot = openSnapshot(db, directory);
+    } catch (error) {
+      // Told below if it is not the log that is to blame.
+      unread = error;
+    }
     // The log after the read file: it is always at least as far.
     db.exec('BEGIN');
     const events = log.head().size;
@@ -36,8 +53,8 @@ export function verifyDirectory(directory: string, checkLog: boolean, steps: Ste
 
     const damage = checkLog ? verifyLog(db, steps.log) : null;
     if (damage) return verdict(damage);
-    const lost = snapshot && lostEvents(db, snapshot);
-    if (lost) return verdict(lost);
+    hearWitnesses(witnesses, log);
+    if (unread) throw unread;
     const made = projectionOf(log);
     if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
 
@@ -54,10 +71,6 @@ export function verifyDirectory(directory: string, checkLog: boolean, steps: Ste
     } finally {
       replay.close();
     }
-  } catch (error) {
-    const finding = findingOf(error);
-    if (finding === null) throw error;
-    return { finding, events: 0, notes: [] };
   } finally {
     snapshot?.db.close();
     db.close();
@@ -70,18 +83,15 @@ function openSnapshot(log: Sqlite, directory: string): Snapshot | null {
   const path = made && readFileOf(directory, projectionHash(made.schema, made.upcaster));
   if (!path || !existsSync(path)) return null;
   const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
-  db.exec('BEGIN');
-  const checkpoint = db.prepare('SELECT position, root FROM checkpoint').get();
-  return { db, ...(checkpoint as { position: number; root: Buffer }) };
-}
-
-function lostEvents(db: Sqlite, { position, root }: Snapshot): Finding | null {
-  const log = readLog(db);
-  const { size } = log.head();
-  if (position > size) return `the log lost events: it ends at ${size}, its read tables have seen ${position}`;
-  return log.rootAt(position).equals(root)
-    ? null
-    : `the log up to event ${position} is not the one its read tables saw`;
+  try {
+    db.exec('BEGIN');
+    // There is none between the making of a file and the first event in it.
+    const position = db.prepare('SELECT position FROM checkpoint').pluck().get() ?? 0;
+    return { db, position: position as number };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 function checkFile(db: Sqlite): string | null {
@@ -104,7 +114,6 @@ function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding
 
 /** What SQLite or our own reading stumbles over in a damaged file is a finding; anything else is not about the file. */
 function findingOf(error: unknown): Finding | null {
-  if (error instanceof BrokenLogError || error instanceof SyntaxError) return error.message;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(code) ? `damaged: ${(error as Error).message}` : null;
+  if (error instanceof BrokenLogError) return error.message;
+  return isDamage(error) ? `damaged: ${(error as Error).message}` : null;
 }

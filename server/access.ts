@@ -23,8 +23,21 @@ export async function authorize(
   const { type } = actorOf(request);
   if (type === 'apiKey') return;
   if (await allows(app, request, target, operation, subject)) return;
-  if (type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
+  if (type === 'anonymous') throw credentialNeeded();
   throw new DomainError('forbidden', `you may not ${operation} ${target.slug}`);
+}
+
+/**
+ * Refuses a caller without a credential where only a credential could help, before its body is read.
+ *
+ * @throws DomainError `unauthorized`.
+ */
+export function requireCredential(request: Request, { access }: Guarded, operation: Operation): void {
+  if (!access[operation] && actorOf(request).type === 'anonymous') throw credentialNeeded();
+}
+
+function credentialNeeded(): DomainError {
+  return new DomainError('unauthorized', 'an API key or a token is needed');
 }
 
 async function allows(
@@ -53,5 +66,7 @@ async function allows(
     throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
   }
   if (typeof result === 'boolean') return result;
+  // What a rule reads from a document may have no value: that is no permission.
+  if (result === undefined || result === null) return false;
   throw new Error(`the ${operation} rule of ${slug} returned ${typeof result}: only true and false are available yet`);
 }

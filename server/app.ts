@@ -53,8 +53,8 @@ export type App = {
   log: Logger;
   /** Where clients reach the service; known once it listens. */
   baseUrl: string;
-  /** False while it stops. */
-  isReady: boolean;
+  /** `starting` until the first load is over. */
+  state: 'starting' | 'ready' | 'stopping';
 };
 
 /** What was found and made when the service was opened, for the people who started it. */
@@ -110,13 +110,13 @@ export async function openApp(options: OpenOptions): Promise<Opened> {
       secrets: options.secrets.length > 0 ? options.secrets : [vault.secret('signing')],
       log,
       baseUrl: '',
-      isReady: true,
+      state: 'starting',
     };
     const { size, rebuilt } = writer;
     return { app, dataDirectory: directory, generatedKey, size, rebuilt, announce: lock.describe, close };
 
     async function close(): Promise<void> {
-      app.isReady = false;
+      app.state = 'stopping';
       await writer.close();
       read.close();
       vault.close();

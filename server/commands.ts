@@ -32,7 +32,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     if (flags['accept-lost-events']) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now, 0);
     const progress = showProgress('replaying the log');
-    const options = { directory, schema: model.schema, ids, now: Date.now, logId: '', progress };
+    const options = { directory, schema: model.schema, ids, now: Date.now, logId: `annals/${ids.next().id}`, progress };
     const { log } = boot({ ...options, isRebuild: true });
     process.stdout.write(`rebuilt the read tables from ${log.head().size} events\n`);
     return 0;

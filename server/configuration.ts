@@ -2,12 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../config/check.ts';
+import type { Seed } from '../config/define.ts';
 import type { Model } from '../config/model.ts';
-import type { Progress } from '../projections/rebuild.ts';
 import { UsageError } from './settings.ts';
-
-/** Fills an empty service through its own HTTP API; the optional export `seed` of a configuration module. */
-export type Seed = (api: { baseUrl: string; apiKey: string; progress: Progress }) => Promise<void>;
 
 /** A configuration, checked, and where it came from. */
 export type Loaded = { path: string; model: Model; seed: Seed | null };

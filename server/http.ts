@@ -1,16 +1,25 @@
-import { STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import { annals } from './plugin.ts';
 
 /** Starts a hapi server of our own around the plugin; resolves when it answers. */
 export async function startServer(app: App, host: string, port: number): Promise<Server> {
-  const server = Hapi.server({ host, port, compression: { minBytes: 4096 }, debug: false });
+  // Node would refuse a request without Host by itself, and without a body.
+  const listener = createServer({ requireHostHeader: false });
+  const server = Hapi.server({ listener, host, port, compression: { minBytes: 4096 }, debug: false });
+  server.ext('onRequest', ({ raw: { req } }, h) => {
+    if (req.headers.host === undefined && req.httpVersion === '1.1')
+      throw Boom.badRequest('the Host header is missing');
+    return h.continue;
+  });
+  server.listener.on('checkExpectation', refuseExpectation);
   // hapi answers what is not even HTTP without a body; ours is the contract's.
   server.listener.removeAllListeners('clientError');
   server.listener.on('clientError', answerClientError);
-  await server.register({ plugin: annals, options: { app } });
+  await server.register({ plugin: annals, options: { app, isAlone: true } });
   await server.start();
   return server;
 }
@@ -23,10 +32,24 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const statusCode = statusOf[error.code ?? ''] ?? 400;
-  const name = STATUS_CODES[statusCode] ?? 'Bad Request';
-  const body = JSON.stringify({ statusCode, error: name, message: name });
+  const { name, body } = errorOf(statusCode);
   socket.end(
     `HTTP/1.1 ${statusCode} ${name}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+}
+
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const { body } = errorOf(417);
+  response.writeHead(417, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  });
+  response.end(body);
+}
+
+function errorOf(statusCode: number): { name: string; body: string } {
+  const name = STATUS_CODES[statusCode] ?? 'Bad Request';
+  return { name, body: JSON.stringify({ statusCode, error: name, message: name }) };
 }

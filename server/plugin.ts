@@ -14,18 +14,21 @@ const resources: readonly Resource[] = [collections, globals, health];
 
 const name = 'annals';
 
-/** The whole service as one hapi plugin. */
-export const annals: Plugin<{ app: App }> = {
+/**
+ * The whole service as one hapi plugin. `isAlone` says that the server is ours: then what hapi refuses before it finds a
+ * route, such as a path that is not UTF-8, is answered and logged as everything else.
+ */
+export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
   name,
-  register(server, { app }) {
+  register(server, { app, isAlone = false }) {
     server.auth.scheme(strategy, authenticationScheme(app.apiKeys, app.model.trustProxy));
     server.auth.strategy(strategy, strategy);
     server.ext(
       'onPreResponse',
       answerErrors((err, request) => app.log.error({ err, requestId: requestId(request) }, 'a request failed')),
-      { sandbox: 'plugin' },
+      { sandbox: isAlone ? 'server' : 'plugin' },
     );
-    logRequests(server, app);
+    logRequests(server, app, isAlone);
     for (const resource of resources) resource(server, app);
     server.route({
       method: '*',
@@ -39,10 +42,10 @@ export const annals: Plugin<{ app: App }> = {
 };
 
 /** One line per request. No query: it may hold what somebody searched for, or a token. */
-function logRequests(server: Server, { log }: App): void {
+function logRequests(server: Server, { log }: App, isAlone: boolean): void {
   if (!log.isLevelEnabled('info')) return;
   server.events.on('response', (request) => {
-    if (request.route.realm.plugin !== name) return;
+    if (!isAlone && request.route.realm.plugin !== name) return;
     const { response, info, method, path } = request;
     const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
     const took = info.completed || info.responded;

@@ -7,7 +7,7 @@ export function showProgress(what: string, stream: NodeJS.WriteStream = process.
   return (done, total) => {
     const now = Date.now();
     const isLast = done >= total;
-    if (!isLast && now - shown < (stream.isTTY ? 100 : 5000)) return;
+    if (!isLast && now - (shown || started) < (stream.isTTY ? 100 : 5000)) return;
     // Work that was over before anybody could wonder needs no line.
     if (isLast && shown === 0 && now - started < 1000) return;
     shown = now;

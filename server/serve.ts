@@ -7,6 +7,7 @@ import { type Loaded, loadConfiguration } from './configuration.ts';
 import { startServer } from './http.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, type Settings } from './settings.ts';
+import { StartError } from './writer.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -33,17 +34,19 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     opened.announce(opened.app.baseUrl);
 
     const signalled = new Promise<'stop'>((resolve) => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
+      // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
     });
     const filled = fill(loaded, opened, settings, address);
     if ((await Promise.race([filled, signalled])) !== 'stop') {
+      opened.app.state = 'ready';
       process.stdout.write(welcome(loaded, opened, address));
       await signalled;
     }
     // A first load that is cut short fails on the stopping server; it goes on at the next start.
     filled.catch(() => {});
   } finally {
-    opened.app.isReady = false;
+    opened.app.state = 'stopping';
     await server?.stop({ timeout: 10_000 });
     await opened.close();
     destination.flushSync();
@@ -66,7 +69,9 @@ async function fill({ seed }: Loaded, opened: Opened, settings: Settings, baseUr
   // Its hundreds of requests are not what the reader of the log wants to see first.
   const { level } = opened.app.log;
   opened.app.log.level = 'warn';
-  await seed({ baseUrl, apiKey, progress: showProgress('loading the example') });
+  await seed({ baseUrl, apiKey, progress: showProgress('loading the first documents') }).catch((error: Error) => {
+    throw new StartError(`the first load failed, the next start goes on with it: ${error.message}`);
+  });
   opened.app.log.level = level;
   writeFileSync(marker, `${new Date().toISOString()}\n`);
 }

@@ -109,8 +109,12 @@ function readFlags(args: readonly string[], known: Flags, problems: string[]) {
         Object.keys(known).map((name) => `--${name}`),
       );
       problems.push(`unknown flag ${token.rawName}${hint}; known: ${list(Object.keys(known))}`);
-    } else if (type === 'string' && token.value === undefined) problems.push(`--${token.name} needs a value`);
-    else if (type === 'boolean' && token.value !== undefined) problems.push(`--${token.name} takes no value`);
+      continue;
+    }
+    // `--data --port 0`: the value was forgotten, and the next flag is not meant to be it.
+    const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('--'));
+    if (type === 'string' && isMissing) problems.push(`--${token.name} needs a value`);
+    if (type === 'boolean' && token.value !== undefined) problems.push(`--${token.name} takes no value`);
   }
   for (const word of positionals) problems.push(`unexpected argument ${JSON.stringify(word)}`);
   return values as Record<string, string | boolean | undefined>;

@@ -53,8 +53,11 @@ export async function startWriter(
     if (message.kind === 'answers') for (const { id, answer } of message.answers) settle(id, answer);
     else if (message.kind === 'ready') start(message);
     else if (message.kind === 'progress') progress(message.done, message.total);
-    else if (message.kind === 'refused') refuse(new StartError(message.message));
-    else end();
+    else if (message.kind === 'refused') {
+      // The thread ends by itself now, and that is not a death.
+      isClosing = true;
+      refuse(new StartError(message.message));
+    } else end();
   });
   worker.on('error', (error) => die(error as Error));
   worker.on('exit', () => (isClosing ? end() : die(new Error('the writer thread ended'))));

@@ -84,6 +84,11 @@ export function isFailure(error: unknown): boolean {
   return error instanceof Database.SqliteError && !error.code.startsWith('SQLITE_CONSTRAINT');
 }
 
+/** True for what reading a damaged file throws: pages, tables, rows or JSON in it are not what they were made as. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof SyntaxError || /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(codeOf(error) ?? '');
+}
+
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -4,7 +4,7 @@ import type { Global } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { type Current, decideGlobalUpdate } from '../../events/documents.ts';
-import { authorize } from '../access.ts';
+import { authorize, requireCredential } from '../access.ts';
 import { presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
@@ -42,6 +42,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: { auth: strategy, payload: jsonPayload(maxBytes) },
       handler: async (request, h) => {
+        requireCredential(request, model, 'update');
         const body = await readBody(request, maxBytes);
         const { occasion, document, isChanged } = await write(app, request, globalStream(slug), async () => {
           const before = current();

@@ -1,7 +1,7 @@
 import type { Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
 
-/** `/health`: the process answers. `/ready`: it also takes requests; 503 while it stops. */
+/** `/health`: the process answers. `/ready`: it is also meant to be used, 503 during the first load and at the end. */
 export function health(server: Server, app: App): void {
   server.route([
     { method: 'GET', path: '/health', options: { auth: false }, handler: () => ({ status: 'ok' }) },
@@ -9,8 +9,7 @@ export function health(server: Server, app: App): void {
       method: 'GET',
       path: '/ready',
       options: { auth: false },
-      handler: (_request, h) =>
-        h.response({ status: app.isReady ? 'ready' : 'stopping' }).code(app.isReady ? 200 : 503),
+      handler: (_request, h) => h.response({ status: app.state }).code(app.state === 'ready' ? 200 : 503),
     },
   ]);
 }

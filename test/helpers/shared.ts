@@ -1,20 +1,30 @@
 import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
 import { type Answer, type Service, startService, type TestConfig } from './service.ts';
 
 /** One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. */
 export function useService(config: TestConfig, environment: Record<string, string> = {}): Service {
+  const { promise: ready, resolve, reject } = Promise.withResolvers<Service>();
+  ready.catch(() => {});
   let started: Service | undefined;
   const undo: (() => unknown)[] = [];
   const context = { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
   before(async () => {
-    started = await startService(context, config, { environment });
+    try {
+      started = await startService(context, config, { environment });
+      resolve(started);
+    } catch (error) {
+      reject(error);
+      throw error;
+    }
   });
   after(async () => {
     if (started?.child.exitCode === null) await started.kill();
@@ -35,7 +45,8 @@ export function useService(config: TestConfig, environment: Record<string, strin
       return running().child;
     },
     output: () => running().output(),
-    call: (...args) => running().call(...args),
+    // Hooks at the top of a file all begin at once, so one that fills the service may come before it listens.
+    call: async (...args) => (await ready).call(...args),
     stop: () => running().stop(),
     kill: () => running().kill(),
   };
@@ -51,7 +62,7 @@ export function useFolder(): string {
 /** What came back over a bare socket: `text` is everything, as it came. */
 export type RawAnswer = Answer & { text: string };
 
-/** Sends bytes as they are and resolves with the first answer, or rejects when none comes in time. */
+/** Sends bytes as they are and resolves with the first final answer, or rejects when none comes in time. */
 export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -61,11 +72,11 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawA
     const finish = (error?: Error) => {
       clearTimeout(timer);
       if (error && received === '') reject(error);
-      else resolve(received);
+      else resolve(received.replace(interim, ''));
     };
     socket.setEncoding('utf8').on('data', (chunk) => {
       received += chunk;
-      if (isWhole(received)) finish();
+      if (isWhole(received.replace(interim, ''))) finish();
     });
     socket.on('close', () => finish());
     // A server that refuses a body may close before all of it is written.
@@ -75,14 +86,24 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawA
   socket.destroy();
   const [head = '', body = ''] = splitHead(text);
   const [statusLine = '', ...lines] = head.split('\r\n');
-  const headers = new Headers(lines.map((line): [string, string] => [line.replace(/:.*/s, ''), line.replace(/^[^:]*:\s*/, '')]));
-  return { status: Number(statusLine.split(' ')[1]), headers, text, body: body === '' ? null : JSON.parse(body) };
+  const headers = new Headers(lines.map((line) => [line.replace(/:.*/s, ''), line.replace(/^[^:]*:\s*/, '')]));
+  const isChunked = headers.has('transfer-encoding');
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    text,
+    body: body === '' || isChunked ? null : JSON.parse(body),
+  };
 }
+
+/** `100 Continue` is no answer yet. */
+const interim = /^HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n/;
 
 function isWhole(text: string): boolean {
   const [head = '', body] = splitHead(text);
+  if (body === undefined) return false;
   const length = /^content-length: (\d+)/im.exec(head)?.[1];
-  return body !== undefined && length !== undefined && Buffer.byteLength(body) >= Number(length);
+  return length === undefined ? body.endsWith('0\r\n\r\n') : Buffer.byteLength(body) >= Number(length);
 }
 
 function splitHead(text: string): string[] {
@@ -139,10 +160,53 @@ export async function eventually<T>(check: () => T | undefined | false | null, m
 /** The errors of a 400 or 409 as field → message. */
 export function errorsOf({ body }: Answer): Record<string, string> {
   assert.ok(Array.isArray(body.errors), `no errors in ${JSON.stringify(body)}`);
-  return Object.fromEntries(body.errors.map(({ field, message }: { field: string; message: string }) => [field, message]));
+  return Object.fromEntries(
+    body.errors.map(({ field, message }: { field: string; message: string }) => [field, message]),
+  );
 }
 
 /** The fields that a 400 or 409 names. */
 export function fieldsOf(answer: Answer): string[] {
   return Object.keys(errorsOf(answer));
+}
+
+/** A command that goes on running, with everything about it said by the test. */
+export type Launched = {
+  child: ChildProcess;
+  /** The address it says it listens on; rejects when it ends before. */
+  listening: Promise<string>;
+  exited: Promise<number | null>;
+  output: () => { stdout: string; stderr: string };
+};
+
+/** Runs `annals` with these arguments; it is ended after the test. */
+export function launch(
+  t: TestContext,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  cwd?: string,
+): Launched {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
+  const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...Object.fromEntries(inherited), ...environment },
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const printed = { stdout: '', stderr: '' };
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    printed.stderr += text;
+  });
+  const listening = new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      printed.stdout += text;
+      const found = /^listening on (\S+)$/m.exec(printed.stdout);
+      if (found?.[1]) resolve(found[1]);
+    });
+    exited.then((code) => reject(new Error(`it ended with ${code}: ${printed.stderr}`)));
+  });
+  listening.catch(() => {});
+  return { child, listening, exited, output: () => printed };
 }

@@ -1,0 +1,131 @@
+import { isDeepStrictEqual, parseArgs } from 'node:util';
+import type { Seed } from '../../config/define.ts';
+import { showProgress } from '../../server/progress.ts';
+import { readAtlas } from './data.ts';
+
+type Fields = Record<string, unknown>;
+type Document = Fields & { id: string };
+type Page = { docs: Document[]; nextPage: number | null };
+type Call = <Answer = unknown>(method: string, path: string, body?: Fields) => Promise<Answer>;
+
+const concurrency = 16;
+const pageSize = 100;
+
+/**
+ * Loads the atlas through the public HTTP API. What is there is found by its natural key and left as it is, so that a
+ * load that was cut short is finished by the next one. Only borders are put right: they hold the ids of neighbours.
+ *
+ * @throws Error naming the request that failed and why.
+ */
+export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
+  const call = connect(baseUrl, apiKey);
+  const { regions, subregions, languages, currencies, countries, site } = readAtlas();
+  const bordering = countries.filter(({ borders }) => borders.length > 0);
+  const total = [regions, subregions, languages, currencies, countries, bordering, site].flat().length;
+  let done = 0;
+  const advance = () => progress(++done, total);
+
+  const region = await add('regions', 'name', regions);
+  const subregion = await add(
+    'subregions',
+    'name',
+    subregions.map((row) => ({ ...row, region: region(row.region).id })),
+  );
+  const language = await add('languages', 'code', languages);
+  const currency = await add('currencies', 'code', currencies);
+  const country = await add(
+    'countries',
+    'code',
+    countries.map((row) => ({
+      ...row,
+      region: region(row.region).id,
+      subregion: row.subregion && subregion(row.subregion).id,
+      languages: row.languages.map((code) => language(code).id),
+      currencies: row.currencies.map((code) => currency(code).id),
+      // Not every neighbour has an id yet.
+      borders: [],
+    })),
+  );
+  await inParallel(bordering, async ({ code, borders }) => {
+    const document = country(code);
+    const wanted = borders.map((neighbour) => country(neighbour).id);
+    if (!isDeepStrictEqual(document.borders, wanted)) {
+      await call('PATCH', `/api/collections/countries/${document.id}`, { borders: wanted });
+    }
+    advance();
+  });
+  const { createdAt } = await call<Fields>('GET', '/api/globals/site');
+  if (createdAt === null) await call('PATCH', '/api/globals/site', site);
+  advance();
+
+  /**
+   * Creates the rows whose `key` no document has; gives a function from a key to its document. The last row is created
+   * first: lists show the newest first, and so in the order of the rows.
+   */
+  async function add(slug: string, key: string, rows: readonly Fields[]): Promise<(value: string) => Document> {
+    const path = `/api/collections/${slug}`;
+    const documents = new Map((await readAll(call, path)).map((document) => [document[key], document]));
+    await inParallel(rows.toReversed(), async (row) => {
+      if (!documents.has(row[key])) documents.set(row[key], await call<Document>('POST', path, row));
+      advance();
+    });
+    return (value) => documents.get(value) ?? refuse(`there is no ${value} in ${slug}`);
+  }
+};
+
+function connect(baseUrl: string, apiKey: string): Call {
+  return async (method, path, body) => {
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    }).catch((error) => refuse(`${method} ${path}: ${error.cause?.message ?? error.message}`));
+    const answer = await response.json().catch(() => null);
+    if (!response.ok || answer === null) {
+      refuse(`${method} ${path}: ${response.status} ${answer?.message ?? 'an answer that is not JSON'}`);
+    }
+    return answer;
+  };
+}
+
+/** Sorted by id, pages do not shift while documents are added. */
+async function readAll(call: Call, path: string): Promise<Document[]> {
+  const all: Document[] = [];
+  for (let page: number | null = 1; page !== null; ) {
+    const { docs, nextPage }: Page = await call('GET', `${path}?sort=id&limit=${pageSize}&page=${page}`);
+    all.push(...docs);
+    page = nextPage;
+  }
+  return all;
+}
+
+/** Begins the work in the order of the items; after a failure no more of it is begun. */
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  // The workers share it. One that throws ends it for all, which an array's own iterator would not do: hence the map.
+  const queue = items.values().map((item) => item);
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+}
+
+function refuse(message: string): never {
+  throw new Error(message);
+}
+
+/** By hand: `node examples/atlas/import.ts --url http://127.0.0.1:4000 --key KEY`. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { url: { type: 'string', default: 'http://127.0.0.1:4000' }, key: { type: 'string' } },
+  });
+  const { key = refuse('--key KEY is needed: the API key that the service prints when it starts') } = values;
+  const baseUrl = values.url.replace(/\/+$/, '');
+  await importAtlas({ baseUrl, apiKey: key, progress: showProgress('loading the atlas') });
+}
+
+if (import.meta.main) {
+  await main().catch((error: Error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it, type TestContext } from 'node:test';
+import Database from 'better-sqlite3';
+import { runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { useFolder, useService } from '../helpers/shared.ts';
+
+const config = {
+  collections: [
+    {
+      slug: 'posts',
+      fields: [
+        { name: 'title', type: 'text' },
+        { name: 'code', type: 'text', unique: true },
+      ],
+    },
+  ],
+  globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }],
+};
+const posts = '/api/collections/posts';
+const folder = useFolder();
+const configFile = writeConfig(folder, config);
+/** A data directory as a service left it; every test works on a copy. */
+const original = join(folder, 'data');
+const service = useService(config, {});
+const ids: string[] = [];
+
+before(async () => {
+  for (let n = 0; n < 5; n += 1)
+    ids.push((await service.call('POST', posts, { title: `t${n}`, code: `c${n}` })).body.id);
+  await service.call('PATCH', `${posts}/${ids[0]}`, { title: 'changed' });
+  await service.call('DELETE', `${posts}/${ids[4]}`);
+  await service.call('PATCH', '/api/globals/site', { name: 'Site' });
+  await service.stop();
+  cpSync(service.data, original, { recursive: true });
+  isPrepared.resolve();
+});
+
+const isPrepared = Promise.withResolvers<void>();
+
+async function copy(t: TestContext): Promise<string> {
+  await isPrepared.promise;
+  const data = join(temporaryFolder(t), 'data');
+  cpSync(original, data, { recursive: true });
+  return data;
+}
+
+/** Runs SQL on a file as an attacker with the file in hand would: without the triggers in the way. */
+function tamper(file: string, sql: string): void {
+  const db = new Database(file);
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+    name: string;
+    sql: string;
+  }[];
+  for (const { name } of triggers) db.exec(`DROP TRIGGER "${name}"`);
+  db.exec(sql);
+  for (const trigger of triggers) db.exec(trigger.sql);
+  db.close();
+}
+
+const readFile = (data: string) =>
+  join(data, readdirSync(data).find((name) => /^read-[0-9a-f]+\.db$/.test(name)) ?? '');
+
+describe('annals verify', () => {
+  it('exits 0 for a sound log, saying how much was read, and changes nothing', async (t) => {
+    const data = await copy(t);
+    const before = readdirSync(data).sort();
+    const { code, stdout, stderr } = await runCommand(['verify', '--data', data]);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /^sound: .*\(9 events\)$/m);
+    const withoutWal = (names: string[]) => names.filter((name) => !/-(wal|shm)$/.test(name));
+    assert.deepEqual(withoutWal(readdirSync(data).sort()), withoutWal(before));
+  });
+
+  it('works beside a running service', async (t) => {
+    const running = await startService(t, config);
+    await running.call('POST', posts, { title: 'x' });
+    const { code, stdout } = await runCommand(['verify', '--data', running.data]);
+    assert.equal(code, 0, stdout);
+    assert.equal((await running.call('POST', posts, { title: 'y' })).status, 201);
+  });
+
+  for (const [what, sql, message] of [
+    [
+      'an altered payload',
+      `UPDATE payloads SET body = replace(body, 't2', 'XX') WHERE position = 4`,
+      /event 4\b.*payload/,
+    ],
+    [
+      'an altered header',
+      `UPDATE events SET header = replace(header, 'apiKey', 'system') WHERE position = 3`,
+      /event 3\b|tree|root|tile/,
+    ],
+    ['a missing payload', 'DELETE FROM payloads WHERE position = 5', /event 5\b.*payload is missing/],
+    [
+      'a missing event',
+      'PRAGMA foreign_keys = OFF; DELETE FROM payloads WHERE position = 5; DELETE FROM events WHERE position = 5',
+      /event 5\b|position 5\b/,
+    ],
+    [
+      'a cut end',
+      'DELETE FROM payloads WHERE position = 9; DELETE FROM events WHERE position = 9; UPDATE head SET size = 8',
+      /9|8|root/,
+    ],
+    ['a claim that was moved', `UPDATE claims SET stream = 'posts/x' WHERE value LIKE '%c1%'`, /claims: .*c1/],
+  ] as const) {
+    it(`exits 1 for ${what}, naming it`, async (t) => {
+      const data = await copy(t);
+      tamper(join(data, 'log.db'), sql);
+      const { code, stdout } = await runCommand(['verify', '--data', data]);
+      assert.equal(code, 1, stdout);
+      assert.match(stdout, /^NOT SOUND: /m);
+      assert.match(stdout, message);
+    });
+  }
+
+  it('exits 1 for read tables that are not what the log gives', async (t) => {
+    const data = await copy(t);
+    tamper(readFile(data), `UPDATE "documents posts" SET doc = replace(doc, 't2', 'XX')`);
+    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^NOT SOUND: read tables: /m);
+    assert.match(stdout, /event 4\b/);
+  });
+
+  it('exits 1 for a log that is no longer the one its read tables saw', async (t) => {
+    const data = await copy(t);
+    tamper(readFile(data), 'UPDATE checkpoint SET position = 100');
+    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    assert.equal(code, 1);
+    assert.match(stdout, /lost events/);
+  });
+
+  it('exits 1 for a file that is no database any longer', async (t) => {
+    const data = await copy(t);
+    const file = join(data, 'log.db');
+    rmSync(`${file}-wal`, { force: true });
+    writeFileSync(file, Buffer.concat([Buffer.alloc(100, 'x'), readFileSync(file).subarray(100)]));
+    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    assert.equal(code, 1);
+    assert.match(stdout, /NOT SOUND: damaged/);
+  });
+
+  it('exits 0 without read tables, saying so', async (t) => {
+    const data = await copy(t);
+    for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
+    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^note: there are no read tables/m);
+  });
+
+  it('exits 2 where it could not run: no directory, no log, a wrong flag', async (t) => {
+    const empty = temporaryFolder(t);
+    mkdirSync(join(empty, 'data'));
+    for (const data of [join(empty, 'data'), '/nowhere']) {
+      const { code, stderr } = await runCommand(['verify', '--data', data]);
+      assert.equal(code, 2);
+      assert.match(stderr, new RegExp(`there is no log in ${data}`));
+    }
+    assert.deepEqual(readdirSync(join(empty, 'data')), []);
+    const { code, stderr } = await runCommand(['verify', '--dta', 'x']);
+    assert.equal(code, 2);
+    assert.match(stderr, /unknown flag --dta; did you mean "--data"\?/);
+  });
+});
+
+describe('annals rebuild', () => {
+  it('builds the read tables anew, the same as before', async (t) => {
+    const data = await copy(t);
+    for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
+    const { code, stdout } = await runCommand(['rebuild', '--config', configFile, '--data', data]);
+    assert.deepEqual([code, stdout], [0, 'rebuilt the read tables from 9 events\n']);
+    assert.equal((await runCommand(['verify', '--data', data])).code, 0);
+    const again = await startService(t, config, { data });
+    const { body } = await again.call('GET', `${posts}?sort=title`);
+    assert.deepEqual(
+      body.docs.map(({ title }: { title: string }) => title),
+      ['changed', 't1', 't2', 't3'],
+    );
+    assert.equal((await again.call('POST', posts, { code: 'c1' })).status, 409);
+  });
+
+  it('mends read tables that were altered', async (t) => {
+    const data = await copy(t);
+    tamper(readFile(data), `UPDATE "documents posts" SET doc = replace(doc, 't2', 'XX')`);
+    const check = ['rebuild', '--check', '--config', configFile, '--data', data];
+    const { code, stdout } = await runCommand(check);
+    assert.equal(code, 1);
+    assert.match(stdout, /^NOT SOUND: read tables: /m);
+    assert.equal((await runCommand(['rebuild', '--config', configFile, '--data', data])).code, 0);
+    assert.equal((await runCommand(check)).code, 0);
+  });
+
+  it('--check compares, exits 0 when equal and changes nothing', async (t) => {
+    const data = await copy(t);
+    const before = readFileSync(readFile(data));
+    const { code, stdout } = await runCommand(['rebuild', '--check', '--data', data]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^equal: /m);
+    assert.ok(readFileSync(readFile(data)).equals(before));
+  });
+
+  it('refuses a log that lost events until it is told to accept that', async (t) => {
+    const data = await copy(t);
+    tamper(readFile(data), 'UPDATE checkpoint SET position = 100');
+    const args = ['rebuild', '--config', configFile, '--data', data];
+    const { code, stderr } = await runCommand(args);
+    assert.equal(code, 2);
+    assert.match(stderr, /the log lost events: it ends at position 9/);
+    assert.equal((await runCommand([...args, '--accept-lost-events'])).code, 0);
+    assert.equal((await runCommand(['verify', '--data', data])).code, 0);
+  });
+
+  it('exits 2 where there is no log', async (t) => {
+    const { code, stderr } = await runCommand(['rebuild', '--config', configFile, '--data', temporaryFolder(t)]);
+    assert.equal(code, 2);
+    assert.match(stderr, /there is no log in/);
+  });
+});
+
+describe('annals config check', () => {
+  it('exits 0 for a right configuration, saying what it holds', async () => {
+    const { code, stdout, stderr } = await runCommand(['config', 'check', '--config', configFile]);
+    assert.deepEqual([code, stderr, stdout], [0, '', `${configFile} is right: 1 collections, 1 globals\n`]);
+  });
+
+  it('finds annals.config.* in the working directory', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'annals.config.json'), JSON.stringify(config));
+    const { code, stdout } = await runCommand(['config', 'check'], { cwd });
+    assert.equal(code, 0);
+    assert.match(stdout, /annals\.config\.json is right/);
+    const { stdout: other } = await runCommand(['config', 'check'], {
+      cwd,
+      environment: { ANNALS_CONFIG: configFile },
+    });
+    assert.ok(other.startsWith(configFile));
+  });
+});
+
+describe('annals', () => {
+  it('shows help for itself and for every command, on standard output, with exit code 0', async () => {
+    const general = await runCommand(['--help']);
+    assert.deepEqual([general.code, general.stderr], [0, '']);
+    for (const args of [[], ['-h']]) assert.deepEqual(await runCommand(args), general);
+    const helps = new Map<string, string>();
+    for (const command of ['serve', 'verify', 'rebuild', 'config check']) {
+      assert.match(general.stdout, new RegExp(`^  annals ${command} `, 'm'));
+      const { code, stdout, stderr } = await runCommand([
+        ...command.split(' '),
+        command === 'verify' ? '-h' : '--help',
+      ]);
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.match(stdout, new RegExp(`^annals ${command}`));
+      helps.set(command, stdout);
+    }
+    for (const word of [
+      '--config',
+      '--data',
+      '--host',
+      '--port',
+      '4000',
+      'ANNALS_API_KEY',
+      'ANNALS_BASE_URL',
+      '_FILE',
+    ]) {
+      assert.ok(helps.get('serve')?.includes(word), word);
+    }
+  });
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    for (const args of [['--version'], ['version']]) {
+      assert.deepEqual(await runCommand(args), { code: 0, stdout: `${version}\n`, stderr: '' });
+    }
+  });
+
+  it('refuses a command that is not there, with the nearest one and exit code 2', async () => {
+    for (const [args, message] of [
+      [['serv'], /unknown command "serv"; did you mean "serve"\?/],
+      [['config', 'chek'], /unknown command "config chek"; did you mean "config check"\?/],
+      [['toString'], /unknown command "toString"/],
+    ] as const) {
+      const { code, stdout, stderr } = await runCommand(args);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, message);
+      assert.match(stderr, /annals serve/);
+    }
+  });
+});

@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { apiKey, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
+
+const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
+const slowConfig = `export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }], access: {
+  create: async () => { console.error('asked'); await new Promise((go) => setTimeout(go, 1200)); return true; }, read: () => true } }] }`;
+const shared = useFolder();
+const configFile = writeConfig(shared, config);
+const posts = '/api/collections/posts';
+
+/** A file with a text in it. */
+function fileWith(folder: string, name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const get = (url: string, key: string) => fetch(`${url}${posts}`, { headers: { 'x-api-key': key } });
+
+describe('annals serve', () => {
+  it('takes its settings from flags', async (t) => {
+    const data = join(temporaryFolder(t), 'deep', 'data');
+    const { listening, output } = launch(t, [
+      'serve',
+      '--config',
+      configFile,
+      '--data',
+      data,
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '0',
+    ]);
+    const url = await listening;
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.notEqual(new URL(url).port, '0');
+    assert.equal((await fetch(`${url}/health`)).status, 200);
+    assert.ok(existsSync(join(data, 'log.db')));
+    assert.match(output().stdout, new RegExp(`Config +${configFile}`));
+  });
+
+  it('takes its settings from the environment, and a flag wins over it', async (t) => {
+    const folder = temporaryFolder(t);
+    const environment = {
+      ANNALS_CONFIG: configFile,
+      ANNALS_DATA: join(folder, 'env'),
+      ANNALS_HOST: '127.0.0.1',
+      ANNALS_PORT: '0',
+      ANNALS_BASE_URL: 'https://cms.example.org/base/',
+      ANNALS_API_KEY: 'first-key-000000,second-key-000000',
+      ANNALS_SECRET: 'some-secret-that-is-long-enough-to-sign-with',
+      ANNALS_LOG_LEVEL: 'silent',
+    };
+    const { listening, output } = launch(t, ['serve', '--data', join(folder, 'flag')], environment);
+    const url = await listening;
+    for (const key of ['first-key-000000', 'second-key-000000']) assert.equal((await get(url, key)).status, 200);
+    assert.equal((await get(url, 'third-key-000000')).status, 401);
+    assert.deepEqual([existsSync(join(folder, 'flag')), existsSync(join(folder, 'env'))], [true, false]);
+    assert.match(output().stdout, /https:\/\/cms\.example\.org\/base\/api/);
+    assert.equal(output().stderr, '');
+    assert.ok(!output().stdout.includes('key-000000'));
+  });
+
+  it('takes each of them from a file too', async (t) => {
+    const folder = temporaryFolder(t);
+    const environment = {
+      ANNALS_CONFIG_FILE: fileWith(folder, 'config', `${configFile}\n`),
+      ANNALS_DATA_FILE: fileWith(folder, 'where', join(folder, 'data')),
+      ANNALS_HOST_FILE: fileWith(folder, 'host', '127.0.0.1\n'),
+      ANNALS_PORT_FILE: fileWith(folder, 'port', '0\n'),
+      ANNALS_BASE_URL_FILE: fileWith(folder, 'url', 'http://cms.example.org'),
+      ANNALS_API_KEY_FILE: fileWith(folder, 'keys', 'from-a-file-00000, another-one-00000\n'),
+      ANNALS_SECRET_FILE: fileWith(folder, 'secret', 'some-secret-that-is-long-enough-to-sign-with\n'),
+      ANNALS_LOG_LEVEL_FILE: fileWith(folder, 'level', 'info\n'),
+    };
+    const { listening, output } = launch(t, ['serve'], environment);
+    const url = await listening;
+    for (const key of ['from-a-file-00000', 'another-one-00000']) assert.equal((await get(url, key)).status, 200);
+    assert.match(output().stdout, /http:\/\/cms\.example\.org\/api/);
+  });
+
+  it('prints the address, the generated key and a curl line on one screen; the line works as it is', async (t) => {
+    const data = temporaryFolder(t);
+    const { listening, output } = launch(t, ['serve', '--config', configFile, '--data', data, '--port', '0']);
+    const url = await listening;
+    const { stdout } = output();
+    const lines = stdout.trimEnd().split('\n');
+    assert.ok(lines.length <= 24);
+    assert.equal(lines.at(-1), `listening on ${url}`);
+    assert.ok(stdout.includes(`${url}/api`));
+    const [, key, address] = /curl -H 'x-api-key: ([^']+)' '([^']+)'/.exec(stdout) ?? [];
+    assert.ok(key && address);
+    const response = await fetch(address, { headers: { 'x-api-key': key } });
+    assert.deepEqual([response.status, ((await response.json()) as { total: number }).total], [200, 0]);
+  });
+
+  it('keeps the generated key between starts', async (t) => {
+    const data = temporaryFolder(t);
+    const keyOf = async () => {
+      const service = launch(t, ['serve', '--config', configFile, '--data', data, '--port', '0']);
+      const url = await service.listening;
+      const key = /x-api-key: ([^']+)'/.exec(service.output().stdout)?.[1] ?? '';
+      assert.equal((await get(url, key)).status, 200);
+      service.child.kill('SIGTERM');
+      assert.equal(await service.exited, 0);
+      return key;
+    };
+    const first = await keyOf();
+    assert.ok(first.length >= 32);
+    assert.equal(await keyOf(), first);
+  });
+
+  it('keeps no key readable by others, and none in the log', async (t) => {
+    const service = await startService(t, config);
+    await service.call('POST', posts, { title: 'x' });
+    await service.stop();
+    for (const name of readdirSync(service.data))
+      assert.ok(!readFileSync(join(service.data, name)).includes(apiKey), name);
+  });
+
+  it('says a wrong command line or environment, every problem on a line of its own, with the right word', async () => {
+    const args = ['serve', '--prot', '80', '--data', '--port', 'http', '--help=no', 'extra'];
+    const { code, stdout, stderr } = await runCommand(args, {
+      environment: {
+        ANNALS_PROT: '1',
+        ANNALS_API_KEYS: 'x',
+        ANNALS_HOST: ' ',
+        ANNALS_LOG_LEVEL: 'inof',
+        ANNALS_BASE_URL: 'cms.example.org',
+        ANNALS_API_KEY: 'a,,b',
+        ANNALS_SECRET_FILE: '/nowhere/secret',
+        ANNALS_CONFIG: configFile,
+        ANNALS_CONFIG_FILE: configFile,
+      },
+    });
+    assert.deepEqual([code, stdout], [2, '']);
+    const [problems = ''] = stderr.split('\n\n');
+    const expected = [
+      /^unknown flag --prot; did you mean "--port"\?/,
+      /^--data needs a value$/,
+      /^--help takes no value$/,
+      /^unexpected argument "80"$/,
+      /^unexpected argument "http"$/,
+      /^unexpected argument "extra"$/,
+      /^unknown environment variable ANNALS_PROT; did you mean "ANNALS_PORT"\?/,
+      /^unknown environment variable ANNALS_API_KEYS; did you mean "ANNALS_API_KEY"\?/,
+      /^ANNALS_SECRET_FILE: the file \/nowhere\/secret cannot be read$/,
+      /^ANNALS_CONFIG and ANNALS_CONFIG_FILE are both set; set one of them$/,
+      /^ANNALS_HOST is empty$/,
+      /^ANNALS_BASE_URL must be an http or https address such as .*, got cms\.example\.org$/,
+      /^ANNALS_API_KEY holds an empty value$/,
+      /^ANNALS_LOG_LEVEL must be one of .* got inof; did you mean "info"\?$/,
+    ];
+    const lines = problems.split('\n');
+    for (const line of expected)
+      assert.ok(
+        lines.some((text) => line.test(text)),
+        `${line} is not in\n${problems}`,
+      );
+    assert.equal(lines.length, expected.length, problems);
+  });
+
+  for (const [what, args, environment, message] of [
+    ['a port that is no port', ['--port', 'http'], {}, /^--port must be a port number from 0 .* to 65535, got "http"/m],
+    ['a port that is too high', ['--port=65536'], {}, /^--port must be a port number/m],
+    ['a port from the environment that is none', [], { ANNALS_PORT: '1.5' }, /^ANNALS_PORT must be a port number/m],
+    ['an empty API key in a file', [], { ANNALS_API_KEY_FILE: '/dev/null' }, /^ANNALS_API_KEY holds an empty value/m],
+    [
+      'a configuration that is not there',
+      ['--config', '/nowhere/c.ts'],
+      {},
+      /there is no configuration at \/nowhere\/c\.ts/,
+    ],
+    [
+      'an address that is not ours',
+      ['--config', configFile, '--host', '203.0.113.1', '--port', '0'],
+      {},
+      /203\.0\.113\.1/,
+    ],
+  ] as const) {
+    it(`refuses ${what} in words, with exit code 2`, async (t) => {
+      const data = join(temporaryFolder(t), 'data');
+      const { code, stdout, stderr } = await runCommand(['serve', '--data', data, ...args], { environment });
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stdout, /listening/);
+      assert.doesNotMatch(stderr, /^\s+at .*:\d+:\d+/m);
+    });
+  }
+
+  it('refuses a port that is taken, and names another way', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    t.after(() => other.close());
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as { port: number };
+    const data = temporaryFolder(t);
+    const args = ['serve', '--config', configFile, '--data', data, '--port', String(port)];
+    const { code, stderr } = await runCommand(args);
+    assert.equal(code, 2);
+    assert.match(stderr, /port .*in use.*--port/);
+    // It let the directory go.
+    assert.equal((await runCommand(['rebuild', '--config', configFile, '--data', data])).code, 0);
+  });
+});
+
+describe('A wrong configuration', () => {
+  const wrong = {
+    collectons: [],
+    collections: [
+      {
+        slug: 'posts',
+        fields: [
+          { name: 'id', type: 'text' },
+          { name: 'a', type: 'txt' },
+          { name: 'b', type: 'text', requred: true },
+        ],
+      },
+      { slug: 'posts', fields: [{ name: 'c', type: 'relationship', relationTo: 'post' }] },
+      { slug: 'users', auth: true, fields: [] },
+      { slug: 'files', upload: true, fields: [] },
+    ],
+  };
+  const expected = [
+    /^\s*collectons: is not a key of the configuration; did you mean "collections"\?$/m,
+    /^\s*collections\.posts\.fields\.id\.name: "id" is reserved/m,
+    /^\s*collections\.posts\.fields\.a\.type: must be one of .*; did you mean "text"\?$/m,
+    /^\s*collections\.posts\.fields\.b\.requred: .*did you mean "required"\?$/m,
+    /^\s*collections\.posts\.slug: "posts" is declared twice$/m,
+    /^\s*collections\.posts\.fields\.c\.relationTo: no collection "post"; did you mean "posts"\?$/m,
+    /^\s*collections\.users\.auth: is not available yet$/m,
+    /^\s*collections\.files\.upload: is not available yet$/m,
+  ];
+
+  for (const command of [['serve', '--port', '0'], ['config', 'check'], ['rebuild']]) {
+    it(`stops annals ${command[0]} ${command[1] === 'check' ? 'check' : ''}: every problem on its own line, exit code 2`, async (t) => {
+      const folder = temporaryFolder(t);
+      const data = command[0] === 'config' ? [] : ['--data', join(folder, 'data')];
+      const { code, stdout, stderr } = await runCommand([...command, '--config', writeConfig(folder, wrong), ...data]);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, /^The configuration has 8 problems:$/m);
+      for (const line of expected) assert.match(stderr, line);
+      assert.ok(!existsSync(join(folder, 'data')));
+    });
+  }
+
+  for (const [what, source, message] of [
+    ['no default export', 'export const config = {};', /no default export/],
+    ['a syntax error', 'export default {', /cannot be loaded/],
+    ['an error when it is loaded', "throw new Error('boom');", /cannot be loaded: boom/],
+    ['nothing in it', 'export default {}', /at least one collection or global is needed/],
+    ['no object', 'export default 3', /must be an object, got 3/],
+  ] as const) {
+    it(`that has ${what} is refused in words`, async (t) => {
+      const { code, stderr } = await runCommand([
+        'config',
+        'check',
+        '--config',
+        writeConfig(temporaryFolder(t), source),
+      ]);
+      assert.equal(code, 2);
+      assert.match(stderr, message);
+    });
+  }
+
+  it('that is not JSON in a .json file is refused in words', async (t) => {
+    const file = fileWith(temporaryFolder(t), 'annals.config.json', '{ nope');
+    const { code, stderr } = await runCommand(['config', 'check', '--config', file]);
+    assert.equal(code, 2);
+    assert.match(stderr, /annals\.config\.json is not JSON/);
+  });
+
+  it('does not fit documents that are there: the start names them, and the old one still works', async (t) => {
+    const data = temporaryFolder(t);
+    const first = await startService(t, config, { data });
+    const { body } = await first.call('POST', posts, { title: 'a text' });
+    await first.stop();
+    const changed = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'number' }] }] };
+    const file = writeConfig(shared, changed);
+    const { code, stderr } = await runCommand(['serve', '--config', file, '--data', data, '--port', '0']);
+    assert.equal(code, 2);
+    assert.match(stderr, /posts\.title is number now/);
+    assert.ok(stderr.includes(body.id));
+    const again = await startService(t, config, { data });
+    assert.deepEqual((await again.call('GET', `${posts}/${body.id}`)).body, body);
+  });
+});
+
+describe('One data directory', () => {
+  it('is held by one service: a second one is told which, and starts once the first was killed', async (t) => {
+    const first = await startService(t, config);
+    const args = ['--config', configFile, '--data', first.data];
+    for (const command of [['serve', '--port', '0'], ['rebuild']]) {
+      const { code, stderr } = await runCommand([...command, ...args]);
+      assert.equal(code, 2);
+      assert.match(stderr, /the data directory .* is in use by annals serve/);
+      assert.ok(stderr.includes(String(first.child.pid)) && stderr.includes(first.url), stderr);
+    }
+    const { body } = await first.call('POST', posts, { title: 'kept' });
+    await first.kill();
+    const second = await startService(t, config, { data: first.data });
+    assert.deepEqual((await second.call('GET', `${posts}/${body.id}`)).body, body);
+  });
+
+  it('loses nothing when its read tables are deleted', async (t) => {
+    const first = await startService(t, config);
+    const made = [];
+    for (let n = 0; n < 5; n += 1) made.push((await first.call('POST', posts, { title: `t${n}` })).body);
+    const changed = await first.call('PATCH', `${posts}/${made[0].id}`, { title: 'changed' });
+    await first.call('DELETE', `${posts}/${made[4].id}`);
+    const before = (await first.call('GET', posts)).body;
+    await first.stop();
+    const readFiles = readdirSync(first.data).filter((name) => name.startsWith('read-'));
+    assert.ok(readFiles.length > 0);
+    for (const name of readFiles) rmSync(join(first.data, name));
+    const second = await startService(t, config, { data: first.data });
+    assert.deepEqual((await second.call('GET', posts)).body, before);
+    assert.deepEqual((await second.call('GET', `${posts}/${made[0].id}`)).body, changed.body);
+    assert.equal((await second.call('GET', `${posts}/${made[4].id}`)).status, 404);
+    assert.equal((await second.call('POST', posts, { title: 'on' })).status, 201);
+  });
+});
+
+/** Whether a new connection is taken. */
+function isTaken(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => resolve(true));
+    socket.on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+}
+
+describe('The end of a service', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`at ${signal} lets the requests in flight finish, takes no new ones, and exits with 0`, async (t) => {
+      const service = await startService(t, slowConfig);
+      let isAnswered = false;
+      const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
+      slow.finally(() => {
+        isAnswered = true;
+      });
+      await eventually(() => service.output().stderr.includes('asked'));
+      // Twice, as Ctrl-C under npm sends it.
+      service.child.kill(signal);
+      setTimeout(() => service.child.kill(signal), 50);
+      while (await isTaken(service.url)) await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.ok(!isAnswered);
+      const answer = await slow;
+      assert.deepEqual([answer.status, answer.body.title], [201, 'slow']);
+      assert.equal(await service.stop(), 0);
+      assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
+    });
+  }
+
+  it('comes at once when nothing is in flight, with connections kept open', async (t) => {
+    const service = await startService(t, config);
+    await service.call('GET', posts);
+    const from = performance.now();
+    assert.equal(await service.stop(), 0);
+    assert.ok(performance.now() - from < 3000);
+  });
+
+  it('leaves the directory so that verify finds it sound', async (t) => {
+    const service = await startService(t, config);
+    await service.call('POST', posts, { title: 'x' });
+    await service.stop();
+    assert.equal((await runCommand(['verify', '--data', service.data])).code, 0);
+  });
+});
+
+describe('The first load', () => {
+  const seeded = (t: TestContext) =>
+    writeConfig(
+      temporaryFolder(t),
+      `export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
+       export async function seed({ baseUrl, apiKey }) {
+         const response = await fetch(baseUrl + '/api/collections/posts', { method: 'POST', body: '{"title":"seeded"}',
+           headers: { 'x-api-key': apiKey, 'content-type': 'application/json' } });
+         if (response.status !== 201) throw new Error('the seed got ' + response.status);
+       }`,
+    );
+
+  it('is done before the service says that it listens, and once in the life of a directory', async (t) => {
+    const data = temporaryFolder(t);
+    const file = seeded(t);
+    for (const round of [1, 2]) {
+      const { child, listening, exited } = launch(t, ['serve', '--config', file, '--data', data, '--port', '0'], {
+        ANNALS_API_KEY: apiKey,
+      });
+      const response = await get(await listening, apiKey);
+      const { docs } = (await response.json()) as { docs: { title: string }[] };
+      assert.deepEqual(
+        docs.map(({ title }) => title),
+        ['seeded'],
+        `round ${round}`,
+      );
+      child.kill('SIGTERM');
+      assert.equal(await exited, 0);
+    }
+  });
+});
+
+describe('GET /health and /ready', () => {
+  it('answer 200 to anybody, with or without a credential', async (t) => {
+    const service = await startService(t, config);
+    for (const key of [null, apiKey, 'wrong']) {
+      const health = await service.call('GET', '/health', undefined, { key });
+      assert.deepEqual([health.status, health.body], [200, { status: 'ok' }]);
+      const ready = await service.call('GET', '/ready', undefined, { key });
+      assert.deepEqual([ready.status, ready.body], [200, { status: 'ready' }]);
+    }
+    assert.equal((await service.call('HEAD', '/ready')).status, 200);
+    assert.equal((await service.call('POST', '/ready', {})).status, 404);
+  });
+});

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { apiKey, runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { recordedEvents, useService } from '../helpers/shared.ts';
+
+const example = new URL('../../examples/atlas/annals.config.ts', import.meta.url).href;
+const config = `export { default, seed } from ${JSON.stringify(example)};`;
+const counts = { countries: 250, regions: 6, subregions: 24, languages: 153, currencies: 162 };
+const bordering = 165;
+
+type Document = Record<string, unknown> & { id: string };
+type Country = Document & { code: string; borders: string[] };
+
+describe('the example', () => {
+  const service = useService(config);
+
+  it('holds every document of the data set, readable without a key', async () => {
+    for (const [slug, count] of Object.entries(counts)) {
+      const { status, body } = await service.call('GET', `/api/collections/${slug}?limit=1`, undefined, { key: null });
+      assert.deepEqual([slug, status, body.total], [slug, 200, count]);
+    }
+  });
+
+  it('describes France as the data set does', async () => {
+    const { id, createdAt, updatedAt, region, subregion, languages, currencies, borders, ...fields } = await country(
+      service,
+      'FRA',
+    );
+    assert.deepEqual(fields, {
+      name: 'France',
+      officialName: 'French Republic',
+      code: 'FRA',
+      alpha2: 'FR',
+      numeric: '250',
+      emoji: '🇫🇷',
+      status: 'officially-assigned',
+      independent: true,
+      unMember: true,
+      unGroup: 'Western European and Others Group',
+      landlocked: false,
+      area: 551695,
+      location: { latitude: 46, longitude: 2 },
+      capitals: [{ name: 'Paris' }],
+      nativeNames: [{ language: 'fra', common: 'France', official: 'République française' }],
+      demonyms: { english: 'French', frenchFeminine: 'Française', frenchMasculine: 'Français' },
+      dialling: { root: '+3', suffixes: ['3'] },
+      domains: ['.fr'],
+    });
+  });
+
+  it('leaves empty what the data set does not know', async () => {
+    const { independent, numeric } = await country(service, 'UNK');
+    assert.deepEqual({ independent, numeric }, { independent: null, numeric: null });
+    const { subregion, languages, capitals, dialling } = await country(service, 'ATA');
+    assert.deepEqual([subregion, languages, capitals, dialling], [null, [], [], null]);
+    assert.equal((await country(service, 'SJM')).area, null);
+  });
+
+  it('relates countries to regions, languages and currencies, and these to countries', async () => {
+    const france = await country(service, 'FRA');
+    const europe = await find(service, 'regions', 'name', 'Europe');
+    const west = await find(service, 'subregions', 'name', 'Western Europe');
+    const french = await find(service, 'languages', 'code', 'fra');
+    const euro = await find(service, 'currencies', 'code', 'EUR');
+    assert.deepEqual(
+      [france.region, france.subregion, france.languages, france.currencies],
+      [europe.id, west.id, [french.id], [euro.id]],
+    );
+    assert.equal(west.region, europe.id);
+    assert.deepEqual([french.name, euro.name, euro.symbol], ['French', 'Euro', '€']);
+    for (const { countries } of [europe, west, french, euro]) assert.ok((countries as string[]).includes(france.id));
+    assert.deepEqual(
+      [europe, west, french, euro].map(({ countries }) => (countries as string[]).length),
+      [53, 8, 46, 37],
+    );
+    assert.ok((europe.subregions as string[]).includes(west.id));
+  });
+
+  it('relates neighbours both ways', async () => {
+    assertBorders(await readAll(service, 'countries'));
+  });
+
+  it('says where the data comes from, in a global', async () => {
+    const { status, body } = await service.call('GET', '/api/globals/site', undefined, { key: null });
+    assert.equal(status, 200);
+    assert.equal(body.title, 'Atlas');
+    assert.equal(body.source.url, 'https://github.com/mledoze/countries');
+    assert.match(body.source.attribution, /Open Database License/);
+  });
+
+  it('is imported by hand without touching what is there, and with borders put right', async () => {
+    const germany = await country(service, 'DEU');
+    await service.call('DELETE', `/api/collections/countries/${germany.id}`);
+    await service.call('PATCH', '/api/globals/site', { title: 'My atlas' });
+    const before = recordedEvents(service.data).length;
+
+    assert.equal((await importByHand('--url', service.url, '--key', apiKey)).code, 0);
+    assertBorders(await readAll(service, 'countries'));
+    // Germany, its own borders, and those of its nine neighbours.
+    assert.equal(recordedEvents(service.data).length - before, 11);
+    assert.equal((await service.call('GET', '/api/globals/site')).body.title, 'My atlas');
+  });
+
+  it('says which request of an import by hand failed, and why', async () => {
+    assert.deepEqual(await importByHand('--url', service.url, '--key', 'wrong'), {
+      code: 1,
+      stderr: 'GET /api/collections/regions?sort=id&limit=100&page=1: 401 the API key is not valid\n',
+    });
+  });
+
+  // The last one, for it ends the service.
+  it('does not bring back a deleted document at the next start', async (t) => {
+    const { id } = await country(service, 'ATA');
+    assert.equal((await service.call('DELETE', `/api/collections/countries/${id}`)).status, 200);
+    assert.equal(await service.stop(), 0);
+
+    const again = await startService(t, config, { data: service.data });
+    assert.equal((await readAll(again, 'countries')).length, counts.countries - 1);
+  });
+});
+
+describe('the first load of the example', () => {
+  it('is finished, without duplicates, after it was killed twice', async (t) => {
+    const folder = temporaryFolder(t);
+    const data = join(folder, 'data');
+    const created: number[] = [];
+    // Half-way it creates countries, at nine tenths it patches borders.
+    for (const share of [0.5, 0.9]) {
+      const file = writeConfig(folder, killedAt(share));
+      const { code, stdout } = await runCommand(['serve', '--config', file, '--data', data, '--port', '0']);
+      assert.deepEqual([code, stdout], [null, '']);
+      created.push(countOf(data, 'document.created'));
+    }
+    const [half = 0, all] = created;
+    assert.ok(half > 200 && half < 595, String(half));
+    assert.equal(all, 595);
+
+    const service = await startService(t, config, { data });
+    for (const [slug, count] of Object.entries(counts))
+      assert.equal((await readAll(service, slug)).length, count, slug);
+    assertBorders(await readAll(service, 'countries'));
+    assert.equal(countOf(data, 'document.created'), 595);
+    assert.equal(countOf(data, 'document.updated'), bordering);
+    assert.equal(countOf(data, 'global.updated'), 1);
+  });
+});
+
+/** The example, but the process is killed as soon as this share of the work is done. */
+function killedAt(share: number): string {
+  return `
+    import { seed as load } from ${JSON.stringify(example)};
+    export { default } from ${JSON.stringify(example)};
+    export const seed = (api) => load({ ...api, progress: (done, total) => {
+      if (done > total * ${share}) process.kill(process.pid, 'SIGKILL');
+    } });
+  `;
+}
+
+function countOf(data: string, type: string): number {
+  return recordedEvents(data).filter((event) => event.type === type).length;
+}
+
+async function readAll(service: Service, slug: string): Promise<Document[]> {
+  const all: Document[] = [];
+  for (let page: number | null = 1; page !== null; ) {
+    const { body } = await service.call('GET', `/api/collections/${slug}?sort=id&limit=100&page=${page}`);
+    all.push(...body.docs);
+    page = body.nextPage;
+  }
+  return all;
+}
+
+async function find(service: Service, slug: string, field: string, value: string): Promise<Document> {
+  const found = (await readAll(service, slug)).filter((document) => document[field] === value);
+  assert.equal(found.length, 1, `${value} in ${slug}`);
+  return found[0] as Document;
+}
+
+function country(service: Service, code: string): Promise<Document> {
+  return find(service, 'countries', 'code', code);
+}
+
+function assertBorders(documents: readonly Document[]): void {
+  const countries = documents as Country[];
+  const codes = new Map(countries.map(({ id, code }) => [id, code]));
+  const neighbours = new Map(countries.map(({ code, borders }) => [code, borders.map((id) => codes.get(id))]));
+  assert.deepEqual(neighbours.get('FRA'), ['AND', 'BEL', 'DEU', 'ITA', 'LUX', 'MCO', 'ESP', 'CHE']);
+  assert.ok(neighbours.get('DEU')?.includes('FRA'));
+  assert.equal([...neighbours.values()].filter(({ length }) => length > 0).length, bordering);
+  const pairs = [...neighbours].flatMap(([code, others]) => others.map((other) => [code, other] as const));
+  // In the data set Sri Lanka has a border with India, but not the other way round.
+  assert.deepEqual(
+    pairs.filter(([code, other]) => !neighbours.get(other ?? '')?.includes(code)),
+    [['LKA', 'IND']],
+  );
+}
+
+function importByHand(...args: string[]): Promise<{ code: number; stderr: string }> {
+  const file = fileURLToPath(new URL('import.ts', example));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file, ...args], (error, _stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stderr });
+    });
+  });
+}

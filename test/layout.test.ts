@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, normalize } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+type Rule = {
+  /** Our own folders, beside the folder itself. */
+  folders: readonly string[];
+  /** Packages, beside Node's own modules. */
+  packages: readonly string[];
+};
+
+/** What the files of a folder may import: the one direction of the house style, section 1.1. */
+const rules: Record<string, Rule> = {
+  config: { folders: [], packages: ['joi', 'fastest-levenshtein'] },
+  storage: { folders: [], packages: ['better-sqlite3'] },
+  events: { folders: ['config', 'storage'], packages: [] },
+  projections: { folders: ['config', 'storage', 'events'], packages: [] },
+  server: {
+    folders: ['config', 'storage', 'events', 'projections'],
+    packages: ['@hapi/boom', '@hapi/bourne', '@hapi/hapi', 'pino'],
+  },
+  examples: { folders: ['config', 'server'], packages: ['world-countries'] },
+};
+
+/** Every module that a source text imports, statically, dynamically, for its types or by re-export. */
+function importsOf(text: string): string[] {
+  const code = text.replace(/^\s*\/\/.*$/gm, '').replace(/\/\*.*?\*\//gs, '');
+  const statements =
+    /(?:^|[\s;])(?:import|export)\s+(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\b(?:import|require)\(\s*['"]([^'"]+)['"]/g;
+  return [...code.matchAll(statements)].map(([, statement, call]) => statement ?? call ?? '');
+}
+
+/** What is wrong with an import of a file, or null. */
+function problemOf(file: string, specifier: string): string | null {
+  const [folder = ''] = file.split('/');
+  const { folders, packages } = rules[folder] as Rule;
+  if (specifier.startsWith('node:')) return null;
+  if (builtinModules.includes(specifier)) return `${file} imports ${specifier} without node:`;
+  if (specifier.startsWith('.')) {
+    const [target = ''] = normalize(join(dirname(file), specifier)).split('/');
+    if (target !== folder && !folders.includes(target)) return `${file} may not import ${specifier}`;
+    return specifier.endsWith('.ts') || specifier.endsWith('.json') ? null : `${file} imports ${specifier} without .ts`;
+  }
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  return packages.includes(name) ? null : `${file} may not import the package ${name}`;
+}
+
+describe('The import direction (style 1.1)', () => {
+  for (const folder of Object.keys(rules)) {
+    it(`holds in ${folder}/`, () => {
+      const files = globSync(`${folder}/**/*.ts`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+      assert.ok(files.length > 0, `there are no files in ${folder}/`);
+      const problems = files.flatMap((file) =>
+        importsOf(readFileSync(join(root, file), 'utf8')).map((specifier) => problemOf(file, specifier)),
+      );
+      assert.deepEqual(
+        problems.filter((problem) => problem !== null),
+        [],
+      );
+    });
+  }
+
+  it('knows every folder with source in it', () => {
+    const folders = new Set(
+      globSync('*/**/*.ts', { cwd: root, exclude: (name) => name === 'node_modules' || name.startsWith('.') }).map(
+        (file) => file.split(/[\\/]/)[0] as string,
+      ),
+    );
+    for (const folder of ['test', 'bench']) folders.delete(folder);
+    assert.deepEqual([...folders].sort(), Object.keys(rules).sort());
+  });
+
+  it('keeps test/ and bench/ out of the service', () => {
+    for (const folder of ['config', 'storage', 'events', 'projections', 'server', 'examples']) {
+      assert.equal(
+        problemOf(`${folder}/x.ts`, '../test/helpers/service.ts'),
+        `${folder}/x.ts may not import ../test/helpers/service.ts`,
+      );
+    }
+  });
+
+  it('leaves the environment to server/', () => {
+    const readers = globSync('{config,storage,events,projections}/**/*.ts', { cwd: root }).filter((file) =>
+      readFileSync(join(root, file), 'utf8').includes('process.env'),
+    );
+    assert.deepEqual(readers, []);
+  });
+
+  it('is found broken where it is', () => {
+    const source = [
+      "import Hapi, { type Server } from '@hapi/hapi';",
+      "import type { App } from '../server/app.ts';",
+      "export { x } from '../events/log.ts';",
+      "import {\n  a,\n  b,\n} from './near.ts';",
+      "import '../storage/sqlite.ts';",
+      "const lazy = await import('minio/dist/x.js');",
+      "import fs from 'fs';",
+      "// import '../server/no.ts';",
+      'const text = "did you import it from here";',
+    ].join('\n');
+    assert.deepEqual(importsOf(source), [
+      '@hapi/hapi',
+      '../server/app.ts',
+      '../events/log.ts',
+      './near.ts',
+      '../storage/sqlite.ts',
+      'minio/dist/x.js',
+      'fs',
+    ]);
+    assert.deepEqual(
+      importsOf(source).map((specifier) => problemOf('projections/x.ts', specifier)),
+      [
+        'projections/x.ts may not import the package @hapi/hapi',
+        'projections/x.ts may not import ../server/app.ts',
+        null,
+        null,
+        null,
+        'projections/x.ts may not import the package minio',
+        'projections/x.ts imports fs without node:',
+      ],
+    );
+  });
+});

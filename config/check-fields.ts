@@ -1,7 +1,7 @@
 import { checkDefault } from './check-defaults.ts';
 import { checkFieldAccess, checkFieldHooks } from './check-functions.ts';
 import { readOptions } from './check-options.ts';
-import { fieldTypeNames } from './fields.ts';
+import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
 import {
   type Checking,
@@ -20,6 +20,8 @@ import {
 } from './problems.ts';
 import type { FieldSchema, FieldType } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
+
+const anyOption = [...new Set(['type', ...Object.values(fieldTypes).flatMap(({ options }) => options)])];
 
 /** Where a list of fields stands. */
 export type Place = {
@@ -97,6 +99,7 @@ function checkField(checking: Checking, path: string, input: unknown, place: Pla
   const type = checkType(checking, join(path, 'type'), own(input, 'type'));
   if (type === undefined) {
     checkName(checking, path, input, place, siblings);
+    checkKeys(checking, path, input, anyOption, 'a field');
     return undefined;
   }
   const problemsBefore = checking.problems.length;

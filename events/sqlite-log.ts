@@ -135,7 +135,10 @@ export function readLog(db: Sqlite) {
   function head(): Head {
     const rows = selectHead.all() as Head[];
     if (rows.length !== 1) throw new BrokenLogError(`log.db has ${rows.length} heads`);
-    return rows[0] as Head;
+    const [found] = rows as [Head];
+    if (!Number.isSafeInteger(found.size) || !Buffer.isBuffer(found.root))
+      throw new BrokenLogError('the head of log.db is damaged');
+    return found;
   }
 
   /** The events at positions `after + 1` to `upTo`, in order. */

@@ -52,7 +52,8 @@ function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | nul
   try {
     for (const row of replay.prepare(sql).raw().iterate()) {
       const { value } = found.next();
-      if (JSON.stringify(row) !== JSON.stringify(value ?? null)) return `${name(table)} is not what the log makes of it`;
+      if (JSON.stringify(row) !== JSON.stringify(value ?? null))
+        return `${name(table)} is not what the log makes of it`;
     }
     return found.next().done ? null : `${name(table)} holds more than the log makes of it`;
   } finally {

@@ -15,6 +15,7 @@ export type Documents = ReturnType<typeof openDocuments>;
 export function openDocuments(db: Sqlite, tables: Tables) {
   const { documents } = tables;
   const selectText = db.prepare(`SELECT doc FROM ${documents} WHERE id = ?`).pluck();
+  const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectCurrent = db.prepare(`SELECT version, doc FROM ${documents} WHERE id = ?`);
   const selectTotal = db.prepare(`SELECT count(*) FROM ${documents}`).pluck();
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
@@ -35,7 +36,12 @@ export function openDocuments(db: Sqlite, tables: Tables) {
   }
 
   function exists(id: string): boolean {
-    return selectText.get(id) !== undefined;
+    return selectExists.get(id) !== undefined;
+  }
+
+  /** Every document, for a caller whose rule has to see each of them. */
+  function all(sort: readonly SortKey[]): string[] {
+    return listStatement(sort).all(-1, 0) as string[];
   }
 
   /** @param page counted from 1. */
@@ -67,7 +73,7 @@ export function openDocuments(db: Sqlite, tables: Tables) {
     return statement;
   }
 
-  return { text, current, exists, list };
+  return { text, current, exists, all, list };
 }
 
 /** The fields a list can be sorted by. */

@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
-import type { Access, Operation } from '../config/model.ts';
+import type { Access, AccessArgs, Operation } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { App } from './app.ts';
 import { actorOf, requestId, viewOf } from './requests.ts';
@@ -20,11 +20,13 @@ export async function authorize(
   operation: Operation,
   subject: Subject,
 ): Promise<void> {
-  const { type } = actorOf(request);
-  if (type === 'apiKey') return;
-  if (await allows(app, request, target, operation, subject)) return;
-  if (type === 'anonymous') throw credentialNeeded();
-  throw new DomainError('forbidden', `you may not ${operation} ${target.slug}`);
+  if (actorOf(request).type === 'apiKey') return;
+  if (!(await allows(app, request, target, operation, subject))) refuse(request, target, operation);
+}
+
+function refuse(request: Request, { slug }: Guarded, operation: Operation): never {
+  if (actorOf(request).type === 'anonymous') throw credentialNeeded();
+  throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
 }
 
 /**
@@ -40,31 +42,82 @@ function credentialNeeded(): DomainError {
   return new DomainError('unauthorized', 'an API key or a token is needed');
 }
 
+/**
+ * Decides on a list. A rule that does not look at the document answers for the whole list; one that does is asked for
+ * every document, so that `total` and the pages are right for this caller.
+ *
+ * @returns null when every document may be seen, else a filter for each.
+ */
+export async function authorizeList(
+  app: App,
+  request: Request,
+  target: Guarded,
+): Promise<((doc: JsonObject) => Promise<boolean>) | null> {
+  const rule = target.access.read;
+  if (!rule || actorOf(request).type === 'apiKey') {
+    await authorize(app, request, target, 'read', { doc: () => null, data: null });
+    return null;
+  }
+  let hasLooked = false;
+  const doc = () => {
+    hasLooked = true;
+    return null;
+  };
+  let isAllowed = false;
+  try {
+    isAllowed = answer(await rule(argsOf(request, { doc, data: null })), target, 'read');
+  } catch {
+    // A rule may well fail over a document that is not there.
+    if (!hasLooked) await authorize(app, request, target, 'read', { doc, data: null });
+  }
+  if (hasLooked) return (document) => allowsRow(app, request, target, document);
+  if (!isAllowed) refuse(request, target, 'read');
+  return null;
+}
+
+/** One document that a rule fails over is one that is not shown, not the end of the list. */
+async function allowsRow(app: App, request: Request, target: Guarded, document: JsonObject): Promise<boolean> {
+  try {
+    return await allows(app, request, target, 'read', { doc: () => document, data: null });
+  } catch (error) {
+    if (error instanceof DomainError) return false;
+    throw error;
+  }
+}
+
 async function allows(
   app: App,
   request: Request,
-  { slug, access }: Guarded,
+  target: Guarded,
   operation: Operation,
   subject: Subject,
 ): Promise<boolean> {
-  const rule = access[operation];
+  const rule = target.access[operation];
   if (!rule) return actorOf(request).type !== 'anonymous';
   let result: unknown;
   try {
-    result = await rule({
-      user: null,
-      data: subject.data as JsonObject | null,
-      get doc() {
-        return subject.doc();
-      },
-      get req() {
-        return viewOf(request);
-      },
-    });
+    result = await rule(argsOf(request, subject));
   } catch (err) {
-    app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${slug} threw`);
-    throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
+    app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${target.slug} threw`);
+    throw new DomainError('forbidden', `you may not ${operation} ${target.slug}`);
   }
+  return answer(result, target, operation);
+}
+
+function argsOf(request: Request, subject: Subject): AccessArgs {
+  return {
+    user: null,
+    data: subject.data as JsonObject | null,
+    get doc() {
+      return subject.doc();
+    },
+    get req() {
+      return viewOf(request);
+    },
+  };
+}
+
+function answer(result: unknown, { slug }: Guarded, operation: Operation): boolean {
   if (typeof result === 'boolean') return result;
   // What a rule reads from a document may have no value: that is no permission.
   if (result === undefined || result === null) return false;

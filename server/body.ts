@@ -8,9 +8,12 @@ import { DomainError } from '../config/errors.ts';
  * Route options for a JSON body that the handler reads with {@link readBody}. hapi's own reader tears the connection down
  * when a chunked body passes the limit, so that the client never sees the 413.
  */
-export function jsonPayload(maxBytes: number): RouteOptionsPayload {
-  return { allow: 'application/json', maxBytes, parse: false, output: 'stream' };
-}
+export const jsonPayload: RouteOptionsPayload = {
+  allow: 'application/json',
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  parse: false,
+  output: 'stream',
+};
 
 const drainFactor = 16;
 const timeoutMilliseconds = 30_000;
@@ -28,6 +31,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
       `the body must not be encoded, got content-encoding ${String(encoding).slice(0, 50)}`,
     );
   }
+  if (Number(request.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const stream = request.payload as Readable;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -47,8 +51,12 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   } finally {
     clearTimeout(timer);
   }
-  if (size > maxBytes) throw new DomainError('too-large', `the body must be at most ${maxBytes} bytes`);
+  if (size > maxBytes) throw tooLarge(maxBytes);
   return size === 0 ? undefined : parse(Buffer.concat(chunks));
+}
+
+function tooLarge(maxBytes: number): DomainError {
+  return new DomainError('too-large', `the body must be at most ${maxBytes} bytes`);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -28,7 +28,7 @@ ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_LOG_LEVEL (fata
   },
   verify: {
     summary: 'check the log and that the read tables equal a replay of it',
-    usage: `annals verify [--data DIR]
+    usage: `annals verify [--config FILE] [--data DIR]
 
 Reads the whole log: positions, versions, times, the tree, the commitments to every payload, the claims; then replays it
 and compares the read tables row by row. Works beside a running server. Nothing is changed.

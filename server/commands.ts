@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createIds } from '../events/ids.ts';
-import { BrokenLogError } from '../events/sqlite-log.ts';
-import { boot, logFile, SchemaError } from '../projections/boot.ts';
+import { BrokenLogError, readLog } from '../events/sqlite-log.ts';
+import { boot, epochsOf, logFile, SchemaError } from '../projections/boot.ts';
 import { removeOtherReadFiles } from '../projections/files.ts';
 import { verifyDirectory } from '../projections/verify.ts';
 import { lockDirectory } from '../storage/lock.ts';
+import { openDatabase } from '../storage/sqlite.ts';
 import { loadConfiguration } from './configuration.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, UsageError } from './settings.ts';
@@ -14,7 +15,11 @@ import { StartError } from './writer.ts';
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['config', 'data']);
-  return report(check(settings.data, true), 'sound: the log is whole, and the read tables equal a replay of it');
+  const verdict = check(settings.data, true);
+  if (settings.config !== undefined && (await hasChanged(settings.config, settings.data))) {
+    verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
+  }
+  return report(verdict, 'sound: the log is whole, and the read tables equal a replay of it');
 }
 
 /** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
@@ -52,6 +57,16 @@ export async function configCheck(args: readonly string[], environment: NodeJS.P
   const counts = `${model.collections.size} collections, ${model.globals.size} globals`;
   process.stdout.write(`${path} is right: ${counts}\n`);
   return 0;
+}
+
+async function hasChanged(config: string, data: string): Promise<boolean> {
+  const { model } = await loadConfiguration(config);
+  const db = openDatabase(logFile(resolve(data)), { readonly: true });
+  try {
+    return JSON.stringify(epochsOf(readLog(db)).at(-1)?.schema) !== JSON.stringify(model.schema);
+  } finally {
+    db.close();
+  }
 }
 
 function check(data: string, checkLog: boolean) {

@@ -31,7 +31,7 @@ export async function checkFieldsWritable(
     return value;
   });
   if (refused.length === 0) return;
-  const errors = refused.map((field) => ({ field, message: `you may not ${operation} this field` }));
+  const errors = refused.map((field) => ({ field, message: `you may not ${operation} ${field}` }));
   throw new DomainError('forbidden', `you may not ${operation} ${refused.join(', ')}`, errors);
 }
 

@@ -99,7 +99,9 @@ async function runFieldHooks(
     if (value === undefined) continue;
     let changed: Json = await runNested(field, kind, occasion, value, data);
     for (const hook of field.hooks?.[kind] ?? []) {
-      changed = (await hook({ value: changed, ...argsOf(occasion, data) })) ?? changed;
+      const returned = await hook({ value: changed, ...argsOf(occasion, data) });
+      // null clears the field; nothing returned leaves it as it is.
+      if (returned !== undefined) changed = returned;
     }
     result[field.name] = changed;
   }

@@ -33,7 +33,7 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
     server.route({
       method: '*',
       path: '/{any*}',
-      options: { auth: false },
+      options: { auth: strategy, payload: { parse: false, output: 'stream' } },
       handler: ({ method, path }) => {
         throw new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
       },

@@ -40,7 +40,7 @@ function unknownParameters(query: Record<string, unknown>, allowed: readonly str
     if (unavailable.includes(base)) errors.push({ field, message: `${base} is not available yet` });
     else {
       const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
-      errors.push({ field, message: `is not a query parameter${didYouMean(name, allowed)}${known}` });
+      errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
     }
   }
   return errors;
@@ -52,21 +52,21 @@ function readCount(query: Record<string, unknown>, name: string, fallback: numbe
   const count = Number(text);
   if (typeof text === 'string' && /^\d+$/.test(text) && count >= 1 && Number.isSafeInteger(count)) return count;
   const came = Array.isArray(text) ? `${text.length} values` : show(text);
-  errors.push({ field: name, message: `must be one whole number from 1, got ${came}` });
+  errors.push({ field: name, message: `${name} must be one whole number from 1, got ${came}` });
   return fallback;
 }
 
 function readSort(text: unknown, sortable: readonly string[], errors: FieldError[]): SortKey[] {
   if (text === undefined) return [{ field: 'createdAt', isDescending: true }];
   if (typeof text !== 'string') {
-    errors.push({ field: 'sort', message: 'must be given once; several fields are separated by commas' });
+    errors.push({ field: 'sort', message: 'sort must be given once; several fields are separated by commas' });
     return [];
   }
   return text.split(',').map((term) => {
     const isDescending = term.startsWith('-');
     const field = isDescending ? term.slice(1) : term;
     if (!sortable.includes(field)) {
-      const message = `cannot sort by ${show(field)}${didYouMean(field, sortable)}; allowed: ${showAll(sortable)}`;
+      const message = `sort cannot be by ${show(field)}${didYouMean(field, sortable)}; allowed: ${showAll(sortable)}`;
       errors.push({ field: 'sort', message });
     }
     return { field, isDescending };
@@ -75,6 +75,5 @@ function readSort(text: unknown, sortable: readonly string[], errors: FieldError
 
 function refuse(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  const summary = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
-  throw new DomainError('invalid', summary, errors);
+  throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { DomainError, type FieldError } from '../config/errors.ts';
 import type { Field } from '../config/model.ts';
 import type { Json, JsonObject } from '../config/schema.ts';
+import { show } from '../config/suggest.ts';
 import type { App } from './app.ts';
+
+const maxErrors = 100;
 
 /**
  * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id,
@@ -21,7 +24,7 @@ export function checkRelations(
   const changed = fields.filter(({ name }) => !before || !isDeepStrictEqual(values[name], before[name]));
   walk(app, changed, values, '', errors);
   if (errors.length === 0) return;
-  throw new DomainError('invalid', errors.map(({ field, message }) => `${field} ${message}`).join('; '), errors);
+  throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }
 
 function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: string, errors: FieldError[]): void {
@@ -47,10 +50,8 @@ function check(app: App, slug: string, value: Json, path: string, errors: FieldE
   const target = app.collections.get(slug);
   const isList = Array.isArray(value);
   for (const [index, id] of (isList ? value : [value]).entries()) {
-    if (target?.documents.exists(String(id))) continue;
-    errors.push({
-      field: isList ? `${path}.${index}` : path,
-      message: `must be the id of a document of ${slug}, got ${JSON.stringify(String(id).slice(0, 50))}`,
-    });
+    if (errors.length >= maxErrors || target?.documents.exists(String(id))) continue;
+    const field = isList ? `${path}.${index}` : path;
+    errors.push({ field, message: `${field} must be the id of a document of ${slug}, got ${show(id)}` });
   }
 }

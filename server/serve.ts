@@ -29,15 +29,16 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   let server: Server | null = null;
   try {
     server = await startServer(opened.app, settings.host, settings.port);
-    const address = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${server.info.port}`;
-    opened.app.baseUrl = settings.baseUrl ?? address;
+    const address = urlOf(settings.host, server.info.port);
+    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, server.info.port);
+    opened.app.baseUrl = settings.baseUrl ?? reachable;
     opened.announce(opened.app.baseUrl);
 
     const signalled = new Promise<'stop'>((resolve) => {
       // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
     });
-    const filled = fill(loaded, opened, settings, address);
+    const filled = fill(loaded, opened, settings, reachable);
     if ((await Promise.race([filled, signalled])) !== 'stop') {
       opened.app.state = 'ready';
       process.stdout.write(welcome(loaded, opened, address));
@@ -52,6 +53,13 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     destination.flushSync();
   }
   return 0;
+}
+
+/** Under which address a server that listens on every one can be called from here. */
+const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+function urlOf(host: string, port: number | string): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The writer is gone, and with it the only way to know what is on the disk: nothing is left but to start again. */

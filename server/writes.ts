@@ -65,5 +65,5 @@ export async function checkedValues(
 function taken(scope: string): DomainError {
   const field = scope.slice(scope.indexOf('.') + 1);
   const message = `${field} is taken by another document`;
-  return new DomainError('conflict', message, [{ field, message: 'is taken by another document' }]);
+  return new DomainError('conflict', message, [{ field, message }]);
 }

@@ -4,14 +4,15 @@ import type { Collection, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/catalogue.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../events/documents.ts';
-import { authorize, requireCredential } from '../access.ts';
+import type { Page } from '../../projections/documents.ts';
+import { authorize, authorizeList, requireCredential } from '../access.ts';
 import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { sortableBy } from '../field-access.ts';
 import { after, beforeDelete } from '../hooks.ts';
-import { readListQuery, readNoQuery } from '../query.ts';
+import { type ListQuery, readListQuery, readNoQuery } from '../query.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { checkedValues, write } from '../writes.ts';
 
@@ -34,9 +35,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy },
       handler: async (request, h) => {
-        await permit(request, 'read', noDocument);
+        const filter = await authorizeList(app, request, model);
         const query = readListQuery(request.query, await sortableBy(request, target));
-        const page = documents.list(query.sort, query.limit, query.page);
+        const page = filter ? await filteredPage(query, filter) : documents.list(query.sort, query.limit, query.page);
         return sendText(h, listText(await present.texts(request, page.texts), page, query));
       },
     },
@@ -55,7 +56,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, payload: jsonPayload(maxBytes) },
+      options: { auth: strategy, payload: jsonPayload },
       handler: async (request, h) => {
         requireCredential(request, model, 'create');
         const body = await readBody(request, maxBytes);
@@ -76,7 +77,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'PATCH',
       path: `${path}/{id}`,
-      options: { auth: strategy, payload: jsonPayload(maxBytes) },
+      options: { auth: strategy, payload: jsonPayload },
       handler: async (request, h) => {
         const id = idOf(request);
         requireCredential(request, model, 'update');
@@ -123,6 +124,13 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     if (!current) return refuseMissing(request, operation);
     await permit(request, operation, () => current.document, data);
     return current;
+  }
+
+  async function filteredPage(query: ListQuery, filter: (doc: JsonObject) => Promise<boolean>): Promise<Page> {
+    const texts: string[] = [];
+    for (const text of documents.all(query.sort)) if (await filter(JSON.parse(text))) texts.push(text);
+    const start = (query.page - 1) * query.limit;
+    return { texts: texts.slice(start, start + query.limit), total: texts.length };
   }
 
   /** Whether a document exists is not told to somebody who might not be let near it anyway. */

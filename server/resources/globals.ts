@@ -40,7 +40,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
     {
       method: 'PATCH',
       path,
-      options: { auth: strategy, payload: jsonPayload(maxBytes) },
+      options: { auth: strategy, payload: jsonPayload },
       handler: async (request, h) => {
         requireCredential(request, model, 'update');
         const body = await readBody(request, maxBytes);

@@ -391,7 +391,7 @@ describe('Unique fields (7: 409)', () => {
       statusCode: 409,
       error: 'Conflict',
       message: 'code is taken by another document',
-      errors: [{ field: 'code', message: 'is taken by another document' }],
+      errors: [{ field: 'code', message: 'code is taken by another document' }],
     });
     const other = await create(posts, { title: 'z', code: 'other' });
     const changed = await service.call('PATCH', `${posts}/${other.id}`, { rank: 1 });

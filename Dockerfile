@@ -1,0 +1,20 @@
+# The image brings Node 26 itself, so our own packages of it (all of optionalDependencies) are left out.
+FROM node:26-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+
+FROM node:26-slim
+ENV NODE_ENV=production ANNALS_HOST=0.0.0.0 ANNALS_DATA=/data
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY . .
+RUN mkdir --mode=700 /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 4000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.ANNALS_PORT ?? 4000) + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# A configuration is mounted at /app/annals.config.ts (or .js, .mjs, .json); without one it is the example.
+ENTRYPOINT ["node", "/app/server/main.ts"]
+CMD ["serve"]

@@ -31,7 +31,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   const { durability = 'normal', readonly = false, secureDelete = false, cacheMiB = 16 } = options;
   const db = new Database(path, { readonly, fileMustExist: readonly });
   try {
-    if (!readonly) db.pragma(`journal_mode = ${durability === 'off' ? 'OFF' : 'WAL'}`);
+    if (!readonly) setJournal(db, durability === 'off' || path === ':memory:' ? 'memory' : 'wal');
     const settings: Record<string, number> = {
       busy_timeout: 5000,
       synchronous: synchronousOf[durability],
@@ -55,6 +55,12 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
     db.close();
     throw error;
   }
+}
+
+/** `off` is not among them: better-sqlite3 opens files in SQLite's defensive mode, which silently keeps another one. */
+function setJournal(db: Sqlite, mode: 'memory' | 'wal'): void {
+  const actual = db.pragma(`journal_mode = ${mode}`, { simple: true });
+  if (actual !== mode) throw new Error(`SQLite did not accept journal_mode = ${mode}: it says ${String(actual)}`);
 }
 
 function readBack(db: Sqlite, name: string): unknown {

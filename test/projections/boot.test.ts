@@ -1,0 +1,654 @@
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
+import { decideUpdate } from '../../events/documents.ts';
+import { BrokenLogError } from '../../events/sqlite-log.ts';
+import { SchemaError } from '../../projections/boot.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import { runCommand, startService, writeConfig } from '../helpers/service.ts';
+import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
+
+const title: FieldConfig = { name: 'title', type: 'text' };
+const body: FieldConfig = { name: 'body', type: 'text' };
+
+function posts(...fields: FieldConfig[]): CollectionConfig {
+  return { slug: 'posts', fields };
+}
+
+function configOf(...collections: CollectionConfig[]): Config {
+  return { collections: [...collections, { slug: 'others', fields: [title] }] };
+}
+
+/** A data directory, and a way to start on it that is a restart from the second time on. */
+function startable(t: TestContext) {
+  const root = quickFolder();
+  const folder = join(root, 'data');
+  let current: Directory | null = null;
+  t.after(() => {
+    current?.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  return {
+    folder,
+    start(config: Config, isRebuild = false): Directory {
+      current?.close();
+      current = null;
+      current = openDirectory(folder, config, isRebuild);
+      return current;
+    },
+    stop(): void {
+      current?.close();
+      current = null;
+    },
+  };
+}
+
+function query(folder: string, sql: string, file = 'log.db'): unknown[][] {
+  const db = openDatabase(join(folder, file), { readonly: true });
+  try {
+    return db.prepare(sql).raw().all() as unknown[][];
+  } finally {
+    db.close();
+  }
+}
+
+function typesIn(folder: string): unknown[] {
+  return query(folder, "SELECT header ->> 'type' FROM events ORDER BY position").flat();
+}
+
+function claimsIn(folder: string): unknown[][] {
+  return query(folder, 'SELECT scope, value, stream FROM claims ORDER BY 1, 2');
+}
+
+/** The whole log, to say that it has not changed. */
+function logOf(folder: string): string {
+  return dumpFile(join(folder, 'log.db'));
+}
+
+function readFilesIn(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.startsWith('read-') && !/-(wal|shm)$/.test(name));
+}
+
+function schemaError(...parts: string[]) {
+  return (error: unknown): true => {
+    assert.ok(error instanceof SchemaError, String(error));
+    for (const part of parts) assert.ok(error.message.includes(part), `${error.message} names ${part}`);
+    return true;
+  };
+}
+
+function brokenLog(message: RegExp) {
+  return (error: unknown): true => {
+    assert.ok(error instanceof BrokenLogError, String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+}
+
+describe('the first start and those after it', () => {
+  it('records the schema once, at position 1, and nothing more while it stays the same', (t) => {
+    const { folder, start } = startable(t);
+    const first = start(configOf(posts(title)));
+    assert.equal(first.rebuilt, true);
+    const { readFile } = first;
+    const again = start(configOf(posts(title)));
+    assert.equal(again.rebuilt, false);
+    assert.equal(again.readFile, readFile);
+    const third = start(configOf(posts(title)));
+    assert.deepEqual(typesIn(folder), ['schema.changed']);
+    const [event] = third.log.stream('system/schema');
+    assert.deepEqual(event?.data, { schema: third.schema });
+    assert.deepEqual(event?.header.actor, { type: 'system' });
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('brings a read file that was left behind up to date without building it anew', (t) => {
+    const { folder, start } = startable(t);
+    const first = start(configOf(posts(title)));
+    const id = first.create('posts', { title: 'a' });
+    const current = { version: 1, document: first.document('posts', id) ?? {} };
+    const target = { slug: 'posts', unique: [] };
+    const decision = decideUpdate(target, id, current, { title: 'b' }, Date.now());
+    assert.ok(decision && first.append(decision).ok);
+    assert.equal(first.document('posts', id)?.title, 'a');
+    const second = start(configOf(posts(title)));
+    assert.equal(second.rebuilt, false);
+    assert.equal(second.document('posts', id)?.title, 'b');
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('builds a deleted read file anew, byte for byte as it was', (t) => {
+    const { folder, start, stop } = startable(t);
+    const config: Config = {
+      ...configOf(
+        posts({ ...title, unique: true }, { name: 'tags', type: 'relationship', relationTo: 'others', hasMany: true }),
+      ),
+      globals: [{ slug: 'site', fields: [title] }],
+    };
+    const first = start(config);
+    const other = first.create('others', { title: 'x' });
+    const ids = ['a', 'b', 'c'].map((value) => first.create('posts', { title: value, tags: [other] }));
+    first.update('posts', ids[0] as string, { title: 'd' });
+    first.remove('posts', ids[1] as string);
+    first.setGlobal('site', { title: 'Site' });
+    stop();
+    const before = dumpFile(first.readFile);
+    const log = logOf(folder);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(first.readFile + suffix, { force: true });
+    const second = start(config);
+    assert.equal(second.rebuilt, true);
+    assert.equal(second.readFile, first.readFile);
+    stop();
+    assert.equal(dumpFile(first.readFile), before);
+    assert.equal(logOf(folder), log);
+    const third = start(config, true);
+    assert.equal(third.rebuilt, true, 'asked for');
+    stop();
+    assert.equal(dumpFile(first.readFile), before);
+    assert.equal(findingIn(folder), null);
+  });
+});
+
+describe('a schema that changes', () => {
+  it('gives an added field null in every document and version until it is written', (t) => {
+    const { folder, start } = startable(t);
+    const id = start(configOf(posts(title))).create('posts', { title: 'a' });
+    const list: FieldConfig = { name: 'list', type: 'multiSelect', options: ['x'] };
+    const second = start(configOf(posts(title, body, list)));
+    assert.equal(second.rebuilt, true);
+    assert.deepEqual([second.document('posts', id)?.body, second.document('posts', id)?.list], [null, []]);
+    second.update('posts', id, { body: 'b' });
+    assert.equal(second.document('posts', id)?.body, 'b');
+    const versions = second.reader.prepare(`SELECT doc ->> 'body', doc ->> 'list' FROM "versions posts"`).raw().all();
+    assert.deepEqual(versions, [[null, '[]']]);
+    assert.deepEqual(typesIn(folder), ['schema.changed', 'document.created', 'schema.changed', 'document.updated']);
+    assert.deepEqual(readFilesIn(folder).length, 1, 'the read file of the schema before is gone');
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('leaves a removed field out of reads and keeps it in the log, so that it comes back with its values', (t) => {
+    const { folder, start } = startable(t);
+    const first = start(configOf(posts(title, body)));
+    const id = first.create('posts', { title: 'a', body: 'kept' });
+    const second = start(configOf(posts(title)));
+    assert.deepEqual(Object.keys(second.document('posts', id) ?? {}), ['id', 'createdAt', 'updatedAt', 'title']);
+    second.update('posts', id, { title: 'b' });
+    assert.equal(second.log.stream(`posts/${id}`)[0]?.data?.body, 'kept');
+    const third = start(configOf(posts(title, body)));
+    assert.deepEqual([third.document('posts', id)?.title, third.document('posts', id)?.body], ['b', 'kept']);
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('carries the values and the claims of a renamed field over, and forgets renamedFrom without a rebuild', (t) => {
+    const { folder, start } = startable(t);
+    const id = start(configOf(posts({ ...title, unique: true }))).create('posts', { title: 'a' });
+    const headline: FieldConfig = { name: 'headline', type: 'text', unique: true };
+    const second = start(configOf(posts({ ...headline, renamedFrom: 'title' })));
+    assert.equal(second.document('posts', id)?.headline, 'a');
+    assert.deepEqual(claimsIn(folder), [['posts.headline', '"a"', `posts/${id}`]]);
+    assert.throws(() => second.create('posts', { headline: 'a' }), /claim/);
+    second.update('posts', id, { headline: 'b' });
+    const third = start(configOf(posts(headline)));
+    assert.equal(third.rebuilt, false);
+    assert.equal(third.document('posts', id)?.headline, 'b');
+    const versions = third.reader.prepare(`SELECT "f.headline" FROM "versions posts"`).raw().all();
+    assert.deepEqual(versions, [['a']]);
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('makes a field unique over documents that differ in it', (t) => {
+    const { folder, start } = startable(t);
+    const seo = (field: FieldConfig): FieldConfig => ({ name: 'seo', type: 'object', fields: [field] });
+    const first = start(configOf(posts(title, seo(body))));
+    const id = first.create('posts', { title: 'a', seo: { body: 'x' } });
+    const without = first.create('posts', { title: null, seo: null });
+    first.create('posts', { title: null, seo: { body: null } });
+    const second = start(configOf(posts({ ...title, unique: true }, seo({ ...body, unique: true }))));
+    assert.deepEqual(claimsIn(folder), [
+      ['posts.seo.body', '"x"', `posts/${id}`],
+      ['posts.title', '"a"', `posts/${id}`],
+    ]);
+    assert.throws(() => second.update('posts', without, { title: 'a' }), /claim/);
+    assert.throws(() => second.update('posts', without, { seo: { body: 'x' } }), /claim/);
+    second.update('posts', without, { title: 'b' });
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('refuses a field made unique over documents that share a value, naming them, and records nothing', (t) => {
+    const { folder, start, stop } = startable(t);
+    const seo = (field: FieldConfig): FieldConfig => ({ name: 'seo', type: 'object', fields: [field] });
+    const before = configOf(posts(title, seo(body)));
+    const first = start(before);
+    const [a, b, c] = ['same', 'same', 'other'].map((value) => first.create('posts', { title: value })) as string[];
+    const d = first.create('posts', { title: 'd', seo: { body: 'twin' } });
+    const e = first.create('posts', { title: 'e', seo: { body: 'twin' } });
+    const gone = first.create('posts', { title: 'other' });
+    first.remove('posts', gone);
+    stop();
+    const log = logOf(folder);
+    const unique = configOf(posts({ ...title, unique: true }, seo({ ...body, unique: true })));
+    for (let turn = 0; turn < 2; turn += 1) {
+      assert.throws(
+        () => start(unique),
+        schemaError('posts.title is unique now', '"same"', a as string, b as string, 'posts.seo.body', '"twin"', d, e),
+      );
+      assert.throws(
+        () => start(unique),
+        (error: Error) => !error.message.includes(c as string) && !error.message.includes(gone),
+      );
+      assert.equal(logOf(folder), log);
+    }
+    const again = start(before);
+    assert.equal(again.rebuilt, false, 'the configuration of before goes on where it was');
+    again.update('posts', b as string, { title: 'no longer' });
+    again.update('posts', e, { seo: null });
+    start(unique);
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('frees the values of a field that is unique no longer', (t) => {
+    const { folder, start } = startable(t);
+    const first = start(configOf(posts({ ...title, unique: true, index: true })));
+    first.create('posts', { title: 'a' });
+    assert.throws(() => first.create('posts', { title: 'a' }), /claim/);
+    const second = start(configOf(posts({ ...title, index: true })));
+    assert.deepEqual(claimsIn(folder), []);
+    second.create('posts', { title: 'a' });
+    assert.equal(findingIn(folder), null);
+    assert.throws(() => start(configOf(posts({ ...title, unique: true, index: true }))), schemaError('"a"'));
+  });
+
+  it('refuses a changed type over documents with values of the old one, naming them, and takes it over nulls', (t) => {
+    const { folder, start, stop } = startable(t);
+    const first = start(configOf(posts(title, body)));
+    const id = first.create('posts', { title: 'a', body: null });
+    stop();
+    const log = logOf(folder);
+    const types: FieldConfig[] = [
+      { name: 'title', type: 'number' },
+      { name: 'title', type: 'boolean' },
+      { name: 'title', type: 'object', fields: [body] },
+      { name: 'title', type: 'multiSelect', options: ['a'] },
+      { name: 'title', type: 'relationship', relationTo: 'others', hasMany: true },
+    ];
+    for (const field of types) {
+      assert.throws(() => start(configOf(posts(field, body))), schemaError(`posts.title is ${field.type} now`, id));
+      assert.equal(logOf(folder), log);
+    }
+    const second = start(configOf(posts(title, { name: 'body', type: 'number' })));
+    second.update('posts', id, { body: 7 });
+    assert.equal(second.document('posts', id)?.body, 7);
+    const third = start(configOf(posts({ ...title, type: 'textarea' }, { name: 'body', type: 'number' })));
+    assert.equal(third.document('posts', id)?.title, 'a', 'another kind of text');
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('takes the documents of a removed collection away with their claims, and brings them back with it', (t) => {
+    const { folder, start } = startable(t);
+    const config = configOf(posts({ ...title, unique: true }));
+    const first = start(config);
+    const id = first.create('posts', { title: 'a' });
+    const other = first.create('others', { title: 'x' });
+    const before = first.document('posts', id);
+    const second = start(configOf());
+    assert.equal(second.document('posts', id), null);
+    assert.equal(second.document('others', other)?.title, 'x');
+    assert.deepEqual(claimsIn(folder), []);
+    assert.equal(second.log.stream(`posts/${id}`).length, 1);
+    assert.equal(findingIn(folder), null);
+    const third = start(config);
+    assert.deepEqual(third.document('posts', id), before);
+    assert.throws(() => third.create('posts', { title: 'a' }), /claim/);
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('records a change of labels, validation or order of options, and builds nothing anew', (t) => {
+    const { folder, start } = startable(t);
+    const first = start(configOf(posts({ ...title, unique: true })));
+    const id = first.create('posts', { title: 'a' });
+    const changes: FieldConfig[] = [
+      { ...title, unique: true, label: 'Headline' },
+      { ...title, unique: true, label: 'Headline', maxLength: 5 },
+      { ...title, unique: true, label: 'Headline', required: true, admin: { hidden: true } },
+    ];
+    for (const [index, field] of changes.entries()) {
+      const next = start(configOf(posts(field)));
+      assert.equal(next.rebuilt, false);
+      assert.equal(next.readFile, first.readFile);
+      assert.equal(typesIn(folder).filter((type) => type === 'schema.changed').length, index + 2);
+      assert.deepEqual(next.log.stream('system/schema').at(-1)?.data, { schema: next.schema });
+      assert.deepEqual(next.document('posts', id)?.title, 'a');
+      assert.deepEqual(claimsIn(folder), [['posts.title', '"a"', `posts/${id}`]]);
+      assert.equal(findingIn(folder), null);
+    }
+  });
+
+  it('takes the claims from all that was recorded, also where the read file was left behind', (t) => {
+    const { folder, start } = startable(t);
+    const first = start(configOf(posts({ ...title, unique: true })));
+    const id = first.create('posts', { title: 'a' });
+    const current = { version: 1, document: first.document('posts', id) ?? {} };
+    const target = { slug: 'posts', unique: [{ scope: 'posts.title', path: ['title'] }] };
+    const decision = decideUpdate(target, id, current, { title: 'b' }, Date.now());
+    // Killed before the read file has it; the next start brings a label.
+    assert.ok(decision && first.append(decision).ok);
+    const second = start(configOf(posts({ ...title, unique: true, label: 'Headline' })));
+    assert.equal(second.rebuilt, false);
+    assert.deepEqual(claimsIn(folder), [['posts.title', '"b"', `posts/${id}`]]);
+    second.create('posts', { title: 'a' });
+    assert.throws(() => second.create('posts', { title: 'b' }), /claim/);
+    assert.equal(findingIn(folder), null);
+  });
+});
+
+describe('a start after a crash', () => {
+  const before = configOf(posts(title));
+  const after = configOf(posts(title, { ...body, unique: true }));
+
+  /** As a crash leaves it after `schema.changed` was recorded and before the new read file was switched to. */
+  function crashBeforeSwitch(t: TestContext, building: 'whole' | 'half' | 'none') {
+    const { folder, start, stop } = startable(t);
+    const first = start(before);
+    const id = first.create('posts', { title: 'a' });
+    stop();
+    copyFileSync(first.readFile, join(folder, 'kept'));
+    const { readFile } = start(after);
+    stop();
+    renameSync(join(folder, 'kept'), first.readFile);
+    if (building === 'none') rmSync(readFile);
+    else renameSync(readFile, `${readFile}.building`);
+    if (building === 'half') truncateSync(`${readFile}.building`, statSync(`${readFile}.building`).size / 2);
+    return { folder, start, stop, id, oldFile: first.readFile, newFile: readFile };
+  }
+
+  it('between schema.changed and the switch goes on with the new read file, and records no second change', (t) => {
+    for (const building of ['whole', 'half', 'none'] as const) {
+      const { folder, start, stop, id, newFile } = crashBeforeSwitch(t, building);
+      const log = logOf(folder);
+      const again = start(after);
+      assert.equal(again.rebuilt, true);
+      assert.equal(again.readFile, newFile);
+      assert.equal(logOf(folder), log);
+      assert.deepEqual(again.document('posts', id)?.title, 'a');
+      assert.equal(readFilesIn(folder).length, 1, building);
+      stop();
+      assert.equal(findingIn(folder), null);
+    }
+  });
+
+  it('between schema.changed and the switch goes back to the old configuration as well', (t) => {
+    const { folder, start, stop, id, oldFile } = crashBeforeSwitch(t, 'whole');
+    const again = start(before);
+    assert.equal(again.readFile, oldFile);
+    assert.deepEqual(typesIn(folder), ['schema.changed', 'document.created', 'schema.changed', 'schema.changed']);
+    again.update('posts', id, { title: 'b' });
+    assert.equal(again.document('posts', id)?.title, 'b');
+    assert.equal(readFilesIn(folder).length, 1);
+    stop();
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('removes unfinished read files, of this schema and of others, whatever is in them', (t) => {
+    const { folder, start, stop } = startable(t);
+    const { readFile } = start(before);
+    stop();
+    const leftovers = [`${readFile}.building`, join(folder, 'read-0123456789abcdef.db.building')];
+    for (const path of leftovers) {
+      writeFileSync(path, 'garbage');
+      writeFileSync(`${path}-wal`, 'garbage');
+    }
+    const next = start(after);
+    const again = start(before);
+    assert.equal(next.rebuilt && again.rebuilt, true);
+    stop();
+    assert.deepEqual(readFilesIn(folder), [again.readFile.slice(folder.length + 1)]);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('building')),
+      [],
+    );
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('builds a damaged read file anew, for it is disposable', (t) => {
+    const { folder, start, stop } = startable(t);
+    const config = configOf(posts({ ...title, unique: true }));
+    const first = start(config);
+    for (let index = 0; index < 50; index += 1) first.create('posts', { title: `${index}` });
+    stop();
+    const before = dumpFile(first.readFile);
+    const log = logOf(folder);
+    const edit = (sql: string) => (path: string) => {
+      const db = openDatabase(path);
+      db.exec(sql);
+      db.close();
+    };
+    const damages: { [name: string]: (path: string) => void } = {
+      'random bytes': (path) =>
+        writeFileSync(path, Buffer.from(Array.from({ length: 20_000 }, (_, i) => (i * 7919) % 251))),
+      'a text': (path) => writeFileSync(path, 'this is no database'),
+      'an empty file': (path) => writeFileSync(path, ''),
+      'an empty database': (path) => {
+        rmSync(path);
+        edit('CREATE TABLE t (a); DROP TABLE t')(path);
+      },
+      'another database': (path) => {
+        rmSync(path);
+        edit('CREATE TABLE checkpoint (position INTEGER, other TEXT)')(path);
+      },
+      'half of it': (path) => truncateSync(path, Math.floor(statSync(path).size / 8192) * 4096),
+      'its first page only': (path) => truncateSync(path, 4096),
+      'no checkpoint row': edit('DELETE FROM checkpoint'),
+      'two checkpoint rows': edit('INSERT INTO checkpoint SELECT position - 1, root FROM checkpoint'),
+      'no checkpoint table': edit('DROP TABLE checkpoint'),
+      'a table missing': edit('DROP TABLE "versions posts"'),
+    };
+    for (const [name, damage] of Object.entries(damages)) {
+      damage(first.readFile);
+      const next = start(config);
+      assert.equal(next.rebuilt, true, name);
+      stop();
+      assert.equal(dumpFile(first.readFile), before, name);
+    }
+    writeFileSync(join(folder, 'read-0123456789abcdef.db'), 'this is no database');
+    assert.equal(start(config).rebuilt, false, 'a damaged read file of another schema');
+    stop();
+    assert.deepEqual(readFilesIn(folder).length, 1);
+    assert.equal(logOf(folder), log);
+    assert.equal(findingIn(folder), null);
+  });
+});
+
+describe('a log that lost events', () => {
+  const config = configOf(posts(title));
+
+  it('is noticed when log.db is an older copy, and nothing is changed', (t) => {
+    const { folder, start, stop } = startable(t);
+    start(config).create('posts', { title: 'a' });
+    stop();
+    copyFileSync(join(folder, 'log.db'), join(folder, 'backup'));
+    const second = start(config);
+    second.create('posts', { title: 'b' });
+    stop();
+    const reads = dumpFile(second.readFile);
+    copyFileSync(join(folder, 'backup'), join(folder, 'log.db'));
+    const log = logOf(folder);
+    for (const isRebuild of [false, true]) {
+      assert.throws(
+        () => start(config, isRebuild),
+        brokenLog(/lost events: it ends at position 2, .* seen position 3/),
+      );
+      assert.throws(() => start(configOf(posts(title, body)), isRebuild), brokenLog(/lost events/));
+    }
+    assert.equal(logOf(folder), log);
+    assert.equal(dumpFile(second.readFile), reads);
+    assert.match(findingIn(folder) ?? '', /lost events: it ends at position 2, .* seen position 3/);
+  });
+
+  it('is noticed when others were recorded since on the older copy', (t) => {
+    const { folder, start, stop } = startable(t);
+    start(config).create('posts', { title: 'a' });
+    stop();
+    cpSync(folder, `${folder}-elsewhere`, { recursive: true });
+    const { readFile } = start(config);
+    start(config).create('posts', { title: 'b' });
+    stop();
+    const elsewhere = openDirectory(`${folder}-elsewhere`, config);
+    elsewhere.create('posts', { title: 'c' });
+    elsewhere.create('posts', { title: 'd' });
+    elsewhere.close();
+    copyFileSync(join(`${folder}-elsewhere`, 'log.db'), join(folder, 'log.db'));
+    assert.throws(() => start(config), brokenLog(/altered: at position 3 it is not the log that read-/));
+    assert.match(findingIn(folder) ?? '', /altered: at position 3 it is not the log that read-/);
+    assert.ok(existsSync(readFile));
+  });
+
+  it('is noticed when log.db is gone altogether, on every start, and no new log takes its place', (t) => {
+    const { folder, start, stop } = startable(t);
+    start(config).create('posts', { title: 'a' });
+    stop();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, `log.db${suffix}`), { force: true });
+    for (let turn = 0; turn < 2; turn += 1)
+      assert.throws(() => start(config), brokenLog(/lost events: it ends at position 0/));
+  });
+
+  it('is noticed through the read file of a schema before', (t) => {
+    const { folder, start, stop } = startable(t);
+    start(config).create('posts', { title: 'a' });
+    stop();
+    copyFileSync(join(folder, 'log.db'), join(folder, 'backup'));
+    const second = start(config);
+    second.create('posts', { title: 'b' });
+    stop();
+    copyFileSync(join(folder, 'backup'), join(folder, 'log.db'));
+    assert.throws(() => start(configOf(posts(title, body))), brokenLog(/lost events/));
+  });
+});
+
+describe('the service', () => {
+  const config = {
+    collections: [
+      { slug: 'posts', fields: [{ name: 'title', type: 'text', unique: true }] },
+      { slug: 'others', fields: [{ name: 'title', type: 'text' }] },
+    ],
+  };
+
+  it('answers 404 for a removed collection, and has its documents again when it is back', async (t) => {
+    const first = await startService(t, config);
+    const { data } = first;
+    const created = await first.call('POST', '/api/collections/posts', { title: 'a' });
+    assert.equal(created.status, 201);
+    const path = `/api/collections/posts/${created.body.id}`;
+    assert.equal(await first.stop(), 0);
+
+    const second = await startService(t, { collections: config.collections.slice(1) }, { data });
+    assert.equal((await second.call('GET', path)).status, 404);
+    assert.equal((await second.call('GET', '/api/collections/posts')).status, 404);
+    assert.equal((await second.call('POST', '/api/collections/posts', { title: 'b' })).status, 404);
+    await second.stop();
+
+    const third = await startService(t, config, { data });
+    const back = await third.call('GET', path);
+    assert.equal(back.status, 200);
+    assert.deepEqual(back.body, created.body);
+    assert.equal((await third.call('POST', '/api/collections/posts', { title: 'a' })).status, 409);
+    await third.stop();
+    assert.equal(findingIn(data), null);
+  });
+
+  it('notices a truncated write-ahead log and goes on only when it is told to', async (t) => {
+    const first = await startService(t, config);
+    const { data } = first;
+    const titles = Array.from({ length: 20 }, (_, index) => `post ${index}`);
+    for (const title of titles) {
+      assert.equal((await first.call('POST', '/api/collections/posts', { title })).status, 201);
+    }
+    await first.kill();
+    const wal = join(data, 'log.db-wal');
+    truncateSync(wal, Math.floor(statSync(wal).size / 2));
+
+    const options = ['--config', writeConfig(data, config), '--data', data];
+    const commands = [
+      ['serve', ...options, '--port', '0'],
+      ['rebuild', ...options],
+      ['serve', ...options, '--port', '0'],
+    ];
+    for (const command of commands) {
+      const refused = await runCommand(command);
+      assert.equal(refused.code, 2, refused.stderr);
+      assert.match(
+        refused.stderr,
+        /the log lost events: it ends at position \d+, but read-[0-9a-f]+\.db has seen position 21/,
+      );
+      assert.equal(refused.stderr.trim().split('\n').length, 1, `a sentence, nothing else: ${refused.stderr}`);
+    }
+    const found = await runCommand(['verify', '--data', data]);
+    assert.deepEqual(
+      [found.code, /lost events: it ends at position \d+, .* seen position 21/.test(found.stdout)],
+      [1, true],
+      found.stdout,
+    );
+
+    const accepted = await runCommand(['rebuild', ...options, '--accept-lost-events']);
+    assert.equal(accepted.code, 0, accepted.stderr);
+    const size = Number(/from (\d+) events/.exec(accepted.stdout)?.[1]);
+    assert.ok(size > 1 && size < 21, accepted.stdout);
+    assert.equal(findingIn(data), null);
+
+    const second = await startService(t, config, { data });
+    const list = await second.call('GET', '/api/collections/posts?limit=100&sort=createdAt');
+    assert.deepEqual(
+      list.body.docs.map(({ title }: { title: string }) => title),
+      titles.slice(0, size - 1),
+    );
+    assert.equal((await second.call('POST', '/api/collections/posts', { title: titles[19] })).status, 201);
+    assert.equal((await second.call('POST', '/api/collections/posts', { title: titles[0] })).status, 409);
+    await second.stop();
+    assert.equal(findingIn(data), null);
+  });
+
+  it('names the log anew, not nothing, when the whole log is lost and that is accepted', async (t) => {
+    const first = await startService(t, config);
+    const { data } = first;
+    await first.call('POST', '/api/collections/posts', { title: 'a' });
+    const [[before]] = query(data, 'SELECT log FROM head') as [[string]];
+    await first.kill();
+    // All that a young service wrote may still be in its write-ahead log.
+    for (const suffix of ['-wal', '-shm']) rmSync(join(data, `log.db${suffix}`), { force: true });
+    truncateSync(join(data, 'log.db'), 0);
+    const options = ['--config', writeConfig(data, config), '--data', data];
+    const accepted = await runCommand(['rebuild', ...options, '--accept-lost-events']);
+    assert.equal(accepted.code, 0, accepted.stderr);
+    const [[after]] = query(data, 'SELECT log FROM head') as [[string]];
+    assert.match(after, /^annals\/[0-9a-f-]{36}$/);
+    assert.notEqual(after, before);
+  });
+
+  it('tells in sentences, without a stack, which documents stand against a new schema', async (t) => {
+    const loose = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
+    const first = await startService(t, loose);
+    const answers = [];
+    for (let index = 0; index < 2; index += 1) {
+      answers.push(await first.call('POST', '/api/collections/posts', { title: 'same' }));
+    }
+    await first.stop();
+    const file = writeConfig(first.data, config);
+    const refused = await runCommand(['serve', '--config', file, '--data', first.data, '--port', '0']);
+    assert.equal(refused.code, 2);
+    for (const { body: document } of answers) assert.ok(refused.stderr.includes(document.id), refused.stderr);
+    assert.match(refused.stderr, /posts\.title is unique now/);
+    assert.doesNotMatch(refused.stderr, /\n\s+at /);
+    assert.equal(query(first.data, "SELECT count(*) FROM events WHERE stream = 'system/schema'")[0]?.[0], 1);
+  });
+});

@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkConfig } from '../../config/check.ts';
+import type { Config } from '../../config/define.ts';
+import { dataFields, type JsonObject, type Schema } from '../../config/schema.ts';
+import { compileShape } from '../../config/shape.ts';
+import { globalStream } from '../../events/catalogue.ts';
+import { uniqueFields } from '../../events/claims.ts';
+import { type Decision, decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
+import { createIds } from '../../events/ids.ts';
+import type { Command, Outcome } from '../../events/log.ts';
+import { type Booted, boot } from '../../projections/boot.ts';
+import { openDocuments, registerFunctions } from '../../projections/documents.ts';
+import { tablesOf } from '../../projections/tables.ts';
+import { verifyDirectory } from '../../projections/verify.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+
+/** A data directory opened in this process as the writer thread opens it, and the decisions the server makes on it. */
+export type Directory = Booted & {
+  schema: Schema;
+  /** The read file, as a thread that answers requests has it. */
+  reader: Sqlite;
+  create: (slug: string, values: JsonObject, id?: string) => string;
+  update: (slug: string, id: string, values: JsonObject) => void;
+  remove: (slug: string, id: string) => void;
+  setGlobal: (slug: string, values: JsonObject) => void;
+  /** Null when there is none. */
+  document: (slug: string, id: string) => JsonObject | null;
+  /** Records without bringing the read file up to date, as a process does that is killed in between. */
+  append: (decision: Decision) => Outcome;
+  close: () => void;
+};
+
+let time = Date.parse('2026-11-20T12:00:00.000Z');
+
+/** A clock that goes on by a millisecond whenever somebody looks at it. */
+function now(): number {
+  time += 1;
+  return time;
+}
+
+const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now, 0);
+
+/** Opens a data directory, made if it is missing. */
+export function openDirectory(directory: string, config: Config, isRebuild = false): Directory {
+  const { schema } = checkConfig(config);
+  mkdirSync(directory, { recursive: true });
+  const booted = boot({ directory, schema, ids, now, logId: 'annals/test', isRebuild });
+  const reader = openDatabase(booted.readFile, { readonly: true });
+  registerFunctions(reader);
+  const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));
+  const documents = new Map([...described].map(([key, tables]) => [key, openDocuments(reader, tables)]));
+
+  function current(key: string, id: string) {
+    const found = documents.get(key)?.current(id);
+    if (!found) throw new Error(`there is no ${key} ${id}`);
+    return found;
+  }
+
+  function shaped(key: string, values: JsonObject): JsonObject {
+    return compileShape(described.get(key)?.fields ?? [])(values);
+  }
+
+  function target(slug: string) {
+    const fields = schema.collections.find((collection) => collection.slug === slug)?.fields ?? [];
+    return { slug, unique: uniqueFields(slug, dataFields(fields)) };
+  }
+
+  function append(decision: Decision): Outcome {
+    const command: Command = { ...decision, actor: { type: 'system' }, correlationId: 'test', context: {} };
+    // As the writer thread gets it: as JSON text.
+    const { outcomes } = booted.log.append([JSON.parse(JSON.stringify(command)) as Command]);
+    const outcome = outcomes[0] as Outcome | Error;
+    if (outcome instanceof Error) throw outcome;
+    return outcome;
+  }
+
+  function write(decision: Decision | null): void {
+    if (!decision) return;
+    const outcome = append(decision);
+    if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`);
+    const { size, root } = booted.log.head();
+    booted.projector.apply(booted.log.range(size - decision.events.length, size), root);
+  }
+
+  return {
+    ...booted,
+    schema,
+    reader,
+    append,
+    create(slug, values, given) {
+      const { id, at } = ids.next();
+      write(decideCreate(target(slug), given ?? id, at, shaped(slug, values)));
+      return given ?? id;
+    },
+    update(slug, id, values) {
+      write(decideUpdate(target(slug), id, current(slug, id), values, ids.next().at));
+    },
+    remove(slug, id) {
+      write(decideDelete(target(slug), id, current(slug, id)));
+    },
+    setGlobal(slug, values) {
+      const key = globalStream(slug);
+      const before = documents.get(key)?.current(slug) ?? { version: 0, document: shaped(key, {}) };
+      write(decideGlobalUpdate(slug, before, values, ids.next().at));
+    },
+    document: (slug, id) => documents.get(slug)?.current(id)?.document ?? null,
+    close() {
+      reader.close();
+      booted.close();
+    },
+  };
+}
+
+/** A folder in memory where the system has such a place: these tests commit thousands of times, and no power is cut. */
+export function quickFolder(): string {
+  return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'annals-test-'));
+}
+
+/** What `annals verify` finds; null when all is sound. */
+export function findingIn(directory: string): string | null {
+  return verifyDirectory(directory, true, { log: () => {}, replay: () => {} }).finding;
+}
+
+/** Every table of a read file, each row as the bytes SQLite has of it and in the order of its key, and every index. */
+export function dump(db: Sqlite): string {
+  const schema = db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').raw().all() as string[][];
+  const lines = schema.map((row) => row.join(' | '));
+  for (const [type, table] of schema) {
+    if (type !== 'table') continue;
+    const columns = db.prepare(`SELECT * FROM "${table}"`).columns();
+    const cells = columns.map(({ name }) => `typeof("${name}") || ' ' || hex("${name}")`).join(" || ', ' || ");
+    const order = columns.map((_, index) => index + 2).join(', ');
+    const rows = db.prepare(`SELECT ${cells}, * FROM "${table}" ORDER BY ${order}`).pluck().all() as string[];
+    lines.push(`-- ${table}`, ...rows);
+  }
+  return lines.join('\n');
+}
+
+/** Opens a read file, dumps it and closes it. */
+export function dumpFile(path: string): string {
+  const db = openDatabase(path, { readonly: true });
+  try {
+    return dump(db);
+  } finally {
+    db.close();
+  }
+}

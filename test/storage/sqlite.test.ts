@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { isDamage, isDiskFull, isFailure, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+function setting(db: Sqlite, name: string): unknown {
+  return db.pragma(name, { simple: true });
+}
+
+describe('opening a SQLite file', () => {
+  it('sets how hard a commit is pressed on the disk, which better-sqlite3 alone would make NORMAL', (t) => {
+    const folder = temporaryFolder(t);
+    const expected = { full: [2, 'wal'], normal: [1, 'wal'], off: [0, 'memory'] } as const;
+    for (const durability of ['full', 'normal', 'off'] as const) {
+      const db = openDatabase(join(folder, `${durability}.db`), { durability });
+      assert.deepEqual([setting(db, 'synchronous'), setting(db, 'journal_mode')], expected[durability], durability);
+      db.close();
+    }
+  });
+
+  it('sets what every file of the service relies on', (t) => {
+    const db = openDatabase(join(temporaryFolder(t), 'a.db'), { cacheMiB: 3 });
+    t.after(() => db.close());
+    for (const [name, value] of Object.entries({
+      foreign_keys: 1,
+      recursive_triggers: 1,
+      trusted_schema: 0,
+      cell_size_check: 1,
+      cache_size: -3072,
+      secure_delete: 0,
+    })) {
+      assert.equal(setting(db, name), value, name);
+    }
+    assert.ok(!setting(db, 'mmap_size'));
+  });
+
+  it('overwrites deleted secrets with zeros where that is asked for', (t) => {
+    const path = join(temporaryFolder(t), 'vault.db');
+    const db = openDatabase(path, { durability: 'full', secureDelete: true });
+    db.exec(`CREATE TABLE s (v TEXT); INSERT INTO s VALUES ('a-secret-to-forget')`);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    assert.ok(readFileSync(path).includes('a-secret-to-forget'));
+    db.exec('DELETE FROM s');
+    db.close();
+    assert.ok(!readFileSync(path).includes('a-secret-to-forget'));
+  });
+
+  it('writes nothing to a file that is opened for reading, and makes none', (t) => {
+    const folder = temporaryFolder(t);
+    assert.throws(() => openDatabase(join(folder, 'none.db'), { readonly: true }));
+    assert.ok(!existsSync(join(folder, 'none.db')));
+    openDatabase(join(folder, 'a.db')).close();
+    const db = openDatabase(join(folder, 'a.db'), { readonly: true });
+    t.after(() => db.close());
+    assert.throws(() => db.exec('CREATE TABLE t (a)'), /readonly/);
+  });
+});
+
+describe('errors of SQLite', () => {
+  it('are told apart: no room, a damaged file, a refused statement', (t) => {
+    const folder = temporaryFolder(t);
+    const db = openDatabase(join(folder, 'a.db'));
+    t.after(() => db.close());
+    db.exec('CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB) STRICT; INSERT INTO t VALUES (1, NULL)');
+    const refused = thrownBy(() => db.exec('INSERT INTO t VALUES (1, NULL)'));
+    db.pragma('max_page_count = 2');
+    const full = thrownBy(() => db.exec('INSERT INTO t VALUES (2, zeroblob(100000))'));
+    const noTable = thrownBy(() => db.exec('SELECT * FROM u'));
+    writeFileSync(
+      join(folder, 'text.db'),
+      'this is no database, and longer than a header of one would have to be. '.repeat(9),
+    );
+    const noDatabase = thrownBy(() => openDatabase(join(folder, 'text.db')));
+    const noFile = thrownBy(() => openDatabase(join(folder, 'none.db'), { readonly: true }));
+    const noJson = thrownBy(() => JSON.parse('{'));
+
+    const told = (error: unknown) => [isDiskFull(error), isFailure(error), isDamage(error)];
+    assert.deepEqual(told(full), [true, true, false]);
+    assert.deepEqual(told(refused), [false, false, true]);
+    assert.deepEqual(told(noTable), [false, true, true]);
+    assert.deepEqual(told(noDatabase), [false, true, true]);
+    assert.deepEqual(told(noFile), [false, true, false]);
+    assert.deepEqual(told(noJson), [false, false, true]);
+    assert.deepEqual(told(new Error('other')), [false, false, false]);
+    assert.deepEqual(told(Object.assign(new Error('no room'), { code: 'ENOSPC' })), [true, false, false]);
+  });
+});

@@ -17,7 +17,7 @@ type Row = {
   body: Buffer | null;
 };
 
-const chunk = 2000;
+const chunk = 500;
 
 /**
  * Checks a whole log by itself: the file's own structure, positions, versions, times, that every header is canonical and

@@ -1,49 +1,51 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { quote, type Tables } from './tables.ts';
 
-const chunk = 2000;
-
 /**
  * Compares two read files row by row and byte by byte. Call it with `live` in a read transaction where a server may be
  * writing.
  *
+ * @param path the file of `replay`, for SQLite to look into both at once.
  * @returns null when they are equal, else a sentence naming the first difference.
  */
-export function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly Tables[]): string | null {
+export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tables: readonly Tables[]): string | null {
+  live.prepare('ATTACH ? AS replay').run(path);
   for (const { documents, versions, linkTable } of tables) {
     const difference =
-      compareTable(live, replay, documents, 'key') ??
-      compareTable(live, replay, versions, 'valid_from') ??
+      compareTable(live, documents, 'key', 'key') ??
+      compareTable(live, versions, 'valid_to', 'valid_from') ??
       (linkTable ? compareWhole(live, replay, linkTable) : null);
     if (difference) return difference;
   }
   return compareWhole(live, replay, 'checkpoint') ?? compareSchemas(live, replay);
 }
 
-/** Each row as one value made by SQLite: many times faster than comparing columns here. */
-function compareTable(live: Sqlite, replay: Sqlite, table: string, key: string): string | null {
-  const columns = replay.prepare(`SELECT * FROM ${table}`).columns();
-  const content = columns.map(({ name }) => `quote(${quote(name)})`).join(` || ',' || `);
-  // As bytes: text that is not valid UTF-8 could be read as the text it was before.
-  const sql = `SELECT ${key} AS key, CAST(${content} AS BLOB) AS content FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${chunk}`;
-  const statements = [live.prepare(sql), replay.prepare(sql)] as const;
-  let after = Number.NEGATIVE_INFINITY;
-  for (;;) {
-    const [found, expected] = statements.map((statement) => statement.all(after) as Row[]) as [Row[], Row[]];
-    for (const [index, row] of expected.entries()) {
-      const other = found[index];
-      if (other?.key === row.key && other.content.equals(row.content)) continue;
-      const position = Math.min(row.key, other?.key ?? row.key);
-      return `${name(table)}: the row made by event ${position} is not what the log makes of it`;
-    }
-    const extra = found[expected.length];
-    if (extra) return `${name(table)}: the row made by event ${extra.key} is not in the log`;
-    if (expected.length < chunk) return null;
-    after = (expected.at(-1) as Row).key;
-  }
+/**
+ * Inside SQLite, which compares values as the bytes they are: no row has to be made into a JavaScript one.
+ *
+ * @param madeBy the column that names the event which made a row.
+ */
+function compareTable(db: Sqlite, table: string, key: string, madeBy: string): string | null {
+  // What is computed from the document cannot differ when the document does not.
+  const columns = db.prepare("SELECT name FROM pragma_table_info(?, 'replay')").all(unquoted(table)) as {
+    name: string;
+  }[];
+  const differs = columns.map(({ name }) => `found.${quote(name)} IS NOT expected.${quote(name)}`).join(' OR ');
+  const first = (sql: string) => db.prepare(sql).pluck().get() as number | undefined;
+  const wrong = first(
+    `SELECT expected.${madeBy} FROM replay.${table} AS expected LEFT JOIN main.${table} AS found USING (${key})
+     WHERE found.${key} IS NULL OR ${differs} ORDER BY expected.${key} LIMIT 1`,
+  );
+  if (wrong !== undefined) return `${name(table)}: the row made by event ${wrong} is not what the log makes of it`;
+  const extra = first(
+    `SELECT ${madeBy} FROM main.${table} WHERE ${key} NOT IN (SELECT ${key} FROM replay.${table}) ORDER BY ${key} LIMIT 1`,
+  );
+  return extra === undefined ? null : `${name(table)}: the row made by event ${extra} is not in the log`;
 }
 
-type Row = { key: number; content: Buffer };
+function unquoted(table: string): string {
+  return table.slice(1, -1).replaceAll('""', '"');
+}
 
 /** For small tables and those with a key of several columns. */
 function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | null {

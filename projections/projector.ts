@@ -51,16 +51,18 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   function apply(events: readonly RecordedEvent[], root: Buffer): void {
     const last = events.at(-1);
     if (!last) return;
-    begin.run();
+    // A bulk load has a transaction of its own around all of it.
+    const isOurs = !db.inTransaction;
+    if (isOurs) begin.run();
     try {
       const touched = new Map<string, Entry>();
       for (const event of events) applyOne(event, touched);
       for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
       deleteCheckpoint.run();
       insertCheckpoint.run(last.header.position, root);
-      commit.run();
+      if (isOurs) commit.run();
     } catch (error) {
-      if (db.inTransaction) rollback.run();
+      if (isOurs && db.inTransaction) rollback.run();
       throw error;
     }
   }
@@ -92,7 +94,8 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
 type DocumentRow = { key: number; valid_from: number; version: number; doc: string };
 
 function tableWriter(db: Sqlite, tables: Tables) {
-  const { documents, versions, columns, links, linkTable } = tables;
+  const { documents, versions, links, linkTable } = tables;
+  const columns = tables.columns.filter(({ isStored }) => isStored);
   const shape = compileShape(tables.fields);
   const names = ['version', 'created_at', 'updated_at', 'doc', ...columns.map(({ name }) => name)];
   const holes = names.map(() => '?').join(', ');

@@ -8,7 +8,7 @@ import { createIndexes, createTables, type Tables } from './tables.ts';
 /** Told how far long work has come, in events. */
 export type Progress = (done: number, total: number) => void;
 
-const chunk = 5000;
+const chunk = 1000;
 
 /** What a read file is made from. */
 export type Projection = { tables: readonly Tables[]; upcaster: Upcaster };
@@ -21,9 +21,12 @@ export function buildReadFile(path: string, log: LogReader, size: number, made: 
   removeDatabase(path);
   const db = openDatabase(path, { durability: 'off', cacheMiB: 256 });
   try {
+    // One transaction: a page that many events change is written when the cache is full, not after every chunk.
+    db.exec('BEGIN');
     createTables(db, made.tables);
     catchUp(openProjector(db, made.tables, made.upcaster), log, size, progress);
     createIndexes(db, made.tables);
+    db.exec('COMMIT');
   } finally {
     db.close();
   }

@@ -9,7 +9,13 @@ import type { Sqlite } from '../storage/sqlite.ts';
 const engineVersion = 1;
 
 /** A column that serves `where` and `sort`: the value at `path` of a document. */
-export type Column = { name: string; path: string[]; affinity: 'TEXT' | 'REAL' | 'INTEGER' };
+export type Column = {
+  name: string;
+  path: string[];
+  affinity: 'TEXT' | 'REAL' | 'INTEGER';
+  /** False: computed from the document when it is asked for. Long texts are not worth a second copy in every row. */
+  isStored: boolean;
+};
 
 /** A list of ids of related documents, kept as rows so that it can be followed backwards. */
 export type LinkField = { name: string };
@@ -55,6 +61,8 @@ function describe(key: string, name: string, declared: readonly FieldSchema[]): 
     versions: quote(`versions ${name}`),
     linkTable: links.length > 0 ? quote(`links ${name}`) : '',
     indexes: [
+      // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id.
+      `CREATE UNIQUE INDEX ${quote(`versions ${name} id`)} ON ${quote(`versions ${name}`)} (id, version)`,
       `CREATE INDEX ${quote(`documents ${name} created`)} ON ${documents} (created_at, id)`,
       `CREATE INDEX ${quote(`documents ${name} updated`)} ON ${documents} (updated_at, id)`,
       ...[...indexed].map((path) => {
@@ -85,7 +93,8 @@ function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: s
     if (field.type === 'object') return columnsOf(dataFields(field.fields ?? []), indexed, path);
     const affinity = affinityOf(field);
     if (!affinity || (prefix.length > 0 && !indexed.has(path.join('.')))) return [];
-    return [{ name: quote(`f.${path.join('.')}`), path, affinity }];
+    const isStored = field.type !== 'textarea' || indexed.has(path.join('.'));
+    return [{ name: quote(`f.${path.join('.')}`), path, affinity, isStored }];
   });
 }
 
@@ -105,14 +114,15 @@ export function columnValue({ path, affinity }: Column, document: JsonObject): s
 export function createTables(db: Sqlite, all: readonly Tables[]): void {
   db.exec('CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT');
   for (const { documents, versions, columns, linkTable } of all) {
-    const declared = columns.map(({ name, affinity }) => `, ${name} ${affinity}`).join('');
-    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL`;
+    const declared = columns.map((column) => `, ${declare(column)}`).join('');
+    // The text last: what is sorted and filtered by must not lie behind it, on overflow pages.
+    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${declared}, doc TEXT NOT NULL`;
     db.exec(`
       CREATE TABLE ${documents} (
-        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, doc TEXT NOT NULL${declared}, UNIQUE (id)
+        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, UNIQUE (id)
       ) STRICT;
       CREATE TABLE ${versions} (
-        valid_from INTEGER PRIMARY KEY, valid_to INTEGER NOT NULL, ${common}, doc TEXT NOT NULL${declared}, UNIQUE (id, version)
+        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}
       ) STRICT;
     `);
     if (linkTable) {
@@ -121,6 +131,12 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
       ) STRICT, WITHOUT ROWID`);
     }
   }
+}
+
+function declare({ name, path, affinity, isStored }: Column): string {
+  if (isStored) return `${name} ${affinity}`;
+  const json = `'$${path.map((key) => `."${key}"`).join('')}'`;
+  return `${name} TEXT AS (CASE json_type(doc, ${json}) WHEN 'text' THEN doc ->> ${json} END) VIRTUAL`;
 }
 
 /** Makes the secondary indexes. */

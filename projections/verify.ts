@@ -63,8 +63,10 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const replay = openDatabase(replayFile, { durability: 'off' });
     try {
       const difference =
-        snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
+        snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, replayFile, projection.tables));
       if (difference) return verdict(`read tables: ${difference}`);
+      // It holds both files at one moment, and the replay goes on now.
+      snapshot?.db.exec('COMMIT');
       catchUp(openProjector(replay, projection.tables, projection.upcaster), log, events);
       const notes = snapshot ? [] : ['there are no read tables; the next start builds them'];
       return verdict(checkClaims(db, claimsIn(replay, schema)), notes);

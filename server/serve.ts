@@ -13,7 +13,7 @@ import { StartError } from './writer.ts';
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port']);
   const loaded = await loadConfiguration(settings.config);
-  const destination = pino.destination({ fd: 2, sync: false });
+  const destination = pino.destination({ fd: 2, sync: false, minLength: 8192, periodicFlush: 100 });
   const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   for (const warning of loaded.model.warnings) log.warn(warning);
 

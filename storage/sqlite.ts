@@ -41,6 +41,8 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
       cell_size_check: 1,
       mmap_size: 0,
       journal_size_limit: 64 * 1024 * 1024,
+      // In pages: hot pages of the indexes are written back once for many commits.
+      wal_autocheckpoint: 4096,
       cache_size: -cacheMiB * 1024,
       secure_delete: secureDelete ? 1 : 0,
     };

@@ -560,7 +560,10 @@ describe('tampering that is more than one byte', () => {
     assert.match(after(`UPDATE ${documents} SET version = 2 WHERE key = 5`), /^read tables: .* event 5 /);
     assert.match(after(`UPDATE ${documents} SET valid_from = 6 WHERE key = 5`), /^read tables: .* event 5 /);
     assert.match(after(`DELETE FROM ${documents} WHERE key = 5`), /^read tables: .* event 5 /);
-    assert.match(after(`UPDATE "versions posts" SET valid_to = 19 WHERE valid_from = 2`), /^read tables: .* event 2 /);
+    assert.match(
+      after(`UPDATE "versions posts" SET valid_to = 1000 WHERE valid_from = 2`),
+      /^read tables: .* event 2 /,
+    );
     assert.match(after(`UPDATE "versions posts" SET doc = '{}' WHERE valid_from = 2`), /^read tables: .* event 2 /);
     for (const key of ['1000', '0', '-1', '-2', '-9223372036854775808', '9223372036854775807']) {
       const forged = `INSERT INTO ${documents} (id, key, valid_from, ${columns})

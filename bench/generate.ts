@@ -1,0 +1,100 @@
+import { mkdirSync } from 'node:fs';
+import { checkConfig } from '../config/check.ts';
+import type { JsonObject } from '../config/schema.ts';
+import { documentStream } from '../events/catalogue.ts';
+import { createIds, type Ids } from '../events/ids.ts';
+import type { Command, NewEvent } from '../events/log.ts';
+import { boot } from '../projections/boot.ts';
+import config from './annals.config.ts';
+import { createRandom, post } from './content.ts';
+
+/** What is done with documents: their shares of all events. */
+export type Mix = { creates: number; updates: number };
+
+type Live = { id: string; slug: string; version: number };
+
+const batch = 1000;
+
+/**
+ * Makes a data directory of `events` events on posts, in process and in batches: its log and its read tables. The handles
+ * stay open until the process ends, so this is for a process of its own.
+ */
+export function generate(directory: string, events: number, mix: Mix): void {
+  mkdirSync(directory, { recursive: true });
+  const { schema } = checkConfig(config);
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now, 0);
+  const logId = `annals/${ids.next().id}`;
+  const { log, projector } = boot({ directory, schema, ids, now: Date.now, logId });
+  const next = commandMaker(ids, mix);
+  while (log.head().size < events) {
+    const count = Math.min(batch, events - log.head().size);
+    const { outcomes, recorded } = log.append(Array.from({ length: count }, next));
+    if (!outcomes.every((outcome) => 'ok' in outcome && outcome.ok)) throw new Error('a generated command was refused');
+    projector.apply(recorded, log.head().root);
+  }
+}
+
+function commandMaker(ids: Ids, { creates, updates }: Mix): () => Command {
+  const random = createRandom(1);
+  const live: Live[] = [];
+  let created = 0;
+
+  return () => {
+    const kind = live.length === 0 ? 0 : random();
+    if (kind < creates) return create();
+    const index = Math.floor(random() * live.length);
+    const document = live[index] as Live;
+    return kind < creates + updates ? update(document) : remove(document, index);
+  };
+
+  function create(): Command {
+    const { id, at } = ids.next();
+    const values = post(created);
+    created += 1;
+    live.push({ id, slug: values.slug, version: 1 });
+    const time = new Date(at).toISOString();
+    const data = { id, createdAt: time, updatedAt: time, ...values };
+    return command(id, 0, { type: 'document.created', data }, { claims: [claimOf(values.slug)], releases: [] });
+  }
+
+  /** One half counts views, the other rewrites the text. */
+  function update(document: Live): Command {
+    const { body, title, views } = post(Math.floor(random() * 1e6));
+    const set: JsonObject = random() < 0.5 ? { views } : { title, body };
+    set.updatedAt = new Date(ids.next().at).toISOString();
+    document.version += 1;
+    return command(document.id, document.version - 1, { type: 'document.updated', data: { set } });
+  }
+
+  function remove({ id, slug, version }: Live, index: number): Command {
+    live[index] = live.at(-1) as Live;
+    live.pop();
+    return command(id, version, { type: 'document.deleted', data: {} }, { claims: [], releases: [claimOf(slug)] });
+  }
+
+  function command(
+    id: string,
+    expectedVersion: number,
+    event: NewEvent,
+    claims?: Pick<Command, 'claims' | 'releases'>,
+  ) {
+    return {
+      stream: documentStream('posts', id),
+      expectedVersion,
+      events: [event],
+      ...(claims ?? { claims: [], releases: [] }),
+      actor: { type: 'apiKey' as const, id: '0123456789abcdef' },
+      correlationId: ids.next().id,
+      context: { ip: '127.0.0.1', userAgent: 'bench' },
+    };
+  }
+}
+
+function claimOf(slug: string) {
+  return { scope: 'posts.slug', value: JSON.stringify(slug) };
+}
+
+if (import.meta.main) {
+  const [directory = '', events = '0', creates = '0.7', updates = '0.25'] = process.argv.slice(2);
+  generate(directory, Number(events), { creates: Number(creates), updates: Number(updates) });
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { create } from './create.ts';
+import { requireWrk } from './load.ts';
+import { log } from './log.ts';
+import { read } from './read.ts';
+import { machine } from './report.ts';
+import type { Plan } from './rounds.ts';
+
+const usage = `npm run bench -- [read] [create] [log] [--rounds N] [--seconds N] [--large]
+
+  read     reads by id against a bare hapi + better-sqlite3 route
+  create   durable creates against a bare group commit, fsyncs, reads meanwhile
+  log      rebuild and verify, events per second on one core
+
+  --rounds N   how often each side is measured, in turn (default 5)
+  --seconds N  how long each time (default 4, at most 15)
+  --large      log: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+`;
+
+const benchmarks = {
+  read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
+  create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
+  log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
+};
+
+async function withWrk(run: () => Promise<void>): Promise<void> {
+  requireWrk();
+  await run();
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    large: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
+const plan: Plan = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+const isUsable = names.every((name) => Object.hasOwn(benchmarks, name)) && plan.rounds >= 1 && plan.seconds >= 1;
+
+if (values.help || !isUsable) {
+  process.stdout.write(usage);
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  const folder = mkdtempSync(join(tmpdir(), 'annals-bench-'));
+  try {
+    process.stdout.write(`${machine()}\n`);
+    for (const name of names) {
+      await benchmarks[name as keyof typeof benchmarks](join(folder, name), plan, values.large);
+    }
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

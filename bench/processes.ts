@@ -1,0 +1,102 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A server under load: where it answers, which process it is, and a folder for what belongs to it. */
+export type Server = { url: string; pid: number; folder: string; stop: () => Promise<void> };
+
+type StartOptions = {
+  args: readonly string[];
+  folder: string;
+  environment?: Record<string, string>;
+  /** What runs the server instead of Node itself, such as `strace …`. */
+  wrapper?: readonly string[];
+};
+
+/** The API key of every server that a benchmark starts. */
+export const apiKey = 'bench-key-0123456789';
+
+/** Starts our service on a data directory. What it logs goes to a file, as it would in production. */
+export function startAnnals(data: string, folder: string, logLevel: string, wrapper?: readonly string[]) {
+  return startServer({
+    args: [
+      pathOf('../server/main.ts'),
+      'serve',
+      '--config',
+      pathOf('./annals.config.ts'),
+      '--data',
+      data,
+      '--port',
+      '0',
+    ],
+    folder,
+    environment: { ANNALS_API_KEY: apiKey, ANNALS_LOG_LEVEL: logLevel },
+    ...(wrapper ? { wrapper } : {}),
+  });
+}
+
+/** Starts the floor on the folder that holds its `floor.db`. */
+export function startFloor(folder: string): Promise<Server> {
+  return startServer({ args: [pathOf('./floor.ts'), folder], folder });
+}
+
+/** Starts a server and resolves when it says that it listens. */
+async function startServer({ args, folder, environment = {}, wrapper = [] }: StartOptions): Promise<Server> {
+  mkdirSync(folder, { recursive: true });
+  const errors = openSync(join(folder, 'stderr.log'), 'a');
+  const [command = '', ...rest] = [...wrapper, process.execPath, ...args];
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
+  const env = { ...Object.fromEntries(inherited), NODE_ENV: 'production', ...environment };
+  const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', errors] });
+  closeSync(errors);
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    child.stdout?.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      const found = /^listening on (\S+)$/m.exec(text)?.[1];
+      if (found) resolve(found);
+    });
+    child.once('error', reject);
+    exited.then(() => reject(new Error(`${args[0]} ended: ${readFileSync(join(folder, 'stderr.log'), 'utf8')}`)));
+  });
+  const pid = wrapper.length === 0 ? (child.pid as number) : childOf(child.pid as number);
+  return {
+    url,
+    pid,
+    folder,
+    stop: async () => {
+      process.kill(pid, 'SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** Runs one of our modules to its end in a process of its own and gives what it printed. */
+export function runModule(name: string, args: readonly string[], wrapper: readonly string[] = []): string {
+  const [command = '', ...rest] = [...wrapper, process.execPath, pathOf(name), ...args];
+  const { status, stdout } = spawnSync(command, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  if (status !== 0) throw new Error(`${name} ${args.join(' ')} ended with ${status}`);
+  return stdout;
+}
+
+/** True when a program is there to be run. */
+export function isInstalled(command: string): boolean {
+  return !spawnSync(command, ['--version']).error;
+}
+
+/** CPU seconds that a process has used with all its threads, in steps of 10 ms (proc(5), fields 14 and 15 of `stat`). */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
+}
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { readLog } from '../events/sqlite-log.ts';
+import { logFile, projectionOf } from '../projections/boot.ts';
+import { removeDatabase } from '../projections/files.ts';
+import { buildReadFile } from '../projections/rebuild.ts';
+import { verifyDirectory } from '../projections/verify.ts';
+import { openDatabase } from '../storage/sqlite.ts';
+
+/** What replaying a log cost: seconds on the clock and of CPU, and the most memory it had. */
+export type Replay = { events: number; seconds: number; cpu: number; peakMiB: number };
+
+type Work = (directory: string) => number;
+
+const works: Record<string, Work> = { rebuild, verify };
+
+/** What `annals rebuild` does: the read tables from the whole log. */
+function rebuild(directory: string): number {
+  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
+  const log = readLog(db);
+  const made = projectionOf(log);
+  if (!made) throw new Error('the log is empty');
+  const path = join(directory, 'bench-rebuild.db');
+  const { size } = log.head();
+  buildReadFile(path, log, size, made.projection);
+  removeDatabase(path);
+  db.close();
+  return size;
+}
+
+/** What `annals verify` does. */
+function verify(directory: string): number {
+  const { finding, events } = verifyDirectory(directory, true, { log: () => {}, replay: () => {} });
+  if (finding !== null) throw new Error(finding);
+  return events;
+}
+
+if (import.meta.main) {
+  const [name = '', directory = ''] = process.argv.slice(2);
+  const started = performance.now();
+  const before = process.cpuUsage();
+  const events = (works[name] as Work)(directory);
+  const { user, system } = process.cpuUsage(before);
+  const replay: Replay = {
+    events,
+    seconds: (performance.now() - started) / 1000,
+    cpu: (user + system) / 1e6,
+    peakMiB: process.resourceUsage().maxRSS / 1024,
+  };
+  process.stdout.write(JSON.stringify(replay));
+}

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFields, isList, type JsonObject, type Schema } from '../config/schema.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
-import { claimsOf, uniqueFields } from '../events/claims.ts';
+import { uniqueFields } from '../events/claims.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, type LogReader, openLog, type SqliteLog } from '../events/sqlite-log.ts';
@@ -195,17 +195,17 @@ function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids
   }
 }
 
-/** Every claim that the live documents of a read file hold under a schema. */
+/** Every claim that the live documents of a read file hold under a schema, read from the fields' own columns. */
 export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
   for (const { slug, fields } of schema.collections) {
-    const unique = uniqueFields(slug, fields);
-    if (unique.length === 0) continue;
-    const rows = db.prepare(`SELECT id, doc FROM ${documentsOf(slug)}`).iterate() as Iterable<{
-      id: string;
-      doc: string;
-    }>;
-    for (const { id, doc } of rows) {
-      for (const claim of claimsOf(unique, JSON.parse(doc))) yield { claim, stream: documentStream(slug, id) };
+    for (const { scope, path } of uniqueFields(slug, fields)) {
+      const column = quote(`f.${path.join('.')}`);
+      const rows = db
+        .prepare(`SELECT id, ${column} AS value FROM ${documentsOf(slug)} WHERE ${column} IS NOT NULL`)
+        .iterate() as Iterable<{ id: string; value: string | number }>;
+      for (const { id, value } of rows) {
+        yield { claim: { scope, value: JSON.stringify(value) }, stream: documentStream(slug, id) };
+      }
     }
   }
 }

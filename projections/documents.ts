@@ -89,15 +89,15 @@ function isTopLevel({ path }: Tables['columns'][number]): boolean {
 function orderBy({ columns }: Tables, sort: readonly SortKey[]): string {
   const terms = sort.map(({ field, isDescending }) => {
     const direction = isDescending ? 'DESC' : 'ASC';
-    if (field === 'id') return `id ${direction}`;
-    if (field === 'createdAt') return `created_at ${direction}`;
+    // An id begins with the millisecond of its `createdAt`, and ids only go up: one order, one index.
+    if (field === 'id' || field === 'createdAt') return `id ${direction}`;
     if (field === 'updatedAt') return `updated_at ${direction}`;
     const column = columns.find(({ path }) => path.length === 1 && path[0] === field);
     const name = column?.name ?? quote(`f.${field}`);
     return `${column?.affinity === 'TEXT' ? `fold(${name})` : name} ${direction} NULLS LAST`;
   });
   const first = sort[0];
-  if (!sort.some(({ field }) => field === 'id')) terms.push(`id ${first?.isDescending === false ? 'ASC' : 'DESC'}`);
+  if (!sort.some(({ field }) => field === 'id' || field === 'createdAt')) terms.push(`id ${first?.isDescending === false ? 'ASC' : 'DESC'}`);
   return terms.join(', ');
 }
 

@@ -63,7 +63,6 @@ function describe(key: string, name: string, declared: readonly FieldSchema[]): 
     indexes: [
       // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id.
       `CREATE UNIQUE INDEX ${quote(`versions ${name} id`)} ON ${quote(`versions ${name}`)} (id, version)`,
-      `CREATE INDEX ${quote(`documents ${name} created`)} ON ${documents} (created_at, id)`,
       `CREATE INDEX ${quote(`documents ${name} updated`)} ON ${documents} (updated_at, id)`,
       ...[...indexed].map((path) => {
         return `CREATE INDEX ${quote(`documents ${name} f.${path}`)} ON ${documents} (${quote(`f.${path}`)}, id)`;

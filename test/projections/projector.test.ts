@@ -289,7 +289,7 @@ describe('a read file', () => {
       `UPDATE "documents posts" SET "f.title" = 'b'`,
       `UPDATE checkpoint SET root = zeroblob(32)`,
       `INSERT INTO "links posts" VALUES ('tags', 'z', '1')`,
-      `DROP INDEX "documents posts created"`,
+      `DROP INDEX "documents posts updated"`,
     ]) {
       db.exec(sql);
       seen.add(dump(db));

@@ -97,7 +97,8 @@ function orderBy({ columns }: Tables, sort: readonly SortKey[]): string {
     return `${column?.affinity === 'TEXT' ? `fold(${name})` : name} ${direction} NULLS LAST`;
   });
   const first = sort[0];
-  if (!sort.some(({ field }) => field === 'id' || field === 'createdAt')) terms.push(`id ${first?.isDescending === false ? 'ASC' : 'DESC'}`);
+  if (!sort.some(({ field }) => field === 'id' || field === 'createdAt'))
+    terms.push(`id ${first?.isDescending === false ? 'ASC' : 'DESC'}`);
   return terms.join(', ');
 }
 

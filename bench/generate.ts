@@ -22,7 +22,7 @@ const batch = 1000;
 export function generate(directory: string, events: number, mix: Mix): void {
   mkdirSync(directory, { recursive: true });
   const { schema } = checkConfig(config);
-  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now, 0);
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const logId = `annals/${ids.next().id}`;
   const { log, projector } = boot({ directory, schema, ids, now: Date.now, logId });
   const next = commandMaker(ids, mix);

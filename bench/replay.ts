@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readLog } from '../events/sqlite-log.ts';
+import { readLog } from '../events/log-reader.ts';
 import { logFile, projectionOf } from '../projections/boot.ts';
 import { removeDatabase } from '../projections/files.ts';
 import { buildReadFile } from '../projections/rebuild.ts';

@@ -7,15 +7,16 @@ import { randomFillSync } from 'node:crypto';
 export type Ids = {
   /** A moment not used before, its milliseconds since the epoch, and a UUID v7 made of it (RFC 9562, section 5.7). */
   next: () => { id: string; at: number };
+  /** From now on every id is later than this moment, in milliseconds since the epoch. */
+  raise: (floor: number) => void;
 };
 
 /**
  * @param counter one 64-bit cell, shared between threads where several make ids: milliseconds · 4096 + a sequence number.
- * @param floor milliseconds since the epoch that every id must be later than, such as the log's last `recordedAt`.
  */
-export function createIds(counter: BigInt64Array<SharedArrayBuffer>, now: () => number, floor: number): Ids {
-  raise(counter, BigInt(floor) * 4096n + 4095n);
+export function createIds(counter: BigInt64Array<SharedArrayBuffer>, now: () => number): Ids {
   return {
+    raise: (floor) => raise(counter, BigInt(floor) * 4096n + 4095n),
     next() {
       const tick = advance(counter, BigInt(now()) * 4096n);
       return { id: uuidOf(tick), at: Number(tick >> 12n) };
@@ -59,7 +60,7 @@ function uuidOf(tick: bigint): string {
   return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${time.slice(12)}-${rest.slice(0, 4)}-${rest.slice(4)}`;
 }
 
-/** True for a text that has the form of a document id. */
-export function isId(text: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+/** The moment that an id was made at, in milliseconds since the epoch. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { commitmentOf, encodeHeader, type Header } from './envelope.ts';
+import { expectedSchema, isLog, schemaOf } from './log-file.ts';
+import { type LogReader, readLog } from './log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
-import { expectedSchema, isLog, type LogReader, readLog, schemaOf } from './sqlite-log.ts';
 
 /** What was found to be wrong first, in words that name the event. */
 export type Finding = string;

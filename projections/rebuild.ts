@@ -1,4 +1,4 @@
-import type { LogReader } from '../events/sqlite-log.ts';
+import type { LogReader } from '../events/log-reader.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import { openDatabase } from '../storage/sqlite.ts';
 import { removeDatabase } from './files.ts';

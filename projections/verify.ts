@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { BrokenLogError, readLog } from '../events/sqlite-log.ts';
+import { BrokenLogError } from '../events/log-file.ts';
+import { readLog } from '../events/log-reader.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';

@@ -65,7 +65,6 @@ export type Opened = {
   generatedKey: string | null;
   /** Events in the log. */
   size: number;
-  rebuilt: boolean;
   /** Tells a second server under which address this one answers. */
   announce: (address: string) => void;
   close: () => Promise<void>;
@@ -94,7 +93,7 @@ export async function openApp(options: OpenOptions): Promise<Opened> {
   const vault = openVault(resolve(directory, 'vault.db'));
   try {
     const counter = new BigInt64Array(new SharedArrayBuffer(8));
-    const ids = createIds(counter, Date.now, 0);
+    const ids = createIds(counter, Date.now);
     const logId = `annals/${ids.next().id}`;
     const input = { directory, schema: model.schema, counter, logId };
     const writer = await startWriter(input, options.progress, options.onDeath);
@@ -112,13 +111,13 @@ export async function openApp(options: OpenOptions): Promise<Opened> {
       baseUrl: '',
       state: 'starting',
     };
-    const { size, rebuilt } = writer;
-    return { app, dataDirectory: directory, generatedKey, size, rebuilt, announce: lock.describe, close };
+    const { size } = writer;
+    return { app, dataDirectory: directory, generatedKey, size, announce: lock.describe, close };
 
     async function close(): Promise<void> {
       app.state = 'stopping';
-      await writer.close();
       read.close();
+      await writer.close();
       vault.close();
       lock.release();
     }

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createIds } from '../events/ids.ts';
-import { BrokenLogError, readLog } from '../events/sqlite-log.ts';
+import { BrokenLogError } from '../events/log-file.ts';
+import { readLog } from '../events/log-reader.ts';
 import { boot, epochsOf, logFile, SchemaError } from '../projections/boot.ts';
 import { removeOtherReadFiles } from '../projections/files.ts';
 import { verifyDirectory } from '../projections/verify.ts';
@@ -35,7 +36,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   const lock = lockDirectory(directory, 'annals rebuild');
   try {
     if (flags['accept-lost-events']) removeOtherReadFiles(directory, '');
-    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now, 0);
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
     const progress = showProgress('replaying the log');
     const options = { directory, schema: model.schema, ids, now: Date.now, logId: `annals/${ids.next().id}`, progress };
     const { log } = boot({ ...options, isRebuild: true });

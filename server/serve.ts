@@ -95,7 +95,7 @@ function welcome({ path, model }: Loaded, opened: Opened, address: string): stri
     `  API      ${app.baseUrl}/api`,
     `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
     `  Config   ${path}`,
-    `  Data     ${dataDirectory}${size > 0 ? `  (${size} events at start)` : ''}`,
+    `  Data     ${dataDirectory}${size > 1 ? `  (${size} events at start)` : ''}`,
     '',
     '  Try it:',
     `  curl -H 'x-api-key: ${key}' '${app.baseUrl}${call}'`,

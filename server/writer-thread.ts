@@ -20,7 +20,7 @@ export type WriterRequest = { id: number; command: string }[] | 'close';
 /** What the writer says: how far the start is, that it takes writes, what became of commands, why it stopped. */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
-  | { kind: 'ready'; readFile: string; size: number; rebuilt: boolean }
+  | { kind: 'ready'; readFile: string; size: number }
   | { kind: 'answers'; answers: { id: number; answer: WriterAnswer }[] }
   | { kind: 'refused'; name: string; message: string }
   | { kind: 'closed' };
@@ -30,7 +30,7 @@ export type WriterAnswer = Outcome | { ok: false; failure: 'full' | 'unread' | '
 
 const port = parentPort as MessagePort;
 const { directory, schema, counter, logId } = workerData as WriterInput;
-const ids = createIds(counter, Date.now, 0);
+const ids = createIds(counter, Date.now);
 
 function say(message: WriterMessage): void {
   port.postMessage(message);
@@ -46,9 +46,7 @@ function start(): Booted | null {
       logId,
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
-    // Ids go on from the log's last event, also when the clock was set back while the server was down.
-    createIds(counter, Date.now, Date.parse(booted.log.head().recordedAt) || 0);
-    say({ kind: 'ready', readFile: booted.readFile, size: booted.log.head().size, rebuilt: booted.rebuilt });
+    say({ kind: 'ready', readFile: booted.readFile, size: booted.log.head().size });
     return booted;
   } catch (error) {
     const { name, message } = error as Error;

@@ -14,7 +14,6 @@ export type Writer = {
   readFile: string;
   /** Events in the log when the writer had started. */
   size: number;
-  rebuilt: boolean;
   append: (command: Command) => Promise<Outcome>;
   /** Records what is queued, then ends the thread. */
   close: () => Promise<void>;
@@ -45,7 +44,6 @@ export async function startWriter(
   } = Promise.withResolvers<{
     readFile: string;
     size: number;
-    rebuilt: boolean;
   }>();
   const { promise: closed, resolve: end } = Promise.withResolvers<void>();
 

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../config/schema.ts';
 import { foldDocument } from '../../events/documents.ts';
-import { readLog } from '../../events/sqlite-log.ts';
+import { readLog } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { bodyOf, type Call, path, type Story } from './clients.ts';

@@ -8,8 +8,9 @@ import type { JsonObject } from '../../config/schema.ts';
 import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
 import { createIds, type Ids } from '../../events/ids.ts';
 import type { Claim, Command, Outcome } from '../../events/log.ts';
+import { BrokenLogError, createLog, isLog } from '../../events/log-file.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
-import { BrokenLogError, createLog, isLog, openLog, type SqliteLog } from '../../events/sqlite-log.ts';
+import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { isDiskFull, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
@@ -23,7 +24,7 @@ function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids): Open
   const path = join(temporaryFolder(t), 'log.db');
   const clock = { now: noon };
   const now = () => clock.now;
-  const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now, 0);
+  const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
   const db = openDatabase(path, { durability: 'full' });
   createLog(db, 'annals/test');
   t.after(() => db.close());
@@ -254,8 +255,11 @@ describe('appending to the log', () => {
   it('leaves no trace of a command that SQLite refuses halfway, and records its neighbours', (t) => {
     let given: string[] = [];
     const { log, db } = openTestLog(t, (now) => {
-      const real = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now, 0);
-      return { next: () => ({ ...real.next(), ...(given.length > 0 ? { id: given.shift() as string } : {}) }) };
+      const real = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
+      return {
+        ...real,
+        next: () => ({ ...real.next(), ...(given.length > 0 ? { id: given.shift() as string } : {}) }),
+      };
     });
     given = ['id-1', 'id-2', 'id-3', 'id-1', 'id-4'];
     const two: Command['events'] = [
@@ -311,7 +315,7 @@ describe('appending to the log', () => {
     const db = openDatabase(path, { durability: 'full' });
     t.after(() => db.close());
     createLog(db, 'annals/test');
-    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon, 0);
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
     const log = openLog(db, ids, () => times.shift() as number);
     log.append(times.map((_, index) => command(`posts/${index}`, 0)));
     assert.deepEqual(
@@ -368,7 +372,7 @@ describe('appending to the log', () => {
     const db = openDatabase(path, { durability: 'off' });
     t.after(() => db.close());
     createLog(db, 'annals/test');
-    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon, 0);
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
     const log = openLog(db, ids, () => noon);
     const events = Array.from({ length: 6000 }, () => ({ type: 'document.updated' as const, data: {} }));
     for (let batch = 0; batch < 11; batch += 1) log.append([command('posts/1', batch * 6000, { events })]);
@@ -439,7 +443,7 @@ describe('appending to the log', () => {
       fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), (batches) => {
         const db = openDatabase(':memory:', { durability: 'off' });
         createLog(db, 'annals/test');
-        const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon, 0);
+        const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
         const log = openLog(db, ids, () => noon);
         const versions = new Map<string, number>();
         const held = new Map<string, string>();
@@ -609,7 +613,7 @@ describe('the log', () => {
     t.after(() => reader.close());
     const count = reader.prepare('SELECT (SELECT count(*) FROM events), (SELECT size FROM head)').raw();
     const seen: unknown[] = [];
-    const ids = { next: () => ({ id: `${seen.push(count.get())}`, at: noon }) };
+    const ids = { raise: () => {}, next: () => ({ id: `${seen.push(count.get())}`, at: noon }) };
     const writer = openLog(openDatabase(path, { durability: 'full' }), ids, () => noon);
     writer.append([command('posts/1', 0), command('posts/2', 0)]);
     assert.deepEqual(seen, [

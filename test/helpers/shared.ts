@@ -210,3 +210,8 @@ export function launch(
   listening.catch(() => {});
   return { child, listening, exited, output: () => printed };
 }
+
+/** True for a text that has the form of a UUID v7. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+}

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isId } from '../../events/ids.ts';
 import { apiKey } from '../helpers/service.ts';
-import { errorsOf, fieldsOf, recordedData, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
+import { errorsOf, fieldsOf, isId, recordedData, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
 
 const options = ['draft', { label: 'Live', value: 'published' }];
 const everyType = [

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import { decideUpdate } from '../../events/documents.ts';
-import { BrokenLogError } from '../../events/sqlite-log.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
 import { SchemaError } from '../../projections/boot.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { runCommand, startService, writeConfig } from '../helpers/service.ts';

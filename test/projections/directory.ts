@@ -40,7 +40,7 @@ function now(): number {
   return time;
 }
 
-const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now, 0);
+const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
 /** Opens a data directory, made if it is missing. */
 export function openDirectory(directory: string, config: Config, isRebuild = false): Directory {

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { readLog } from '../../events/sqlite-log.ts';
+import { readLog } from '../../events/log-reader.ts';
 import { projectionOf, SchemaError } from '../../projections/boot.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { buildReadFile } from '../../projections/rebuild.ts';

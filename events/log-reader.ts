@@ -1,0 +1,76 @@
+import type { Sqlite } from '../storage/sqlite.ts';
+import type { Header, Payload } from './envelope.ts';
+import type { RecordedEvent } from './log.ts';
+import { BrokenLogError, type Head } from './log-file.ts';
+import { type HashSource, leafHash, rootOf, tileWidth, treeAt } from './merkle.ts';
+
+export type LogReader = ReturnType<typeof readLog>;
+
+/** Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. */
+export function readLog(db: Sqlite) {
+  const selectHead = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head');
+  const selectRange = db.prepare(
+    'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position',
+  );
+  const selectStream = db.prepare(
+    'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version',
+  );
+  const selectVersion = db.prepare('SELECT max(version) FROM events WHERE stream = ?').pluck();
+  const selectHeaders = db
+    .prepare('SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position')
+    .pluck();
+  const selectTile = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
+
+  function head(): Head {
+    const rows = selectHead.all() as Head[];
+    if (rows.length !== 1) throw new BrokenLogError(`log.db has ${rows.length} heads`);
+    const [found] = rows as [Head];
+    if (!Number.isSafeInteger(found.size) || !Buffer.isBuffer(found.root))
+      throw new BrokenLogError('the head of log.db is damaged');
+    return found;
+  }
+
+  /** The events at positions `after + 1` to `upTo`, in order. */
+  function range(after: number, upTo: number): RecordedEvent[] {
+    return (selectRange.all(after, upTo) as EventRow[]).map(fromRow);
+  }
+
+  /** All events of a stream, oldest first. */
+  function stream(name: string): RecordedEvent[] {
+    return (selectStream.all(name) as EventRow[]).map(fromRow);
+  }
+
+  function versionOf(name: string): number {
+    return (selectVersion.get(name) as number | null) ?? 0;
+  }
+
+  /** Hashes of the tree: from stored tiles, and at its right edge, which has no full tile yet, from the headers. */
+  const hashes: HashSource = (level, start, count) => {
+    const index = Math.floor(start / tileWidth);
+    const stored = selectTile.get(level, index) as Buffer | undefined;
+    const at = (start % tileWidth) * 32;
+    if (stored && stored.length >= at + count * 32) {
+      return Array.from({ length: count }, (_, i) => stored.subarray(at + i * 32, at + (i + 1) * 32));
+    }
+    if (level > 0) throw new BrokenLogError(`tile ${level}/${index} is missing or short`);
+    const headers = selectHeaders.all(start, start + count) as string[];
+    if (headers.length !== count) throw new BrokenLogError(`events ${start + 1} to ${start + count} are missing`);
+    return headers.map(leafHash);
+  };
+
+  /** The root the tree had when it held `size` events. */
+  function rootAt(size: number): Buffer {
+    return rootOf(treeAt(size, hashes));
+  }
+
+  return { head, range, stream, versionOf, hashes, rootAt };
+}
+
+type EventRow = { header: string; body: string | null };
+
+function fromRow({ header, body }: EventRow): RecordedEvent {
+  return {
+    header: JSON.parse(header) as Header,
+    data: body === null ? null : (JSON.parse(body) as Payload).data,
+  };
+}

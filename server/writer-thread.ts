@@ -1,3 +1,6 @@
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { basename } from 'node:path';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Schema } from '../config/schema.ts';
 import { createIds } from '../events/ids.ts';
@@ -118,5 +121,18 @@ function failure(error: unknown, kind: 'full' | 'unread'): WriterAnswer {
   return { ok: false, failure: kind, message: (error as Error).message };
 }
 
+/** Where the cores are too few for all, reads go first: a write waits for the disk anyway. */
+function letReadersPass(): void {
+  try {
+    const thread = Number(basename(readlinkSync('/proc/thread-self')));
+    setPriority(thread, 5);
+  } catch {
+    // Only Linux gives a thread a priority of its own.
+  }
+}
+
 const booted = start();
-if (booted) serve(booted);
+if (booted) {
+  letReadersPass();
+  serve(booted);
+}

@@ -221,14 +221,16 @@ function readUrl(value: string): string | undefined {
   return /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value) ? value : undefined;
 }
 
-function readDate(value: string): string | undefined {
+/** A calendar date, `YYYY-MM-DD`, as it is; undefined for what is none. */
+export function readDate(value: string): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return undefined;
   const date = new Date(`${value}T00:00:00Z`);
   // Date makes 1 March of 30 February.
   return Number.isNaN(date.getTime()) || !date.toISOString().startsWith(value) ? undefined : value;
 }
 
-function readDatetime(value: string): string | undefined {
+/** A date and time with a zone, normalised to UTC with milliseconds; undefined for what is none. */
+export function readDatetime(value: string): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(value)) return undefined;
   const time = Date.parse(value);
   if (Number.isNaN(time) || readDate(value.slice(0, 10)) === undefined) return undefined;
@@ -237,7 +239,8 @@ function readDatetime(value: string): string | undefined {
   return /^\d/.test(utc) ? utc : undefined;
 }
 
-function readTime(value: string): string | undefined {
+/** A time of day, `HH:MM` or `HH:MM:SS`, as it is; undefined for what is none. */
+export function readTime(value: string): string | undefined {
   return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(value) ? value : undefined;
 }
 

@@ -1,15 +1,20 @@
+import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Current } from '../events/documents.ts';
-import type { Sqlite, Statement } from '../storage/sqlite.ts';
+import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
 import { quote, type Tables } from './tables.ts';
+import { compileSort, compileWhere, fold, type SortKey, type Sql, type Where } from './where.ts';
 
-/** One key of a sort: a field of the top level, or `id`, `createdAt`, `updatedAt`. */
-export type SortKey = { field: string; isDescending: boolean };
+/** What a list is asked for. `page` is counted from 1. */
+export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };
 
 /** A page of a list: documents as the JSON text they are stored as, and how many there are in all. */
-export type Page = { texts: string[]; total: number };
+export type Page = { texts: readonly string[]; total: number };
 
 export type Documents = ReturnType<typeof openDocuments>;
+
+const everything: Sql = { text: '1', values: [] };
+const mostKept = 500;
 
 /** Reads the live documents of one collection or global. */
 export function openDocuments(db: Sqlite, tables: Tables) {
@@ -17,12 +22,12 @@ export function openDocuments(db: Sqlite, tables: Tables) {
   const selectText = db.prepare(`SELECT doc FROM ${documents} WHERE id = ?`).pluck();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectCurrent = db.prepare(`SELECT version, doc FROM ${documents} WHERE id = ?`);
-  const selectTotal = db.prepare(`SELECT count(*) FROM ${documents}`).pluck();
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
-  const lists = new Map<string, Statement>();
-  let counted: { at: unknown; total: number } | null = null;
+  const statements = new Map<string, Statement>();
+  const totals = new Map<string, number>();
+  let totalsAt: unknown = null;
 
   /** The document as it is sent, or null. */
   function text(id: string): string | null {
@@ -39,83 +44,115 @@ export function openDocuments(db: Sqlite, tables: Tables) {
     return selectExists.get(id) !== undefined;
   }
 
-  /** Every document, for a caller whose rule has to see each of them. */
-  function all(sort: readonly SortKey[]): string[] {
-    return listStatement(sort).all(-1, 0) as string[];
+  /** Whether a document is there and meets a condition. */
+  function matches(id: string, where: Where): boolean {
+    const condition = compileWhere(where, tables, 'd');
+    const select = prepare(`SELECT 1 FROM ${documents} AS d WHERE d.id = ? AND ${condition.text}`);
+    return select.get(id, ...condition.values) !== undefined;
   }
 
-  /** @param page counted from 1. */
-  function list(sort: readonly SortKey[], limit: number, page: number): Page {
+  /** Those of the documents that are there and meet a condition, by id: one query, however many. */
+  function some(ids: readonly string[], where: Where | null): Map<string, string> {
+    const condition = where ? compileWhere(where, tables, 'd') : everything;
+    const select = prepare(
+      `SELECT d.doc FROM ${documents} AS d WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
+    );
+    const texts = select.all(JSON.stringify(ids), ...condition.values) as string[];
+    return new Map(texts.map((one) => [idIn(one), one]));
+  }
+
+  /** A page of the documents that meet a condition, and how many do. */
+  function list({ where, sort, limit, page }: ListRequest): Page {
+    const condition = where ? compileWhere(where, tables, 'd') : everything;
+    const order = compileSort(sort, tables, 'd');
+    const select = prepare(
+      `SELECT d.doc FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order.text} LIMIT ? OFFSET ?`,
+    );
     begin.run();
     try {
-      const texts = listStatement(sort).all(limit, (page - 1) * limit) as string[];
-      return { texts, total: total() };
+      const texts = select.all(...condition.values, ...order.values, limit, (page - 1) * limit) as string[];
+      return { texts, total: total(condition) };
     } finally {
       commit.run();
     }
   }
 
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */
-  function total(): number {
+  function total(condition: Sql): number {
     const at = selectChanged.get();
-    if (counted === null || counted.at !== at) counted = { at, total: selectTotal.get() as number };
-    return counted.total;
+    if (at !== totalsAt || totals.size > mostKept) totals.clear();
+    totalsAt = at;
+    const key = JSON.stringify(condition);
+    let found = totals.get(key);
+    if (found === undefined) {
+      const select = prepare(`SELECT count(*) FROM ${documents} AS d WHERE ${condition.text}`);
+      found = select.get(...condition.values) as number;
+      totals.set(key, found);
+    }
+    return found;
   }
 
-  function listStatement(sort: readonly SortKey[]) {
-    const order = orderBy(tables, sort);
-    let statement = lists.get(order);
+  function prepare(sql: string): Statement {
+    let statement = statements.get(sql);
     if (!statement) {
-      if (lists.size > 200) lists.clear();
-      statement = db.prepare(`SELECT doc FROM ${documents} ORDER BY ${order} LIMIT ? OFFSET ?`).pluck();
-      lists.set(order, statement);
+      if (statements.size > mostKept) statements.clear();
+      statement = prepareWhole(sql).pluck();
+      statements.set(sql, statement);
     }
     return statement;
   }
 
-  return { text, current, exists, all, list };
+  /** The conditions of a query are bounded, but each hop repeats those of the access rule that it meets. */
+  function prepareWhole(sql: string): Statement {
+    try {
+      return db.prepare(sql);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      throw new DomainError('invalid', 'where asks for too much at once: use fewer conditions across relationships');
+    }
+  }
+
+  return { text, current, exists, matches, some, list };
 }
 
-/** The fields a list can be sorted by. */
-export function sortableFields({ columns }: Tables): string[] {
-  return ['id', 'createdAt', 'updatedAt', ...columns.filter(isTopLevel).map(({ path }) => path[0] as string)];
-}
-
-function isTopLevel({ path }: Tables['columns'][number]): boolean {
-  return path.length === 1;
-}
-
-/** Nulls last, text without regard to case, ties by `id` in the direction of the first key. */
-function orderBy({ columns }: Tables, sort: readonly SortKey[]): string {
-  const terms = sort.map(({ field, isDescending }) => {
-    const direction = isDescending ? 'DESC' : 'ASC';
-    // An id begins with the millisecond of its `createdAt`, and ids only go up: one order, one index.
-    if (field === 'id' || field === 'createdAt') return `id ${direction}`;
-    if (field === 'updatedAt') return `updated_at ${direction}`;
-    const column = columns.find(({ path }) => path.length === 1 && path[0] === field);
-    const name = column?.name ?? quote(`f.${field}`);
-    return `${column?.affinity === 'TEXT' ? `fold(${name})` : name} ${direction} NULLS LAST`;
-  });
-  const first = sort[0];
-  if (!sort.some(({ field }) => field === 'id' || field === 'createdAt'))
-    terms.push(`id ${first?.isDescending === false ? 'ASC' : 'DESC'}`);
-  return terms.join(', ');
+/** The id of a stored document, without parsing it: it is always its first member. */
+function idIn(text: string): string {
+  const start = '{"id":"'.length;
+  return text.slice(start, text.indexOf('"', start));
 }
 
 /** Registers what the queries call in SQL: `fold`, text as it is compared without regard to case. */
 export function registerFunctions(db: Sqlite): void {
-  db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? value.toLowerCase() : value));
+  db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
 }
 
 /**
- * Prepares a `join`: the ids of the documents of `tables` that point at a document through their field `field`, in the
- * order in which they were created.
+ * Prepares a `join`: for some documents, the ids of those of `tables` that point at each through their field `field`, in
+ * the order in which they were created. One query, however many.
  */
-export function openJoin(db: Sqlite, tables: Tables, field: string): (id: string) => string[] {
-  if (tables.links.some(({ name }) => name === field)) {
-    const select = db.prepare(`SELECT source FROM ${tables.linkTable} WHERE field = ? AND target = ? ORDER BY source`);
-    return (id) => select.pluck().all(field, id) as string[];
-  }
-  const select = db.prepare(`SELECT id FROM ${tables.documents} WHERE ${quote(`f.${field}`)} = ? ORDER BY id`);
-  return (id) => select.pluck().all(id) as string[];
+export function openJoin(db: Sqlite, tables: Tables, field: string): (ids: readonly string[]) => Map<string, string[]> {
+  const column = quote(`f.${field}`);
+  const isMany = tables.links.some(({ name }) => name === field);
+  const select = isMany
+    ? db.prepare(
+        `SELECT target, source FROM ${tables.linkTable}
+         WHERE field = ? AND target IN (SELECT value FROM json_each(?)) ORDER BY source`,
+      )
+    : db.prepare(
+        `SELECT ${column} AS target, id AS source FROM ${tables.documents}
+         WHERE ${column} IN (SELECT value FROM json_each(?)) ORDER BY id`,
+      );
+  const bound = isMany ? [field] : [];
+  return (ids) => {
+    const result = new Map<string, string[]>();
+    for (const { target, source } of select.all(...bound, JSON.stringify(ids)) as {
+      target: string;
+      source: string;
+    }[]) {
+      const sources = result.get(target);
+      if (sources) sources.push(source);
+      else result.set(target, [source]);
+    }
+    return result;
+  };
 }

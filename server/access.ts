@@ -1,22 +1,30 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
-import type { Access, AccessArgs, Operation, RequestView } from '../config/model.ts';
+import type { AccessArgs, Operation, RequestView } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
-import type { App } from './app.ts';
+import type { Where } from '../projections/where.ts';
+import type { App, Target } from './app.ts';
+import { filterableFields } from './field-access.ts';
 import { actorOf, requestId, viewOf } from './requests.ts';
+import { type Reach, readWhereObject } from './where.ts';
 
-type Guarded = { slug: string; access: Access };
 /** What a rule may look at. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. */
 type Subject = { doc: () => JsonObject | null; data: unknown };
 
+/** Which documents a caller may see: those that meet `where` and pass `row`; null means no condition. */
+export type Visible = { where: Where | null; row: ((doc: JsonObject) => Promise<boolean>) | null };
+
+const everything: Visible = { where: null, row: null };
+
 /**
  * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
- * code, and its rules are not asked. A missing rule admits any authenticated caller; one that throws admits nobody.
+ * code, and its rules are not asked. A missing rule admits any authenticated caller; one that throws admits nobody; one
+ * that returns a condition admits to the documents that meet it.
  */
 export async function authorize(
   app: App,
   request: Request,
-  target: Guarded,
+  target: Target,
   operation: Operation,
   subject: Subject,
 ): Promise<void> {
@@ -24,84 +32,120 @@ export async function authorize(
   if (!(await allows(app, request, target, operation, subject))) refuse(request, target, operation);
 }
 
-function refuse(request: Request, { slug }: Guarded, operation: Operation): never {
-  if (actorOf(request).type === 'anonymous') throw credentialNeeded();
-  throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
-}
-
 /**
  * Refuses a caller without a credential where only a credential could help, before its body is read.
  *
  * @throws DomainError `unauthorized`.
  */
-export function requireCredential(request: Request, { access }: Guarded, operation: Operation): void {
-  if (!access[operation] && actorOf(request).type === 'anonymous') throw credentialNeeded();
-}
-
-function credentialNeeded(): DomainError {
-  return new DomainError('unauthorized', 'an API key or a token is needed');
+export function requireCredential(request: Request, { model }: Target, operation: Operation): void {
+  if (!model.access[operation] && actorOf(request).type === 'anonymous') throw credentialNeeded();
 }
 
 /**
- * Decides on a list. A rule that does not look at the document answers for the whole list; one that does is asked for
- * every document, so that `total` and the pages are right for this caller.
+ * Decides on a list: which documents of it the caller may see.
  *
- * @returns null when every document may be seen, else a filter for each.
+ * @throws DomainError as {@link authorize} does when it may see none whatever they are.
  */
-export async function authorizeList(
-  app: App,
-  request: Request,
-  target: Guarded,
-): Promise<((doc: JsonObject) => Promise<boolean>) | null> {
-  const rule = target.access.read;
-  if (!rule || actorOf(request).type === 'apiKey') {
-    await authorize(app, request, target, 'read', { doc: () => null, data: null });
-    return null;
-  }
+export async function authorizeList(app: App, request: Request, target: Target): Promise<Visible> {
+  return (await visibleIn(app, request, target)) ?? refuse(request, target, 'read');
+}
+
+/**
+ * What the caller may see of a target; null when nothing. A rule that does not look at the document answers for all of
+ * them; one that does is asked for every document, so that `total` and the pages are right for this caller.
+ */
+async function visibleIn(app: App, request: Request, target: Target): Promise<Visible | null> {
+  if (actorOf(request).type === 'apiKey') return everything;
+  const rule = target.model.access.read;
+  if (!rule) return actorOf(request).type === 'anonymous' ? null : everything;
+
   let hasLooked = false;
   const doc = () => {
     hasLooked = true;
     return null;
   };
-  let isAllowed = false;
+  let result: unknown = false;
+  let failure: unknown = null;
   try {
-    isAllowed = answer(await rule(argsOf(request, { doc, data: null })), target, 'read');
-  } catch {
-    // A rule may well fail over a document that is not there.
-    if (!hasLooked) await authorize(app, request, target, 'read', { doc, data: null });
+    result = await rule(argsOf(request, { doc, data: null }));
+  } catch (error) {
+    failure = error;
   }
-  if (hasLooked) return (document) => allowsRow(app, request, target, document);
-  if (!isAllowed) refuse(request, target, 'read');
-  return null;
+  // Its answer, or its failure, was about a document that is not there.
+  if (hasLooked) return { where: null, row: (document) => allowsRow(app, request, target, document) };
+  if (failure) throw ruleThrew(app, request, target, 'read', failure);
+  const answer = await readAnswer(app, target, 'read', result);
+  if (typeof answer === 'boolean') return answer ? everything : null;
+  return { where: answer, row: null };
+}
+
+/** As {@link visibleIn}, where another target is what was asked for: a rule that throws shows nothing of this one. */
+export async function visibleElsewhere(app: App, request: Request, target: Target): Promise<Visible | null> {
+  try {
+    return await visibleIn(app, request, target);
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+/** What the caller may filter and sort by in a target, and in what is related to it. */
+export async function reachOf(app: App, request: Request, target: Target): Promise<Reach> {
+  return {
+    tables: target.tables,
+    fields: await filterableFields(request, target),
+    related: async (slug) => {
+      const other = app.collections.get(slug);
+      const visible = other && (await visibleElsewhere(app, request, other));
+      // A rule that looks at each document cannot be part of a query.
+      if (!visible || visible.row) return null;
+      return { reach: await reachOf(app, request, other), filter: visible.where };
+    },
+  };
+}
+
+/** The reach of the configuration's author, whose rules may look at everything. */
+function authorsReach(app: App, { tables, model }: Target): Reach {
+  return {
+    tables,
+    fields: model.fields,
+    related: async (slug) => {
+      const other = app.collections.get(slug);
+      return other ? { reach: authorsReach(app, other), filter: null } : null;
+    },
+  };
+}
+
+async function allows(
+  app: App,
+  request: Request,
+  target: Target,
+  operation: Operation,
+  subject: Subject,
+): Promise<boolean> {
+  const rule = target.model.access[operation];
+  if (!rule) return actorOf(request).type !== 'anonymous';
+  let result: unknown;
+  try {
+    result = await rule(argsOf(request, subject));
+  } catch (error) {
+    throw ruleThrew(app, request, target, operation, error);
+  }
+  const answer = await readAnswer(app, target, operation, result);
+  if (typeof answer === 'boolean') return answer;
+  const id = subject.doc()?.id ?? target.slug;
+  // A condition is about documents: nothing that is yet to be created meets it.
+  return operation !== 'create' && target.documents.matches(String(id), answer);
 }
 
 /** One document that a rule fails over is one that is not shown, not the end of the list. */
-async function allowsRow(app: App, request: Request, target: Guarded, document: JsonObject): Promise<boolean> {
+async function allowsRow(app: App, request: Request, target: Target, document: JsonObject): Promise<boolean> {
   try {
     return await allows(app, request, target, 'read', { doc: () => document, data: null });
   } catch (error) {
     if (error instanceof DomainError) return false;
     throw error;
   }
-}
-
-async function allows(
-  app: App,
-  request: Request,
-  target: Guarded,
-  operation: Operation,
-  subject: Subject,
-): Promise<boolean> {
-  const rule = target.access[operation];
-  if (!rule) return actorOf(request).type !== 'anonymous';
-  let result: unknown;
-  try {
-    result = await rule(argsOf(request, subject));
-  } catch (err) {
-    app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${target.slug} threw`);
-    throw new DomainError('forbidden', `you may not ${operation} ${target.slug}`);
-  }
-  return answer(result, target, operation);
 }
 
 function argsOf(request: Request, subject: Subject): AccessArgs {
@@ -130,9 +174,30 @@ class Asked implements AccessArgs {
   }
 }
 
-function answer(result: unknown, { slug }: Guarded, operation: Operation): boolean {
+async function readAnswer(app: App, target: Target, operation: Operation, result: unknown): Promise<boolean | Where> {
   if (typeof result === 'boolean') return result;
   // What a rule reads from a document may have no value: that is no permission.
   if (result === undefined || result === null) return false;
-  throw new Error(`the ${operation} rule of ${slug} returned ${typeof result}: only true and false are available yet`);
+  const rule = `the ${operation} rule of ${target.slug}`;
+  if (typeof result !== 'object')
+    throw new Error(`${rule} returned ${typeof result}: true, false or a where is wanted`);
+  try {
+    return await readWhereObject(result, authorsReach(app, target));
+  } catch (cause) {
+    throw new Error(`${rule} returned a where that is wrong: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function ruleThrew(app: App, request: Request, { slug }: Target, operation: Operation, err: unknown): DomainError {
+  app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${slug} threw`);
+  return new DomainError('forbidden', `you may not ${operation} ${slug}`);
+}
+
+function refuse(request: Request, { slug }: Target, operation: Operation): never {
+  if (actorOf(request).type === 'anonymous') throw credentialNeeded();
+  throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
+}
+
+function credentialNeeded(): DomainError {
+  return new DomainError('unauthorized', 'an API key or a token is needed');
 }

@@ -1,9 +1,10 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { JsonObject } from '../config/schema.ts';
 import type { Page } from '../projections/documents.ts';
-import type { Target } from './app.ts';
-import { hasReadRules, readableFields } from './field-access.ts';
-import { hasReadHooks, onRead } from './hooks.ts';
+import type { App, Target } from './app.ts';
+import { readableFields } from './field-access.ts';
+import { onRead } from './hooks.ts';
+import { populate, type Show } from './populate.ts';
 import type { ListQuery } from './query.ts';
 
 /** Sends JSON text as it is: a stored document is neither parsed nor written again. */
@@ -11,39 +12,66 @@ export function sendText(h: ResponseToolkit, text: string): ResponseObject {
   return h.response(text).type('application/json');
 }
 
-/** Turns stored documents into what a caller is shown. */
+/** Turns stored documents into what a caller is shown; `depth` levels of relations with them. */
 export type Presenter = {
   /** A document as it is stored. */
-  text: (request: Request, text: string) => string | Promise<string>;
+  text: (request: Request, text: string, depth?: number) => string | Promise<string>;
   /** The documents of a page as they are stored. */
-  texts: (request: Request, texts: readonly string[]) => readonly string[] | Promise<readonly string[]>;
+  texts: (request: Request, texts: readonly string[], depth?: number) => readonly string[] | Promise<readonly string[]>;
   /** A document in memory, as it has just been written. */
-  document: (request: Request, document: JsonObject) => string | Promise<string>;
+  document: (request: Request, document: JsonObject, depth?: number) => string | Promise<string>;
 };
 
 /** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
-export function presenterOf(target: Target): Presenter {
-  const runsHooks = hasReadHooks(target);
-  const hidesFields = hasReadRules(target);
-  if (!runsHooks && !hidesFields && target.joins.length === 0) {
-    return {
-      text: (_request, text) => text,
-      texts: (_request, texts) => texts,
-      document: (_request, document) => JSON.stringify(document),
-    };
+export function presenterOf(app: App, target: Target): Presenter {
+  const isPlain = !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0;
+
+  async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
+    const show: Show = (other, documents) => showAll(request, other, documents);
+    const shown = await show(target, stored);
+    const answers = depth > 0 ? await populate(app, request, target, shown, depth, show) : shown;
+    return answers.map((document) => JSON.stringify(document));
   }
 
-  async function document(request: Request, stored: JsonObject): Promise<string> {
-    let result = { ...stored };
-    for (const { name, ids } of target.joins) result[name] = ids(String(stored.id));
-    if (runsHooks) result = await onRead(target, { request, operation: 'read', doc: stored }, result);
-    if (hidesFields) result = await readableFields(request, target, result);
-    return JSON.stringify(result);
+  function text(request: Request, stored: string, depth = 0): string | Promise<string> {
+    return isPlain && depth === 0 ? stored : document(request, JSON.parse(stored), depth);
   }
 
-  const text = (request: Request, stored: string) => document(request, JSON.parse(stored));
-  const texts = (request: Request, stored: readonly string[]) => Promise.all(stored.map((one) => text(request, one)));
+  function texts(request: Request, stored: readonly string[], depth = 0) {
+    if (isPlain && depth === 0) return stored;
+    const documents = stored.map((one) => JSON.parse(one));
+    return all(request, documents, depth);
+  }
+
+  async function document(request: Request, stored: JsonObject, depth = 0): Promise<string> {
+    const [answer = ''] = await all(request, [stored], depth);
+    return answer;
+  }
+
   return { text, texts, document };
+}
+
+/** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
+async function showAll(request: Request, target: Target, stored: readonly JsonObject[]): Promise<JsonObject[]> {
+  const joined = withJoins(target, stored);
+  if (!target.hasReadHooks && !target.hasReadRules) return joined;
+  return Promise.all(
+    stored.map(async (doc, index) => {
+      let result = joined[index] ?? doc;
+      if (target.hasReadHooks) result = await onRead(target, { request, operation: 'read', doc }, result);
+      return target.hasReadRules ? readableFields(request, target, result) : result;
+    }),
+  );
+}
+
+function withJoins({ joins }: Target, stored: readonly JsonObject[]): JsonObject[] {
+  const ids = stored.map(({ id }) => String(id));
+  const found = joins.map(({ name, sources }) => ({ name, of: sources(ids) }));
+  return stored.map((document, index) => {
+    const result = { ...document };
+    for (const { name, of } of found) result[name] = of.get(ids[index] as string) ?? [];
+    return result;
+  });
 }
 
 /** The document of an answer: the server's own fields, then every field in the order of the configuration. */

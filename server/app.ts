@@ -10,22 +10,18 @@ import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
 import { openVault } from '../events/vault.ts';
-import {
-  type Documents,
-  openDocuments,
-  openJoin,
-  registerFunctions,
-  sortableFields,
-} from '../projections/documents.ts';
+import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
 import type { Progress } from '../projections/rebuild.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { lockDirectory } from '../storage/lock.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { type ApiKey, readApiKeys } from './authentication.ts';
+import { hasReadRules } from './field-access.ts';
+import { hasReadHooks } from './hooks.ts';
 import { startWriter } from './writer.ts';
 
-/** A relationship the other way round: `ids` gives the documents that point at one of this target's. */
-export type Join = { name: string; ids: (id: string) => string[] };
+/** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
+export type Join = { name: string; sources: (ids: readonly string[]) => Map<string, string[]> };
 
 type Common = {
   slug: string;
@@ -34,7 +30,11 @@ type Common = {
   shape: (values: JsonObject) => JsonObject;
   unique: readonly UniqueField[];
   joins: readonly Join[];
-  sortable: readonly string[];
+  tables: Tables;
+  /** True when a read runs hooks. */
+  hasReadHooks: boolean;
+  /** True when some field is not for every reader. */
+  hasReadRules: boolean;
 };
 
 /** A collection or global with all that its routes need, prepared once. */
@@ -134,7 +134,7 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
   const collections = [...model.collections.values()].map((collection) => {
     const joins = collection.fields
       .filter(({ type }) => type === 'join')
-      .map(({ name, collection: source = '', on = '' }) => ({ name, ids: openJoin(db, tablesAt(source), on) }));
+      .map(({ name, collection: source = '', on = '' }) => ({ name, sources: openJoin(db, tablesAt(source), on) }));
     return [collection.slug, { ...openTarget(db, tablesAt(collection.slug), collection), joins }] as const;
   });
   const globals = [...model.globals.values()].map((global) => {
@@ -152,6 +152,8 @@ function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, m
     shape: compileShape(dataFields(model.schema.fields)),
     unique: model.kind === 'collection' ? uniqueFields(model.slug, model.schema.fields) : [],
     joins: [],
-    sortable: sortableFields(tables),
+    tables,
+    hasReadHooks: hasReadHooks(model),
+    hasReadRules: hasReadRules(model),
   };
 }

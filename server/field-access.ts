@@ -7,8 +7,8 @@ import { anyField } from './hooks.ts';
 import { actorOf, viewOf } from './requests.ts';
 
 /** True when some field of this target is not for every reader. */
-export function hasReadRules({ model }: Target): boolean {
-  return anyField(model.fields, ({ access }) => Boolean(access?.read));
+export function hasReadRules({ fields }: Target['model']): boolean {
+  return anyField(fields, ({ access }) => Boolean(access?.read));
 }
 
 /**
@@ -45,16 +45,26 @@ export async function readableFields(request: Request, { model }: Target, docume
 }
 
 /**
- * The fields whose order the caller may learn: those that are readable whatever the document. A rule that looks at the
- * document cannot answer that.
+ * The fields that the caller may filter and sort by: those that are readable whatever the document, for a filter tells
+ * what it filters by. A rule that looks at the document cannot answer that.
  */
-export async function sortableBy(request: Request, { model, sortable }: Target): Promise<readonly string[]> {
-  if (actorOf(request).type === 'apiKey') return sortable;
-  const hidden = new Set<string>();
-  for (const { name, access } of model.fields) {
-    if (access?.read && !(await readsWithoutDocument(request, access.read))) hidden.add(name);
+export async function filterableFields(request: Request, target: Target): Promise<readonly Field[]> {
+  const { fields } = target.model;
+  return actorOf(request).type === 'apiKey' || !target.hasReadRules ? fields : filterable(request, fields);
+}
+
+async function filterable(request: Request, fields: readonly Field[]): Promise<Field[]> {
+  const result: Field[] = [];
+  for (const field of fields) {
+    if (field.access?.read && !(await readsWithoutDocument(request, field.access.read))) continue;
+    const blocks = field.blocks?.map(async (block) => ({ ...block, fields: await filterable(request, block.fields) }));
+    result.push({
+      ...field,
+      ...(field.fields ? { fields: await filterable(request, field.fields) } : {}),
+      ...(blocks ? { blocks: await Promise.all(blocks) } : {}),
+    });
   }
-  return hidden.size === 0 ? sortable : sortable.filter((name) => !hidden.has(name));
+  return result;
 }
 
 async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {

@@ -15,7 +15,7 @@ export function hasChangeHooks({ model }: Target): boolean {
 }
 
 /** True when a read of this target runs hooks. */
-export function hasReadHooks({ model: { hooks, fields } }: Target): boolean {
+export function hasReadHooks({ hooks, fields }: Target['model']): boolean {
   return Boolean(hooks.beforeRead ?? hooks.afterRead) || anyField(fields, (field) => Boolean(field.hooks?.afterRead));
 }
 

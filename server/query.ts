@@ -1,28 +1,46 @@
 import { DomainError, type FieldError } from '../config/errors.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
-import type { SortKey } from '../projections/documents.ts';
+import type { ListRequest } from '../projections/documents.ts';
+import type { Where } from '../projections/where.ts';
+import { isWhereParameter, type Reach, readSort, readWhere } from './where.ts';
 
 /** What a list was asked for, checked. */
-export type ListQuery = { limit: number; page: number; sort: SortKey[] };
+export type ListQuery = ListRequest & { depth: number };
 
 const defaultLimit = 10;
 const maxLimit = 100;
-/** Known to the contract, not built yet: refused by name rather than ignored. */
-const unavailable = ['where', 'depth'];
+const maxDepth = 10;
+const newestFirst: ListRequest['sort'] = [
+  { steps: [], leaf: { name: 'createdAt', kind: 'number' }, isDescending: true },
+];
 
 /**
- * Reads the query of a list (contract, section 4.8).
+ * Reads the query of a list (contract, sections 4.8 and 4.9).
  *
- * @param sortable the fields that the caller may sort by.
+ * @param reach what the caller may filter and sort by.
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export function readListQuery(query: Record<string, unknown>, sortable: readonly string[]): ListQuery {
-  const errors = unknownParameters(query, ['limit', 'page', 'sort']);
-  const limit = readCount(query, 'limit', defaultLimit, errors);
-  const page = readCount(query, 'page', 1, errors);
-  const sort = readSort(query.sort, sortable, errors);
+export async function readListQuery(query: Record<string, unknown>, reach: () => Promise<Reach>): Promise<ListQuery> {
+  const parameters = ['limit', 'page', 'sort', 'depth', 'where'];
+  const names = Object.keys(query);
+  const errors = unknownParameters(query, parameters);
+  const limit = readCount(query, 'limit', 1, defaultLimit, errors);
+  const page = readCount(query, 'page', 1, 1, errors);
+  const depth = readCount(query, 'depth', 0, 0, errors);
+  const isPlain = query.sort === undefined && !names.some(isWhereParameter);
+  const found = isPlain ? null : await reach();
+  const sort = found && query.sort !== undefined ? await sortOf(query.sort, found, errors) : newestFirst;
+  const where = found && (await whereOf(query, found, errors));
   refuse(errors);
-  return { limit: Math.min(limit, maxLimit), page, sort };
+  return { where, sort, limit: Math.min(limit, maxLimit), page, depth: Math.min(depth, maxDepth) };
+}
+
+/** Reads the query of a single document or global: only `depth`. */
+export function readDepth(query: Record<string, unknown>): number {
+  const errors = unknownParameters(query, ['depth']);
+  const depth = readCount(query, 'depth', 0, 0, errors);
+  refuse(errors);
+  return Math.min(depth, maxDepth);
 }
 
 /** Checks the query of a route that takes no parameters. */
@@ -34,43 +52,49 @@ export function readNoQuery(query: Record<string, unknown>): void {
 function unknownParameters(query: Record<string, unknown>, allowed: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of Object.keys(query)) {
-    const base = name.replace(/\[.*$/s, '');
     if (name.startsWith('_') || allowed.includes(name)) continue;
+    if (allowed.includes('where') && isWhereParameter(name)) continue;
     const field = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-    if (unavailable.includes(base)) errors.push({ field, message: `${base} is not available yet` });
-    else {
-      const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
-      errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
-    }
+    const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
+    errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
   }
   return errors;
 }
 
-function readCount(query: Record<string, unknown>, name: string, fallback: number, errors: FieldError[]): number {
+function readCount(
+  query: Record<string, unknown>,
+  name: string,
+  least: number,
+  fallback: number,
+  errors: FieldError[],
+): number {
   const text = query[name];
   if (text === undefined) return fallback;
   const count = Number(text);
-  if (typeof text === 'string' && /^\d+$/.test(text) && count >= 1 && Number.isSafeInteger(count)) return count;
+  if (typeof text === 'string' && /^\d+$/.test(text) && count >= least && Number.isSafeInteger(count)) return count;
   const came = Array.isArray(text) ? `${text.length} values` : show(text);
-  errors.push({ field: name, message: `${name} must be one whole number from 1, got ${came}` });
+  errors.push({ field: name, message: `${name} must be one whole number from ${least}, got ${came}` });
   return fallback;
 }
 
-function readSort(text: unknown, sortable: readonly string[], errors: FieldError[]): SortKey[] {
-  if (text === undefined) return [{ field: 'createdAt', isDescending: true }];
+async function sortOf(text: unknown, reach: Reach, errors: FieldError[]): Promise<ListRequest['sort']> {
   if (typeof text !== 'string') {
     errors.push({ field: 'sort', message: 'sort must be given once; several fields are separated by commas' });
-    return [];
+    return newestFirst;
   }
-  return text.split(',').map((term) => {
-    const isDescending = term.startsWith('-');
-    const field = isDescending ? term.slice(1) : term;
-    if (!sortable.includes(field)) {
-      const message = `sort cannot be by ${show(field)}${didYouMean(field, sortable)}; allowed: ${showAll(sortable)}`;
-      errors.push({ field: 'sort', message });
-    }
-    return { field, isDescending };
-  });
+  const { keys, problems } = await readSort(text, reach);
+  for (const message of problems) errors.push({ field: 'sort', message });
+  return keys;
+}
+
+async function whereOf(query: Record<string, unknown>, reach: Reach, errors: FieldError[]): Promise<Where | null> {
+  try {
+    return await readWhere(query, reach);
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
+    errors.push(...error.errors);
+    return null;
+  }
 }
 
 function refuse(errors: readonly FieldError[]): void {

@@ -92,6 +92,14 @@ export function isFailure(error: unknown): boolean {
   return error instanceof Database.SqliteError && !error.code.startsWith('SQLITE_CONSTRAINT');
 }
 
+/** True when SQLite will not run a query because it is too large: too many values, or nested too deep. */
+export function isTooLarge(error: unknown): boolean {
+  return (
+    error instanceof Database.SqliteError &&
+    /^(too many SQL variables|Expression tree is too large)/.test(error.message)
+  );
+}
+
 /** True for what reading a damaged file throws: pages, tables, rows or JSON in it are not what they were made as. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(codeOf(error) ?? '');

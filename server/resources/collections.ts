@@ -5,14 +5,13 @@ import type { JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/catalogue.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../events/documents.ts';
 import type { Page } from '../../projections/documents.ts';
-import { authorize, authorizeList, requireCredential } from '../access.ts';
+import { authorize, authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
 import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
-import { sortableBy } from '../field-access.ts';
 import { after, beforeDelete } from '../hooks.ts';
-import { type ListQuery, readListQuery, readNoQuery } from '../query.ts';
+import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { checkedValues, write } from '../writes.ts';
 
@@ -24,10 +23,10 @@ export function collections(server: Server, app: App): void {
 const noDocument = () => null;
 
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
-  const { slug, documents, model } = target;
+  const { slug, documents } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
-  const present = presenterOf(target);
+  const present = presenterOf(app, target);
 
   server.route([
     {
@@ -35,10 +34,10 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy },
       handler: async (request, h) => {
-        const filter = await authorizeList(app, request, model);
-        const query = readListQuery(request.query, await sortableBy(request, target));
-        const page = filter ? await filteredPage(query, filter) : documents.list(query.sort, query.limit, query.page);
-        return sendText(h, listText(await present.texts(request, page.texts), page, query));
+        const visible = await authorizeList(app, request, target);
+        const query = await readListQuery(request.query, () => reachOf(app, request, target));
+        const page = await visiblePage(query, visible);
+        return sendText(h, listText(await present.texts(request, page.texts, query.depth), page, query));
       },
     },
     {
@@ -49,8 +48,8 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const text = documents.text(idOf(request));
         if (text === null) return refuseMissing(request, 'read');
         await permit(request, 'read', () => JSON.parse(text));
-        readNoQuery(request.query);
-        return sendText(h, await present.text(request, text));
+        const depth = readDepth(request.query);
+        return sendText(h, await present.text(request, text, depth));
       },
     },
     {
@@ -58,7 +57,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy, payload: jsonPayload },
       handler: async (request, h) => {
-        requireCredential(request, model, 'create');
+        requireCredential(request, target, 'create');
         const body = await readBody(request, maxBytes);
         await permit(request, 'create', noDocument, body);
         readNoQuery(request.query);
@@ -80,7 +79,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, payload: jsonPayload },
       handler: async (request, h) => {
         const id = idOf(request);
-        requireCredential(request, model, 'update');
+        requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);
         const { occasion, document, isChanged } = await write(app, request, documentStream(slug, id), async () => {
           const current = await find(request, 'update', body);
@@ -116,7 +115,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   ]);
 
   function permit(request: Request, operation: Operation, doc: () => JsonObject | null, data: unknown = null) {
-    return authorize(app, request, model, operation, { doc, data });
+    return authorize(app, request, target, operation, { doc, data });
   }
 
   async function find(request: Request, operation: 'update' | 'delete', data: unknown = null): Promise<Current> {
@@ -126,9 +125,13 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     return current;
   }
 
-  async function filteredPage(query: ListQuery, filter: (doc: JsonObject) => Promise<boolean>): Promise<Page> {
+  async function visiblePage(query: ListQuery, { where, row }: Visible): Promise<Page> {
+    const asked = { ...query, where: where && query.where ? { and: [where, query.where] } : (where ?? query.where) };
+    if (!row) return documents.list(asked);
     const texts: string[] = [];
-    for (const text of documents.all(query.sort)) if (await filter(JSON.parse(text))) texts.push(text);
+    for (const text of documents.list({ ...asked, limit: -1, page: 1 }).texts) {
+      if (await row(JSON.parse(text))) texts.push(text);
+    }
     const start = (query.page - 1) * query.limit;
     return { texts: texts.slice(start, start + query.limit), total: texts.length };
   }

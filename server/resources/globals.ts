@@ -10,7 +10,7 @@ import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { after } from '../hooks.ts';
-import { readNoQuery } from '../query.ts';
+import { readDepth, readNoQuery } from '../query.ts';
 import { checkedValues, write } from '../writes.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
@@ -23,7 +23,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
   const path = `/api/globals/${slug}`;
   const maxBytes = app.model.limits.body;
 
-  const present = presenterOf(target);
+  const present = presenterOf(app, target);
 
   server.route([
     {
@@ -32,9 +32,9 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       options: { auth: strategy },
       handler: async (request, h) => {
         const { document } = current();
-        await authorize(app, request, model, 'read', { doc: () => document, data: null });
-        readNoQuery(request.query);
-        return sendText(h, await present.document(request, answerOf(document)));
+        await authorize(app, request, target, 'read', { doc: () => document, data: null });
+        const depth = readDepth(request.query);
+        return sendText(h, await present.document(request, answerOf(document), depth));
       },
     },
     {
@@ -42,11 +42,11 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: { auth: strategy, payload: jsonPayload },
       handler: async (request, h) => {
-        requireCredential(request, model, 'update');
+        requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);
         const { occasion, document, isChanged } = await write(app, request, globalStream(slug), async () => {
           const before = current();
-          await authorize(app, request, model, 'update', { doc: () => before.document, data: body });
+          await authorize(app, request, target, 'update', { doc: () => before.document, data: body });
           readNoQuery(request.query);
           const occasion = { request, operation: 'update', doc: before.document } as const;
           const values = await checkedValues(app, target, occasion, body);

@@ -1,0 +1,269 @@
+import { quote, type Tables } from './tables.ts';
+
+/** Every operator of the API (contract, section 4.9). */
+export const operatorNames = [
+  'equals',
+  'not_equals',
+  'like',
+  'contains',
+  'in',
+  'not_in',
+  'greater_than',
+  'less_than',
+  'greater_than_equal',
+  'less_than_equal',
+  'exists',
+] as const;
+export type Operator = (typeof operatorNames)[number];
+
+/** What a value is compared as. `list` is a list of texts; `json` is anything that can only be there or not. */
+export type ValueKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
+
+/** How a path goes on from where it is. */
+export type Step =
+  /** Into the object `name`. */
+  | { kind: 'member'; name: string }
+  /** Into some item of the list of objects `name`; of blocks, into those of these types only. */
+  | { kind: 'items'; name: string; blockTypes: readonly string[] | null }
+  /** To some document that `name` points at, if the caller may see it. */
+  | { kind: 'related'; name: string; isList: boolean; tables: Tables; filter: Where | null };
+
+/** The value at the end of the steps. The server's own fields are columns of every table. */
+export type Leaf = { name: string; kind: ValueKind };
+
+/** A value as SQLite binds it. */
+export type Bound = string | number | null;
+
+/** A condition on documents, names resolved and values typed: what the API's notations mean. */
+export type Where =
+  | { and: readonly Where[] }
+  | { or: readonly Where[] }
+  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[] };
+
+/** SQL text with its values, in the order of their places. */
+export type Sql = { text: string; values: Bound[] };
+
+type Condition = Extract<Where, { leaf: Leaf }>;
+
+/** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
+type Place = { expression: string; path: readonly string[]; row: { alias: string; tables: Tables } | null };
+
+/**
+ * Compiles a condition for the rows of a table that stand under `alias`. Values are always bound; names come from the
+ * configuration. The text is never NULL-sensitive: a null equals no value, and what is not equal to it matches.
+ */
+export function compileWhere(where: Where, tables: Tables, alias: string): Sql {
+  const compiler = { lastAlias: 0 };
+  return compile(where, { expression: `${alias}.doc`, path: [], row: { alias, tables } }, compiler);
+}
+
+type Compiler = { lastAlias: number };
+
+function compile(where: Where, place: Place, compiler: Compiler): Sql {
+  if ('and' in where) return combine(where.and, 'AND', '1', place, compiler);
+  if ('or' in where) return combine(where.or, 'OR', '0', place, compiler);
+  const crossesMany = where.steps.some((step) => step.kind !== 'member');
+  if (!crossesMany) return compileLeaf(where, advance(place, where.steps), compiler);
+
+  // Over several values, "not equal" means that none of them is equal.
+  const positive = positiveOf(where);
+  const inner = compileSteps(positive, 0, place, compiler);
+  return positive === where ? inner : { text: `NOT coalesce((${inner.text}), 0)`, values: inner.values };
+}
+
+function combine(parts: readonly Where[], word: 'AND' | 'OR', empty: string, place: Place, compiler: Compiler): Sql {
+  if (parts.length === 0) return { text: empty, values: [] };
+  const compiled = parts.map((part) => compile(part, place, compiler));
+  return {
+    text: `(${compiled.map(({ text }) => text).join(` ${word} `)})`,
+    values: compiled.flatMap(({ values }) => values),
+  };
+}
+
+function positiveOf(where: Condition): Condition {
+  if (where.operator === 'not_equals') return { ...where, operator: 'equals' };
+  if (where.operator === 'not_in') return { ...where, operator: 'in' };
+  if (where.operator === 'exists' && where.values[0] === 0) return { ...where, values: [1] };
+  return where;
+}
+
+function advance(place: Place, steps: readonly Step[]): Place {
+  return { ...place, path: [...place.path, ...steps.map(({ name }) => name)] };
+}
+
+function compileSteps(where: Condition, index: number, place: Place, compiler: Compiler): Sql {
+  const step = where.steps[index];
+  if (!step) return compileLeaf(where, place, compiler);
+  if (step.kind === 'member') return compileSteps(where, index + 1, advance(place, [step]), compiler);
+
+  const at = advance(place, [step]);
+  compiler.lastAlias += 1;
+  const alias = `t${compiler.lastAlias}`;
+  if (step.kind === 'items') {
+    const item: Place = { expression: `${alias}.value`, path: [], row: null };
+    const inner = compileSteps(where, index + 1, item, compiler);
+    const blockTypes = step.blockTypes ?? [];
+    const type = `${alias}.value ->> '$.blockType'`;
+    const condition = step.blockTypes ? `${type} IN (${holes(blockTypes)}) AND ${inner.text}` : inner.text;
+    // A list that is of another type by now may hold what is no object, and SQLite fails over a path into that.
+    return {
+      text: `EXISTS (SELECT 1 FROM ${eachOf(at)} AS ${alias} WHERE CASE ${alias}.type WHEN 'object' THEN ${condition} END)`,
+      values: [...blockTypes, ...inner.values],
+    };
+  }
+  const { tables, filter } = step;
+  const related: Place = { expression: `${alias}.doc`, path: [], row: { alias, tables } };
+  const inner = compileSteps(where, index + 1, related, compiler);
+  const allowed = filter ? compile(filter, related, compiler) : { text: '1', values: [] };
+  const ids: Sql = {
+    text: `SELECT ${alias}.id FROM ${tables.documents} AS ${alias} WHERE ${inner.text} AND ${allowed.text}`,
+    values: [...inner.values, ...allowed.values],
+  };
+  return step.isList
+    ? someOf(at, ids, compiler)
+    : { text: `${valueAt(at, 'text')} IN (${ids.text})`, values: ids.values };
+}
+
+/** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
+function someOf(place: Place, among: Sql, compiler: Compiler): Sql {
+  const { row, path } = place;
+  if (row && path.length === 1 && row.tables.links.some(({ name }) => name === path[0])) {
+    return {
+      text: `${row.alias}.id IN (SELECT source FROM ${row.tables.linkTable} WHERE field = ? AND target IN (${among.text}))`,
+      values: [path[0] as string, ...among.values],
+    };
+  }
+  compiler.lastAlias += 1;
+  const alias = `t${compiler.lastAlias}`;
+  return {
+    text: `EXISTS (SELECT 1 FROM ${eachOf(place)} AS ${alias} WHERE ${alias}.value IN (${among.text}))`,
+    values: among.values,
+  };
+}
+
+function compileLeaf({ leaf, operator, values }: Condition, at: Place, compiler: Compiler): Sql {
+  const place = { ...at, path: [...at.path, leaf.name] };
+  if (leaf.kind === 'list' && operator !== 'exists') {
+    const among = someOf(place, { text: holes(values), values: [...values] }, compiler);
+    return operator === 'not_in' ? { text: `NOT ${among.text}`, values: among.values } : among;
+  }
+  if (leaf.kind === 'list' || leaf.kind === 'json') {
+    const isThere = `coalesce(json_type(${place.expression}, '${jsonPath(place.path)}'), 'null') <> 'null'`;
+    return { text: values[0] === 1 ? isThere : `NOT ${isThere}`, values: [] };
+  }
+  return operators[operator](valueAt(place, leaf.kind), values);
+}
+
+/** One entry per operator on a single value: an SQL expression and typed values in, SQL out. */
+const operators: Record<Operator, (value: string, values: readonly Bound[]) => Sql> = {
+  equals: (value, [wanted = null]) => {
+    return wanted === null ? { text: `${value} IS NULL`, values: [] } : { text: `${value} = ?`, values: [wanted] };
+  },
+  // NULL is "not equal" to any value for a reader of the API, but not for SQL's <>.
+  not_equals: (value, [wanted = null]) => ({ text: `${value} IS NOT ?`, values: [wanted] }),
+  like: (value, [wanted]) => ({ text: `instr(fold(${value}), ?) > 0`, values: [fold(String(wanted))] }),
+  contains: (value, values) => operators.equals(value, values),
+  in: (value, values) => {
+    const present = values.filter((one) => one !== null);
+    const isNull = present.length < values.length ? `${value} IS NULL OR ` : '';
+    return { text: `(${isNull}${value} IN (${holes(present)}))`, values: present };
+  },
+  not_in: (value, values) => {
+    const present = values.filter((one) => one !== null);
+    const nulls = present.length < values.length ? `${value} IS NOT NULL AND` : `${value} IS NULL OR`;
+    return { text: `(${nulls} ${value} NOT IN (${holes(present)}))`, values: present };
+  },
+  greater_than: (value, [bound = null]) => ({ text: `${value} > ?`, values: [bound] }),
+  less_than: (value, [bound = null]) => ({ text: `${value} < ?`, values: [bound] }),
+  greater_than_equal: (value, [bound = null]) => ({ text: `${value} >= ?`, values: [bound] }),
+  less_than_equal: (value, [bound = null]) => ({ text: `${value} <= ?`, values: [bound] }),
+  exists: (value, [isThere]) => ({ text: `${value} IS ${isThere === 1 ? 'NOT ' : ''}NULL`, values: [] }),
+};
+
+function holes(values: readonly Bound[]): string {
+  return values.map(() => '?').join(', ');
+}
+
+/** Text as it is compared without regard to case: upper case, which also makes ß and SS, ς and σ the same. */
+export function fold(text: string): string {
+  return text.toUpperCase();
+}
+
+/** The server's own fields, and the columns that keep them. */
+const ownColumns: Record<string, string> = { id: 'id', createdAt: 'created_at', updatedAt: 'updated_at' };
+
+/** The SQL expression of a single value: its column where it has one. */
+function valueAt({ expression, path, row }: Place, kind: ValueKind): string {
+  if (row) {
+    const own = path.length === 1 ? ownColumns[path[0] as string] : undefined;
+    if (own) return `${row.alias}.${own}`;
+    const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
+    if (column) return `${row.alias}.${column.name}`;
+  }
+  return ofKind(kind, `${expression}, '${jsonPath(path)}'`);
+}
+
+/** What JSON holds at a place, as a column would keep it: NULL when it is of another type than the field is by now. */
+function ofKind(kind: ValueKind, place: string): string {
+  const type = `json_type(${place})`;
+  if (kind === 'boolean') return `(CASE ${type} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)`;
+  if (kind === 'text') return `(CASE ${type} WHEN 'text' THEN json_extract(${place}) END)`;
+  return `(CASE WHEN ${type} IN ('integer', 'real') THEN json_extract(${place}) END)`;
+}
+
+function eachOf({ expression, path }: Place): string {
+  return `json_each(${expression}, '${jsonPath(path)}')`;
+}
+
+function jsonPath(path: readonly string[]): string {
+  return `$${path.map((name) => `.${quote(name)}`).join('')}`;
+}
+
+/** One key of a sort: a path without lists, and the direction. */
+export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolean };
+
+/**
+ * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key.
+ */
+export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Sql {
+  const place: Place = { expression: `${alias}.doc`, path: [], row: { alias, tables } };
+  const compiler: Compiler = { lastAlias: 1000 };
+  const terms: Sql[] = [];
+  for (const key of sort) {
+    const direction = key.isDescending ? 'DESC' : 'ASC';
+    if (isAge(key)) {
+      // No two documents are of one age: what follows cannot matter.
+      terms.push({ text: `${alias}.id ${direction}`, values: [] });
+      return joined(terms);
+    }
+    const { text, values } = sortValue(key, 0, place, compiler);
+    terms.push({ text: `${key.leaf.kind === 'text' ? `fold(${text})` : text} ${direction} NULLS LAST`, values });
+  }
+  terms.push({ text: `${alias}.id ${sort[0]?.isDescending === false ? 'ASC' : 'DESC'}`, values: [] });
+  return joined(terms);
+}
+
+function joined(terms: readonly Sql[]): Sql {
+  return { text: terms.map(({ text }) => text).join(', '), values: terms.flatMap(({ values }) => values) };
+}
+
+/** An id begins with the millisecond of its `createdAt`, and ids only go up: one order, one index. */
+function isAge({ steps, leaf }: SortKey): boolean {
+  return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
+}
+
+function sortValue({ steps, leaf }: SortKey, index: number, place: Place, compiler: Compiler): Sql {
+  const step = steps[index];
+  if (!step) return { text: valueAt({ ...place, path: [...place.path, leaf.name] }, leaf.kind), values: [] };
+  const at = advance(place, [step]);
+  if (step.kind !== 'related') return sortValue({ steps, leaf, isDescending: false }, index + 1, at, compiler);
+  compiler.lastAlias += 1;
+  const alias = `t${compiler.lastAlias}`;
+  const related: Place = { expression: `${alias}.doc`, path: [], row: { alias, tables: step.tables } };
+  const inner = sortValue({ steps, leaf, isDescending: false }, index + 1, related, compiler);
+  const allowed = step.filter ? compile(step.filter, related, compiler) : { text: '1', values: [] };
+  return {
+    text: `(SELECT ${inner.text} FROM ${step.tables.documents} AS ${alias} WHERE ${alias}.id = ${valueAt(at, 'text')} AND ${allowed.text})`,
+    values: [...inner.values, ...allowed.values],
+  };
+}

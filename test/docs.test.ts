@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { apiKey } from './helpers/service.ts';
+import { useService } from './helpers/shared.ts';
+
+const run = promisify(execFile);
+const example = new URL('../examples/atlas/annals.config.ts', import.meta.url).href;
+/** Files and how many examples each has at least: none of them may stop being found. */
+const files = { 'README.md': 1, 'docs/rest.md': 18, 'examples/atlas/README.md': 1 };
+
+/** What is run: a block of `sh`, and right after it the answer as a block of `json`, where `…` stands for anything. */
+const examples = /^```sh\n([^`]*)```\n\n```json\n([^`]*)```$/gm;
+
+describe('The examples in the documentation', () => {
+  const service = useService(`export { default, seed } from ${JSON.stringify(example)};`);
+
+  for (const [file, least] of Object.entries(files)) {
+    it(`of ${file} answer what is written there`, { skip: process.platform === 'win32' }, async () => {
+      const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+      const found = [...text.matchAll(examples)];
+      for (const [, command = '', answer = ''] of found) {
+        const script = command.replaceAll('http://127.0.0.1:4000', service.url);
+        const { stdout } = await run('sh', ['-c', script], { env: { ...process.env, KEY: apiKey } });
+        const expected = JSON.parse(answer);
+        assert.deepEqual(masked(elided(JSON.parse(stdout), expected)), masked(expected), command);
+      }
+      assert.ok(found.length >= least, `only ${found.length} examples were found`);
+    });
+  }
+});
+
+type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
+
+/** An answer without what its example leaves out. */
+function elided(actual: Value, expected: Value): Value {
+  if (Array.isArray(actual) && Array.isArray(expected)) {
+    const shown = expected.at(-1) === '…' ? expected.length - 1 : actual.length;
+    assert.ok(actual.length >= shown, `${actual.length} items instead of ${shown} and more`);
+    const items = actual.slice(0, shown).map((item, index) => elided(item, expected[index] ?? null));
+    return shown < expected.length && actual.length > shown ? [...items, '…'] : items;
+  }
+  if (!isObject(actual) || !isObject(expected)) return actual;
+  const isWhole = !Object.hasOwn(expected, '…');
+  const kept = Object.entries(actual).filter(([name]) => isWhole || Object.hasOwn(expected, name));
+  const members = kept.map(([name, value]) => [name, elided(value, expected[name] ?? null)] as const);
+  return Object.fromEntries(isWhole ? members : [...members, ['…', '…'] as const]);
+}
+
+function isObject(value: Value): value is { [key: string]: Value } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Ids and times differ from one service to the next. */
+function masked(value: Value): Value {
+  const text = JSON.stringify(value)
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replace(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, 'TIME');
+  return JSON.parse(text);
+}

@@ -1,0 +1,1050 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { fieldTypeNames, readDatetime } from '../../config/fields.ts';
+import { operatorNames } from '../../projections/where.ts';
+import type { Answer, CallOptions } from '../helpers/service.ts';
+import { errorsOf, eventually, fieldsOf, logLines, sendRaw, useService } from '../helpers/shared.ts';
+
+const service = useService(`
+const yes = () => true;
+const no = () => false;
+const options = ['red', 'green', 'blue'];
+const to = { type: 'relationship', relationTo: 'marks' };
+const hidden = { name: 'hidden', type: 'text', access: { read: no } };
+const shown = { name: 'shown', type: 'text' };
+const owned = ({ req }) => ({ owner: { equals: req.headers['x-owner'] ?? 'nobody' } });
+const ofOwner = { read: owned, update: owned, delete: owned, create: owned };
+const notes = [{ name: 'name', type: 'text' }, { name: 'owner', type: 'text' }, { name: 'n', type: 'number' }];
+export default { collections: [
+  { slug: 'marks', fields: [{ name: 'name', type: 'text' }, { name: 'n', type: 'number' }, { name: 'next', ...to }] },
+  { slug: 'all', fields: [
+    { name: 'name', type: 'text' },
+    { name: 'text', type: 'text' }, { name: 'textarea', type: 'textarea' }, { name: 'richText', type: 'richText' },
+    { name: 'email', type: 'email' }, { name: 'url', type: 'url' }, { name: 'number', type: 'number' },
+    { name: 'boolean', type: 'boolean' }, { name: 'date', type: 'date' }, { name: 'datetime', type: 'datetime' },
+    { name: 'time', type: 'time' }, { name: 'select', type: 'select', options }, { name: 'radio', type: 'radio', options },
+    { name: 'multiSelect', type: 'multiSelect', options }, { name: 'relationship', ...to },
+    { name: 'relationships', ...to, hasMany: true },
+    { name: 'object', type: 'object', fields: [{ name: 'word', type: 'text' }, { name: 'n', type: 'number' }] },
+    { name: 'array', type: 'array', fields: [{ name: 'word', type: 'text' }, { name: 'mark', ...to }] },
+    { name: 'blocks', type: 'blocks', blocks: [
+      { slug: 'one', fields: [{ name: 'word', type: 'text' }, { name: 'size', type: 'number' }] },
+      { slug: 'two', fields: [{ name: 'word', type: 'text' }, { name: 'size', type: 'text' }] },
+    ] },
+    { name: 'json', type: 'json' },
+  ] },
+  { slug: 'points', fields: [{ name: 'name', type: 'text' }, { name: 'mark', ...to }, { name: 'marks', ...to, hasMany: true }] },
+  { slug: 'closed', fields: [{ name: 'shown', type: 'text' }], access: { read: no } },
+  { slug: 'guarded', access: { read: yes }, fields: [
+    shown, hidden,
+    { name: 'perDoc', type: 'text', access: { read: ({ doc }) => doc?.shown === 'a' } },
+    { name: 'broken', type: 'text', access: { read: () => { throw new Error('no'); } } },
+    { name: 'part', type: 'object', fields: [shown, hidden] },
+    { name: 'vault', type: 'object', fields: [shown], access: { read: no } },
+    { name: 'items', type: 'array', fields: [shown, hidden] },
+    { name: 'blocks', type: 'blocks', blocks: [
+      { slug: 'one', fields: [hidden, { ...shown, access: { read: no } }] },
+      { slug: 'two', fields: [shown] },
+    ] },
+  ] },
+  { slug: 'looks', access: { read: ({ doc }) => doc.shown === 'a' }, fields: [shown] },
+  { slug: 'thrown', access: { read: () => { throw new Error('no'); } }, fields: [shown] },
+  { slug: 'paths', access: { read: yes }, fields: [
+    shown,
+    { name: 'guarded', type: 'relationship', relationTo: 'guarded' },
+    { name: 'closed', type: 'relationship', relationTo: 'closed' },
+    { name: 'closedMany', type: 'relationship', relationTo: 'closed', hasMany: true },
+    { name: 'looks', type: 'relationship', relationTo: 'looks' },
+    { name: 'thrown', type: 'relationship', relationTo: 'thrown' },
+  ] },
+  { slug: 'owned', fields: notes, access: ofOwner },
+  { slug: 'ownedLater', fields: notes, access: { read: async (args) => { await new Promise((go) => setTimeout(go, 3)); return owned(args); } } },
+  { slug: 'refs', access: { read: yes }, fields: [
+    { name: 'name', type: 'text' },
+    { name: 'note', type: 'relationship', relationTo: 'owned' },
+    { name: 'notes', type: 'relationship', relationTo: 'owned', hasMany: true },
+  ] },
+  { slug: 'teams', fields: notes, access: { read: () => ({ owner: { in: Array(200).fill('ann') } }) } },
+  { slug: 'members', access: { read: yes }, fields: [{ name: 'name', type: 'text' }, { name: 't', type: 'relationship', relationTo: 'teams' }] },
+  { slug: 'wrongField', fields: notes, access: { read: () => ({ nope: { equals: 1 } }) } },
+  { slug: 'wrongOperator', fields: notes, access: { read: async () => ({ n: { like: 'x' } }) } },
+  { slug: 'wrongValue', fields: notes, access: { read: () => ({ n: { equals: 'many' } }) } },
+  { slug: 'wrongForm', fields: notes, access: { read: () => [] } },
+  { slug: 'undefinedValue', fields: notes, access: { read: () => ({ owner: { equals: undefined } }) } },
+] };`);
+
+/** What no answer may tell. */
+const innards = /SQLITE|SqliteError|SELECT |json_each|no such column|near "|\.ts\b|node_modules|\/tmp\//;
+
+async function call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer> {
+  const answer = await service.call(method, path, body, options);
+  if (answer.status >= 400) assert.doesNotMatch(JSON.stringify(answer.body), innards);
+  return answer;
+}
+
+async function create(slug: string, values: object): Promise<string> {
+  const answer = await call('POST', `/api/collections/${slug}`, values);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+const query = (slug: string, text: string, options?: CallOptions) =>
+  call('GET', `/api/collections/${slug}?${text}`, undefined, options);
+const json = (where: unknown) => `where=${encodeURIComponent(JSON.stringify(where))}`;
+const brackets = (path: string, operator: string, value: string) =>
+  `where[${path}][${operator}]=${encodeURIComponent(value)}`;
+
+/** The names of what a filter finds, in the order in which it was made. */
+async function found(slug: string, text: string, options?: CallOptions): Promise<string[]> {
+  const answer = await query(slug, `${text}&sort=createdAt&limit=100`, options);
+  assert.equal(answer.status, 200, `${text} ${JSON.stringify(answer.body)}`);
+  const names = answer.body.docs.map((doc: { name?: string; shown?: string }) => doc.name ?? doc.shown);
+  assert.equal(answer.body.total, names.length, text);
+  return names;
+}
+
+async function refused(slug: string, text: string, options?: CallOptions): Promise<Answer> {
+  const answer = await query(slug, text, options);
+  assert.deepEqual([answer.status, answer.body.error], [400, 'Validation Error'], text);
+  assert.ok(JSON.stringify(answer.body).length < 20_000, text);
+  return answer;
+}
+
+const marks: string[] = [];
+
+before(async () => {
+  for (const [index, name] of ['m0', 'm1', 'm2'].entries()) {
+    marks.push(await create('marks', { name, n: index, next: marks.at(-1) ?? null }));
+  }
+});
+
+describe('Every operator (4.9)', () => {
+  type Row = {
+    type?: string;
+    low: unknown;
+    high: unknown;
+    kind: 'text' | 'ordered' | 'plain' | 'list' | 'there' | 'always';
+  };
+  const rows = (): Record<string, Row> => ({
+    text: { low: 'Äpfel, "1"', high: "b'irne", kind: 'text' },
+    textarea: { low: 'Long\nText', high: 'other', kind: 'text' },
+    email: { low: 'A@example.org', high: 'b@other.org', kind: 'text' },
+    url: { low: 'http://Example.org/A', high: 'https://x.org', kind: 'text' },
+    number: { low: -1.5, high: Number.MAX_SAFE_INTEGER, kind: 'ordered' },
+    boolean: { low: false, high: true, kind: 'plain' },
+    date: { low: '2024-02-29', high: '2024-03-01', kind: 'ordered' },
+    datetime: { low: '2024-02-29T12:00:00.000Z', high: '2024-02-29T12:00:00.001Z', kind: 'ordered' },
+    time: { low: '08:30', high: '23:59:59', kind: 'ordered' },
+    select: { low: 'red', high: 'green', kind: 'text' },
+    radio: { low: 'red', high: 'green', kind: 'text' },
+    relationship: { low: marks[0], high: marks[1], kind: 'text' },
+    multiSelect: { low: ['red', 'blue'], high: ['green'], kind: 'list' },
+    relationships: { type: 'relationship', low: [marks[0], marks[2]], high: [marks[1]], kind: 'list' },
+    richText: { low: [{ p: 1 }], high: 'x', kind: 'there' },
+    json: { low: false, high: [], kind: 'there' },
+    object: { low: { word: 'A', n: 1 }, high: {}, kind: 'there' },
+    array: { low: [{ word: 'A' }], high: [{ word: 'b' }, {}], kind: 'always' },
+    blocks: { low: [{ blockType: 'one', word: 'A' }], high: [{ blockType: 'two' }], kind: 'always' },
+  });
+
+  /** Operator, value, and what it finds. */
+  function cases({ low, high, kind }: Row): [string, unknown, string][] {
+    if (kind === 'always')
+      return [
+        ['exists', true, 'low high none'],
+        ['exists', false, ''],
+      ];
+    if (kind === 'there')
+      return [
+        ['exists', true, 'low high'],
+        ['exists', false, 'none'],
+      ];
+    if (kind === 'list') {
+      const [[first, second], [other]] = [low, high] as [string[], string[]];
+      return [
+        ['contains', first, 'low'],
+        ['contains', other, 'high'],
+        ['in', [second, other], 'low high'],
+        ['in', second, 'low'],
+        ['not_in', [second], 'high none'],
+        ['not_in', [first, other], 'none'],
+        ['exists', true, 'low high none'],
+        ['exists', false, ''],
+      ];
+    }
+    const single: [string, unknown, string][] = [
+      ['equals', low, 'low'],
+      ['equals', null, 'none'],
+      ['not_equals', low, 'high none'],
+      ['not_equals', null, 'low high'],
+      ['in', [low, high], 'low high'],
+      ['in', [high, null], 'high none'],
+      ['not_in', [low, low], 'high none'],
+      ['not_in', [low, null], 'high'],
+      ['exists', true, 'low high'],
+      ['exists', false, 'none'],
+    ];
+    if (kind === 'text') {
+      const part = String(low).slice(1).toUpperCase();
+      return [...single, ['like', part, 'low'], ['like', part.toLowerCase(), 'low'], ['like', '', 'low high']];
+    }
+    if (kind === 'plain') return single;
+    return [
+      ...single,
+      ['greater_than', low, 'high'],
+      ['greater_than', high, ''],
+      ['less_than', high, 'low'],
+      ['less_than', low, ''],
+      ['greater_than_equal', low, 'low high'],
+      ['greater_than_equal', high, 'high'],
+      ['less_than_equal', high, 'low high'],
+      ['less_than_equal', low, 'low'],
+    ];
+  }
+
+  before(async () => {
+    const values = (which: 'low' | 'high') =>
+      Object.fromEntries(Object.entries(rows()).map(([field, row]) => [field, row[which]]));
+    await create('all', { name: 'low', ...values('low') });
+    await create('all', { name: 'high', ...values('high') });
+    await create('all', { name: 'none' });
+  });
+
+  it('finds what it means on every type that can carry it, in brackets and as JSON', async () => {
+    for (const [field, row] of Object.entries(rows())) {
+      for (const [operator, value, expected] of cases(row)) {
+        const what = `${field} ${operator} ${JSON.stringify(value)}`;
+        const names = expected === '' ? [] : expected.split(' ');
+        assert.deepEqual(await found('all', json({ [field]: { [operator]: value } })), names, what);
+        // One text is split on commas, several are not.
+        const texts = Array.isArray(value) ? value.map(String) : [String(value)];
+        const isSplit = texts.length > 1 && !texts.some((text) => text.includes(','));
+        const parameters = isSplit ? [texts.join(',')] : texts;
+        const text = parameters.map((one) => brackets(field, operator, one)).join('&');
+        assert.deepEqual(await found('all', text), names, `${what} in brackets`);
+      }
+    }
+  });
+
+  it('is refused on the types that cannot, saying which are allowed', async () => {
+    for (const [field, row] of Object.entries(rows())) {
+      const allowed = new Set(cases(row).map(([operator]) => operator));
+      for (const operator of operatorNames.filter((one) => !allowed.has(one))) {
+        const answer = await refused('all', brackets(field, operator, 'x'));
+        const [name = '', message = ''] = Object.entries(errorsOf(answer))[0] ?? [];
+        assert.equal(name, `where[${field}][${operator}]`);
+        assert.ok(message.includes(`is not for a field of type ${row.type ?? field}; allowed here: "`), message);
+        for (const one of allowed) assert.ok(message.includes(`"${one}"`), message);
+        assert.ok(!message.slice(message.indexOf('allowed')).includes(`"${operator}"`), message);
+      }
+    }
+  });
+
+  it('was tried on every field type but upload, which is a relationship', () => {
+    const tried = new Set(Object.keys(rows()));
+    assert.deepEqual(
+      fieldTypeNames.filter((type) => !tried.has(type)),
+      ['upload', 'join', 'row'],
+    );
+  });
+
+  it("serves the server's own fields", async () => {
+    const { docs } = (await query('all', 'sort=createdAt')).body;
+    const [low, high] = docs;
+    assert.deepEqual(await found('all', brackets('id', 'equals', low.id)), ['low']);
+    assert.deepEqual(await found('all', brackets('id', 'in', `${low.id},${high.id},x`)), ['low', 'high']);
+    for (const field of ['createdAt', 'updatedAt']) {
+      assert.deepEqual(await found('all', brackets(field, 'less_than_equal', docs[2][field])), ['low', 'high', 'none']);
+      assert.ok(!(await found('all', brackets(field, 'greater_than', high[field]))).includes('high'));
+      assert.ok((await found('all', brackets(field, 'equals', high[field]))).includes('high'));
+      assert.deepEqual(await found('all', brackets(field, 'greater_than', '2024-01-01')), ['low', 'high', 'none']);
+      assert.deepEqual(await found('all', brackets(field, 'exists', 'false')), []);
+      await refused('all', brackets(field, 'equals', 'yesterday'));
+      await refused('all', brackets(field, 'like', '2'));
+    }
+  });
+});
+
+describe('Values (4.9)', () => {
+  const words = [
+    '100%',
+    '1000',
+    'a_b',
+    'axb',
+    "it's",
+    '"quoted"',
+    'back\\slash',
+    '😀 smile',
+    'Straße',
+    'a,b',
+    'null',
+    '; DROP TABLE x;--',
+  ];
+
+  before(async () => {
+    for (const name of words) await create('points', { name });
+  });
+
+  it('of like treat % and _ and quotes as text, and fold case as Unicode does', async () => {
+    const like = (text: string) => found('points', brackets('name', 'like', text));
+    assert.deepEqual(await like('0%'), ['100%']);
+    assert.deepEqual(await like('_'), ['a_b']);
+    assert.deepEqual(await like("'"), ["it's"]);
+    assert.deepEqual(await like('"Q'), ['"quoted"']);
+    assert.deepEqual(await like('\\'), ['back\\slash']);
+    assert.deepEqual(await like('😀 SM'), ['😀 smile']);
+    assert.deepEqual(await like('STRASSE'), ['Straße']);
+    assert.deepEqual(await like("' OR 1=1 --"), []);
+    assert.deepEqual(await like('; drop'), ['; DROP TABLE x;--']);
+    assert.deepEqual(await like('*'), []);
+  });
+
+  it('are found as they are, whatever is in them', async () => {
+    for (const word of words.filter((one) => one !== 'null')) {
+      assert.deepEqual(await found('points', brackets('name', 'equals', word)), [word]);
+      assert.deepEqual(await found('points', json({ name: { equals: word } })), [word]);
+    }
+    assert.deepEqual(await found('points', brackets('name', 'equals', 'null')), []);
+    assert.deepEqual(await found('points', brackets('name', 'like', 'null')), ['null']);
+  });
+
+  it('of in are split on commas, unless there are several', async () => {
+    assert.deepEqual(await found('points', 'where[name][in]=a_b,axb,x'), ['a_b', 'axb']);
+    assert.deepEqual(await found('points', 'where[name][in]=a,b'), []);
+    assert.deepEqual(await found('points', 'where[name][in]=a,b&where[name][in]=axb'), ['axb', 'a,b']);
+    assert.deepEqual(await found('points', json({ name: { in: ['a,b'] } })), ['a,b']);
+    assert.deepEqual(await found('points', json({ name: { in: [] } })), []);
+    assert.equal((await found('points', json({ name: { not_in: [] } }))).length, words.length);
+    const many = Array(201).fill('x').join(',');
+    assert.match((await refused('points', `where[name][in]=${many}`)).body.message, /at most 200 values, got 201/);
+  });
+
+  it('that do not fit the type of their field are refused, saying what would', async () => {
+    const wrong: [string, unknown, RegExp][] = [
+      ['number', 'abc', /must be a number, got "abc"/],
+      ['number', '', /must be a number/],
+      ['number', ' ', /must be a number/],
+      ['number', '1,2', /must be a number/],
+      ['number', 'Infinity', /must be a number/],
+      ['number', 'NaN', /must be a number/],
+      ['number', true, /must be a number/],
+      ['number', {}, /must be a number, got an object/],
+      ['number', [1], /must be given once/],
+      ['boolean', '1', /must be true or false/],
+      ['boolean', 1, /must be true or false/],
+      ['boolean', 'TRUE', /must be true or false/],
+      ['date', '2023-02-29', /must be a calendar date/],
+      ['date', '2024-02-29T00:00:00Z', /must be a calendar date/],
+      ['date', 20240229, /must be a text/],
+      ['datetime', '2024-02-29T12:00:00', /must be a date, or a date and time with a zone/],
+      ['datetime', '2023-02-29', /must be a date/],
+      ['datetime', 'now', /must be a date/],
+      ['time', '24:00', /must be a time/],
+      ['time', '8:30', /must be a time/],
+      ['select', 'gren', /must be one of "red", "green", "blue", got "gren"; did you mean "green"\?/],
+      ['radio', 'x', /must be one of "red"/],
+      ['text', 5, /must be a text, got 5/],
+      ['text', false, /must be a text/],
+      ['text', { a: 1 }, /must be a text, got an object/],
+      ['text', 'a\0b', /must be a text/],
+      ['text', '\ud800', /must be a text/],
+      ['relationship', 'a\0', /must be a text/],
+    ];
+    for (const [field, value, message] of wrong) {
+      for (const operator of ['equals', 'not_equals']) {
+        const answer = await refused('all', json({ [field]: { [operator]: value } }));
+        assert.deepEqual(fieldsOf(answer), [`where[${field}][${operator}]`]);
+        assert.match(answer.body.message, message);
+      }
+      if (Array.isArray(value)) continue;
+      assert.match((await refused('all', json({ [field]: { in: [value, null] } }))).body.message, message);
+      if (typeof value === 'string' && value.isWellFormed()) {
+        assert.match((await refused('all', brackets(field, 'equals', value))).body.message, message);
+      }
+    }
+    assert.match(
+      (await refused('all', brackets('multiSelect', 'contains', 'pink'))).body.message,
+      /must be one of "red"/,
+    );
+    assert.match((await refused('all', brackets('multiSelect', 'contains', 'null'))).body.message, /must not be null/);
+    assert.match((await refused('all', brackets('number', 'greater_than', 'null'))).body.message, /must not be null/);
+    for (const value of [5, null, {}, '\udc00', 'a\0']) await refused('all', json({ text: { like: value } }));
+    await refused('all', 'where[text][like]=a&where[text][like]=b');
+    assert.match(
+      (await refused('all', 'where[text][equals]=a&where[text][equals]=b')).body.message,
+      /must be given once/,
+    );
+  });
+
+  it('of exists are true or false and nothing else', async () => {
+    for (const field of ['text', 'number', 'json', 'multiSelect', 'array']) {
+      for (const value of ['', '1', 'yes', 'TRUE', 'null']) {
+        const answer = await refused('all', brackets(field, 'exists', value));
+        assert.match(answer.body.message, /must be true or false, got /);
+      }
+      for (const value of [null, 1, 0, [], [true]]) await refused('all', json({ [field]: { exists: value } }));
+    }
+  });
+
+  it('of a datetime may stand in any zone, and a date alone is its first moment', async () => {
+    const [id] = [await create('all', { name: 'timed', datetime: '2030-06-01T00:00:00+02:00' })];
+    const same = brackets('datetime', 'equals', '2030-05-31T22:00:00Z');
+    assert.deepEqual(await found('all', same), ['timed']);
+    assert.deepEqual(await found('all', brackets('datetime', 'equals', '2030-06-01T01:00:00+03:00')), ['timed']);
+    assert.deepEqual(await found('all', brackets('datetime', 'greater_than', '2030-05-31')), ['timed']);
+    assert.deepEqual(await found('all', brackets('datetime', 'greater_than', '2030-06-01')), []);
+    assert.equal(readDatetime('2030-06-01T00:00:00+02:00'), '2030-05-31T22:00:00.000Z');
+    await call('DELETE', `/api/collections/all/${id}`);
+  });
+});
+
+describe('Paths', () => {
+  before(async () => {
+    const [m0 = '', m1 = '', m2 = ''] = marks;
+    await create('points', { name: 'p0', mark: m0, marks: [] });
+    await create('points', { name: 'p1', mark: m1, marks: [m0, m2] });
+    await create('points', { name: 'p2', mark: m2, marks: [m1] });
+    const gone = await create('marks', { name: 'gone', n: 9 });
+    await create('points', { name: 'gone', mark: gone, marks: [gone, m0] });
+    await call('DELETE', `/api/collections/marks/${gone}`);
+  });
+
+  const among = async (text: string) =>
+    (await found('points', text)).filter((name) => /^(p\d|gone)$/.test(name)).join(' ');
+
+  it('go across relationships: some related document matches, and for a negation none', async () => {
+    assert.equal(await among(brackets('mark.name', 'equals', 'm1')), 'p1');
+    assert.equal(await among(brackets('mark.n', 'greater_than', '0')), 'p1 p2');
+    assert.equal(await among(brackets('marks.name', 'equals', 'm0')), 'p1 gone');
+    assert.equal(await among(brackets('marks.name', 'not_equals', 'm0')), 'p0 p2');
+    assert.equal(await among(brackets('marks.n', 'not_in', '1,2')), 'p0 gone');
+    assert.equal(await among(brackets('mark.id', 'exists', 'true')), 'p0 p1 p2');
+    assert.equal(
+      await among(`${brackets('mark.id', 'exists', 'false')}&${brackets('mark', 'exists', 'true')}`),
+      'gone',
+    );
+    assert.equal(await among(brackets('mark.next.name', 'equals', 'm1')), 'p2');
+    assert.equal(await among(brackets('marks.next.next.name', 'equals', 'm0')), 'p1');
+  });
+
+  it('go into objects, arrays and blocks', async () => {
+    assert.deepEqual(await found('all', brackets('object.word', 'like', 'a')), ['low']);
+    assert.deepEqual(await found('all', brackets('object.n', 'equals', 'null')), ['high', 'none']);
+    assert.deepEqual(await found('all', brackets('array.word', 'equals', 'b')), ['high']);
+    assert.deepEqual(await found('all', brackets('array.word', 'equals', 'null')), ['high']);
+    assert.deepEqual(await found('all', brackets('array.word', 'exists', 'false')), ['none']);
+    assert.deepEqual(await found('all', brackets('blocks.blockType', 'equals', 'two')), ['high']);
+    assert.deepEqual(await found('all', brackets('blocks.word', 'equals', 'A')), ['low']);
+    assert.match(
+      (await refused('all', brackets('blocks.blockType', 'equals', 'tow'))).body.message,
+      /did you mean "two"/,
+    );
+    // Blocks that disagree about a type: the first one decides.
+    await refused('all', brackets('blocks.size', 'equals', 'big'));
+    assert.deepEqual(await found('all', brackets('blocks.size', 'equals', '1')), []);
+  });
+
+  it('go over at most 5 relationships', async () => {
+    const path = (hops: number) => ['mark', ...Array(hops - 1).fill('next'), 'name'].join('.');
+    assert.equal((await query('points', brackets(path(5), 'exists', 'true'))).status, 200);
+    for (const hops of [6, 7, 500]) {
+      const answer = await refused('points', brackets(path(hops), 'exists', 'true'));
+      assert.match(answer.body.message, /must not go through more than 5 relationships/);
+    }
+    assert.equal((await query('points', `sort=${path(5)}`)).status, 200);
+    assert.match((await refused('points', `sort=${path(6)}`)).body.message, /5 relationships/);
+  });
+
+  it('of a sort go across single relationships, and through no list', async () => {
+    const sorted = async (sort: string) => {
+      const text = `sort=${sort}&${brackets('name', 'in', 'p0,p1,p2,gone')}`;
+      return (await query('points', text)).body.docs.map(({ name }: { name: string }) => name).join(' ');
+    };
+    assert.equal(await sorted('mark.name'), 'p0 p1 p2 gone');
+    assert.equal(await sorted('-mark.n'), 'p2 p1 p0 gone');
+    assert.equal(await sorted('mark.next.name,-name'), 'p1 p2 p0 gone');
+    for (const [slug, sort] of [
+      ['points', 'marks.name'],
+      ['points', 'marks'],
+      ['all', 'array.word'],
+      ['all', 'blocks.word'],
+      ['all', 'array'],
+      ['all', 'json'],
+    ] as const) {
+      const answer = await refused(slug, `sort=${sort}`);
+      assert.deepEqual(errorsOf(answer), { sort: `sort: "${sort}" has no single value to sort by` });
+    }
+  });
+
+  it('that lead nowhere are refused with what is allowed there and the nearest name', async () => {
+    const message = async (slug: string, path: string) => {
+      const answer = await refused(slug, brackets(path, 'equals', 'x'));
+      assert.deepEqual(fieldsOf(answer), [`where[${path}]`]);
+      return answer.body.message;
+    };
+    assert.equal(
+      await message('points', 'nmae'),
+      'where[nmae]: "nmae" is not a field to filter or sort by; did you mean "name"?; allowed: "id", "createdAt", "updatedAt", "name", "mark", "marks"',
+    );
+    assert.match(
+      await message('points', 'mark.nam'),
+      /"nam" is not a field of "mark".*did you mean "name"\?; allowed: "id"/,
+    );
+    assert.match(
+      await message('all', 'object.wrd'),
+      /"wrd" is not a field of "object".*did you mean "word"\?; allowed: "word", "n"$/,
+    );
+    assert.match(await message('all', 'blocks.x'), /allowed: "blockType", "word", "size"$/);
+    for (const path of [
+      'name.x',
+      'json.a',
+      '',
+      '.',
+      'mark.',
+      '.name',
+      'mark..name',
+      'name ',
+      'Name',
+      'doc',
+      '$',
+      '*',
+    ]) {
+      await message('points', path);
+    }
+    for (const path of [
+      '__proto__',
+      'constructor',
+      'toString',
+      'mark.__proto__',
+      'hasOwnProperty.name',
+      '__proto__.x',
+    ]) {
+      assert.match(await message('points', path), /is not a field/);
+    }
+  });
+});
+
+describe('The notations', () => {
+  const total = async (text: string) => (await query('marks', text)).body.total;
+
+  it('combine with AND on a level, and nest with or and and', async () => {
+    assert.deepEqual(await found('marks', 'where[n][greater_than]=0&where[name][not_equals]=m2'), ['m1']);
+    assert.deepEqual(await found('marks', 'where[n][greater_than]=0&where[n][less_than]=2'), ['m1']);
+    assert.deepEqual(await found('marks', 'where[or][0][n][equals]=0&where[or][1][name][equals]=m2'), ['m0', 'm2']);
+    assert.deepEqual(await found('marks', 'where[or][7][n][equals]=0&where[or][3][name][equals]=m2'), ['m0', 'm2']);
+    const beside = 'where[or][0][n][equals]=0&where[or][1][name][equals]=m2&where[n][exists]=true&where[name][like]=2';
+    assert.deepEqual(await found('marks', beside), ['m2']);
+    const nested = {
+      or: [
+        { and: [{ n: { equals: 1 } }, { or: [{ name: { like: 'm' } }] }] },
+        { n: { equals: 2 }, name: { equals: 'x' } },
+      ],
+    };
+    assert.deepEqual(await found('marks', json(nested)), ['m1']);
+    assert.deepEqual(await found('marks', json({ or: { 0: { n: { equals: 2 } } } })), ['m2']);
+    assert.equal(await total(json({})), 3);
+    assert.deepEqual(await found('marks', 'where%5Bn%5D%5Bequals%5D=1'), ['m1']);
+  });
+
+  it('are refused when they are of no right form', async () => {
+    const wrong = [
+      'where[=1',
+      'where[a=1',
+      'where[n]]=1',
+      'where[n][equals=1',
+      'where[n]equals]=1',
+      'where[n][equals]x=1',
+      'where[[n]]=1',
+      'where[]=1',
+      'where[][equals]=1',
+      'where[n][]=1',
+      'where[n]=1',
+      'where=',
+      'where',
+      'where=1',
+      'where="x"',
+      'where=null',
+      'where=[]',
+      'where={',
+      'where={}{}',
+      'where=%00',
+      'where=n',
+      'where={}&where={}',
+      'where={}&where[n][equals]=1',
+      'where[n][equals]=1&where={}',
+      'where[n]=1&where[n][equals]=1',
+      'where[n][equals]=1&where[n]=1',
+      'where[n][in]=1&where[n][in]=2&where[n][in][x]=1',
+      'where[n][equals][x]=1',
+      'where[or]=1',
+      'where[or]=',
+      'where[or][0]=1',
+      'where[or][x][n][equals]=1',
+      'where[or][][n][equals]=1',
+      'where[or][n][equals]=1',
+      'where[or][-1][n][equals]=1',
+      'where[or][0][or]=1',
+      'where[and]=x',
+      'where[__proto__]=1',
+      'where[__proto__][n][equals]=1',
+      'where[n][__proto__]=1',
+      'where[n][constructor]=1',
+      'where[constructor][prototype][x]=1',
+      'where[n][__proto__][equals]=1',
+      'where[or][__proto__][n][equals]=1',
+      'where[or][constructor]=1',
+      'where[n][toString]=1',
+      `where[${'x'.repeat(5000)}]=1`,
+      `where${'[a]'.repeat(500)}=1`,
+      `where=${'['.repeat(4000)}`,
+      `where=${'[{"or":'.repeat(500)}`,
+    ];
+    for (const text of wrong) {
+      const answer = await refused('marks', text);
+      for (const field of fieldsOf(answer)) assert.match(field, /^where/, text);
+    }
+    for (const where of [
+      null,
+      [],
+      'x',
+      1,
+      true,
+      [{ n: { equals: 1 } }],
+      { n: 1 },
+      { n: null },
+      { n: [] },
+      { n: {} },
+      { n: { equals: {} } },
+      { or: [] },
+      { or: {} },
+      { or: null },
+      { or: 'x' },
+      { or: [1] },
+      { or: [null] },
+      { or: [[]] },
+      { and: [] },
+      { and: { x: {} } },
+      { '': { equals: 1 } },
+      { n: { '': 1 } },
+      { '\ud800': { equals: 1 } },
+      { n: { '\ud800': 1 } },
+      { '\0': {} },
+      { '😀': { equals: 1 } },
+    ]) {
+      await refused('marks', json(where));
+    }
+    const proto = encodeURIComponent('{"__proto__":{"equals":1}}');
+    assert.match((await refused('marks', `where=${proto}`)).body.message, /"__proto__" is not a field/);
+    assert.match(
+      (await refused('marks', 'where={}&where[n][equals]=1')).body.message,
+      /either as JSON or in brackets, not both/,
+    );
+    assert.match(
+      (await refused('marks', 'where[n]=1&where[n][equals]=1')).body.message,
+      /contradicts another parameter/,
+    );
+  });
+
+  it('name an operator that does not exist, with the nearest and all that do', async () => {
+    const answer = await refused('marks', 'where[n][equls]=1');
+    assert.equal(
+      answer.body.message,
+      'where[n][equls]: is not an operator; did you mean "equals"?; allowed here: "equals", "not_equals", "in", "not_in", "exists", "greater_than", "less_than", "greater_than_equal", "less_than_equal"',
+    );
+    assert.match(
+      (await refused('marks', 'where[n]=1')).body.message,
+      /^where\[n\]: needs an operator, like where\[n\]\[equals\]=value; operators: "equals"/,
+    );
+  });
+
+  it('tell everything that is wrong, not only the first', async () => {
+    const answer = await refused('marks', 'where[n][equals]=x&where[nope][equals]=1&where[or][0][name][lik]=1');
+    assert.deepEqual(fieldsOf(answer), ['where[n][equals]', 'where[nope]', 'where[or][0][name][lik]']);
+    const beside = await refused('marks', 'limit=0&sort=nope&where[n][equals]=x&foo=1');
+    assert.deepEqual(fieldsOf(beside), ['foo', 'limit', 'sort', 'where[n][equals]']);
+    const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`f${index}`, { equals: 1 }]));
+    assert.equal((await refused('marks', json(many))).body.errors.length, 50);
+  });
+
+  it('hold at most 20 levels and 200 conditions', async () => {
+    const deep = (levels: number): object => (levels === 1 ? { n: { equals: 1 } } : { or: [deep(levels - 1)] });
+    const inBrackets = (levels: number) => `where${'[or][0]'.repeat(levels - 1)}[n][equals]=1`;
+    assert.deepEqual(await found('marks', json(deep(20))), ['m1']);
+    assert.deepEqual(await found('marks', inBrackets(20)), ['m1']);
+    for (const levels of [21, 22, 50, 500]) {
+      for (const text of [json(deep(levels)), inBrackets(levels)]) {
+        if (text.length > 14_000) continue;
+        assert.deepEqual(errorsOf(await refused('marks', text)), { where: 'where must be at most 20 levels deep' });
+      }
+    }
+    const wide = (count: number) => ({ and: Array.from({ length: count }, () => ({ n: { equals: 1 } })) });
+    assert.deepEqual(await found('marks', json(wide(200))), ['m1']);
+    assert.deepEqual(errorsOf(await refused('marks', json(wide(201)))), {
+      where: 'where must have at most 200 conditions',
+    });
+    const hops = { and: Array.from({ length: 150 }, () => ({ 'next.next.next.next.next.n': { not_equals: 1 } })) };
+    assert.equal((await query('marks', json(hops))).body.total, 3);
+  });
+});
+
+describe('What the caller may not read', () => {
+  const anonymous: CallOptions = { key: null };
+
+  before(async () => {
+    const values = {
+      shown: 'a',
+      hidden: 's3cret',
+      perDoc: 's3cret',
+      part: { shown: 'a', hidden: 's3cret' },
+      vault: { shown: 's3cret' },
+    };
+    const items = [{ shown: 'a', hidden: 's3cret' }];
+    const blocks = [
+      { blockType: 'one', hidden: 's3cret', shown: 's3cret' },
+      { blockType: 'two', shown: 'open' },
+    ];
+    const guarded = await create('guarded', { ...values, items, blocks });
+    const closed = await create('closed', { shown: 's3cret' });
+    const looks = await create('looks', { shown: 'a' });
+    await create('paths', { shown: 'path', guarded, closed, closedMany: [closed], looks });
+  });
+
+  it('is refused as if it did not exist, in filters and sorts, nested and across relationships', async () => {
+    const pairs: [string, string, string][] = [
+      ['guarded', 'hidden', 'hiddem'],
+      ['guarded', 'perDoc', 'perDac'],
+      ['guarded', 'broken', 'brokem'],
+      ['guarded', 'vault', 'vaalt'],
+      ['guarded', 'vault.shown', 'vaalt.shown'],
+      ['guarded', 'part.hidden', 'part.hiddem'],
+      ['guarded', 'items.hidden', 'items.hiddem'],
+      ['guarded', 'blocks.hidden', 'blocks.hiddem'],
+      ['paths', 'guarded.hidden', 'guarded.hiddem'],
+      ['paths', 'guarded.part.hidden', 'guarded.part.hiddem'],
+      ['paths', 'guarded.items.hidden', 'guarded.items.hiddem'],
+      ['paths', 'closed.shown', 'closed.shewn'],
+      ['paths', 'closed.createdAt', 'closed.createdAx'],
+      ['paths', 'closedMany.shown', 'closedMany.shewn'],
+      ['paths', 'looks.shown', 'looks.shewn'],
+      ['paths', 'thrown.shown', 'thrown.shewn'],
+    ];
+    for (const [slug, secret, absent] of pairs) {
+      const last = (path: string) =>
+        path.split('.').find((name, index) => name !== absent.split('.')[index] || name !== secret.split('.')[index]) ??
+        '';
+      for (const text of [
+        'where[PATH][equals]=s3cret',
+        'where[PATH][nope]=x',
+        'where[or][0][PATH][like]=s',
+        'where[PATH]=1',
+        'sort=PATH',
+        'sort=-PATH',
+      ]) {
+        const [one, other] = await Promise.all(
+          [secret, absent].map((path) => refused(slug, text.replace('PATH', path), anonymous)),
+        );
+        const said = JSON.stringify(one?.body).replaceAll(last(secret), last(absent));
+        assert.equal(said, JSON.stringify(other?.body), `${slug} ${secret} ${text}`);
+        assert.match(said, /is not a field/);
+      }
+      // For the key they are fields as all others are.
+      assert.equal((await query(slug, `where[${secret}][exists]=true`)).status, 200, secret);
+    }
+    const { message } = (await refused('guarded', 'where[x][equals]=1', anonymous)).body;
+    assert.match(message, /allowed: "id", "createdAt", "updatedAt", "shown", "part", "items", "blocks"$/);
+  });
+
+  it('is not found through a field of the same name in another block', async () => {
+    assert.deepEqual(await found('guarded', brackets('blocks.shown', 'equals', 'open'), anonymous), ['a']);
+    assert.deepEqual(await found('guarded', brackets('blocks.shown', 'equals', 's3cret'), anonymous), []);
+    assert.deepEqual(await found('guarded', brackets('blocks.shown', 'equals', 's3cret')), ['a']);
+  });
+
+  it('is no more than the ids of related documents', async () => {
+    assert.deepEqual(await found('paths', brackets('closed', 'exists', 'true'), anonymous), ['path']);
+    assert.deepEqual(await found('paths', brackets('guarded.shown', 'equals', 'a'), anonymous), ['path']);
+  });
+});
+
+describe('Access rules that return a where', () => {
+  const as = (owner: string): CallOptions => ({ key: null, headers: { 'x-owner': owner } });
+  const notes: Record<string, string> = {};
+
+  before(async () => {
+    for (const slug of ['owned', 'ownedLater']) {
+      for (let n = 0; n < 9; n += 1) {
+        const id = await create(slug, { name: `${slug}${n}`, owner: n % 3 === 0 ? 'ann' : "bob' OR 1=1 --", n });
+        if (slug === 'owned') notes[`n${n}`] = id;
+      }
+    }
+    const { n0 = '', n1 = '', n3 = '' } = notes;
+    await create('refs', { name: 'to ann', note: n0, notes: [n0, n3] });
+    await create('refs', { name: 'to bob', note: n1, notes: [n1] });
+    await create('refs', { name: 'to both', note: n3, notes: [n1, n3] });
+  });
+
+  it('show only the documents that meet it, with right totals and pages', async () => {
+    for (const slug of ['owned', 'ownedLater']) {
+      assert.deepEqual(
+        await found(slug, '', as('ann')),
+        [0, 3, 6].map((n) => `${slug}${n}`),
+      );
+      assert.equal((await found(slug, '', as("bob' OR 1=1 --"))).length, 6);
+      assert.deepEqual(await found(slug, '', as('nobody else')), []);
+      assert.equal((await found(slug, '')).length, 9);
+      const { body } = await query(slug, 'limit=2&page=2&sort=n', as('ann'));
+      assert.deepEqual(
+        [body.docs.map(({ n }: { n: number }) => n), body.total, body.totalPages, body.hasNextPage],
+        [[6], 3, 2, false],
+      );
+    }
+  });
+
+  it('are ANDed with the query, which cannot widen them', async () => {
+    assert.deepEqual(await found('owned', 'where[n][greater_than]=2', as('ann')), ['owned3', 'owned6']);
+    assert.deepEqual(await found('owned', 'where[owner][not_equals]=ann', as('ann')), []);
+    assert.deepEqual(await found('owned', 'where[or][0][n][equals]=1&where[or][1][n][equals]=3', as('ann')), [
+      'owned3',
+    ]);
+    assert.equal((await found('owned', json({}), as('ann'))).length, 3);
+  });
+
+  it('hold for single documents, and for what is done to them', async () => {
+    const { n0, n1 } = notes;
+    const status = async (method: string, id: string | undefined, caller: CallOptions, body?: unknown) =>
+      (await call(method, `/api/collections/owned/${id}`, body, caller)).status;
+    assert.equal(await status('GET', n0, as('ann')), 200);
+    assert.equal(await status('GET', n1, as('ann')), 401);
+    assert.equal(await status('GET', 'missing', as('ann')), 401);
+    assert.equal(await status('PATCH', n0, as('ann'), { n: 0 }), 200);
+    assert.equal(await status('PATCH', n1, as('ann'), { n: 50 }), 401);
+    assert.equal(await status('DELETE', n1, as('ann')), 401);
+    assert.equal(await status('GET', n1, {}), 200);
+    const mine = await create('owned', { name: 'mine', owner: 'cid' });
+    assert.equal(await status('DELETE', mine, as('ann')), 401);
+    assert.equal(await status('DELETE', mine, as('cid')), 200);
+    // A condition is about documents that are there.
+    assert.equal((await call('POST', '/api/collections/owned', { owner: 'ann' }, as('ann'))).status, 401);
+  });
+
+  it('hold across a relationship: what may not be seen cannot be found by', async () => {
+    assert.deepEqual(await found('refs', 'where[note.n][exists]=true', as('ann')), ['to ann', 'to both']);
+    assert.deepEqual(await found('refs', 'where[note.n][equals]=1', as('ann')), []);
+    assert.deepEqual(await found('refs', 'where[notes.n][equals]=1', as('ann')), []);
+    assert.deepEqual(await found('refs', 'where[notes.n][equals]=3', as('ann')), ['to ann', 'to both']);
+    assert.deepEqual(await found('refs', 'where[notes.n][not_equals]=1', as('ann')), ['to ann', 'to bob', 'to both']);
+    assert.deepEqual(await found('refs', 'where[notes.n][equals]=1'), ['to bob', 'to both']);
+    const names = async (caller: CallOptions) =>
+      (await query('refs', 'sort=-note.n', caller)).body.docs.map(({ name }: { name: string }) => name);
+    assert.deepEqual(await names(as('ann')), ['to both', 'to ann', 'to bob']);
+    assert.deepEqual(await names({}), ['to both', 'to bob', 'to ann']);
+  });
+
+  it('make a query that becomes too large for SQLite by them a 400', async () => {
+    const many = (count: number) => json({ and: Array.from({ length: count }, () => ({ 't.n': { equals: 1 } })) });
+    await create('members', { name: 'x', t: await create('teams', { owner: 'ann', n: 1 }) });
+    assert.deepEqual(await found('members', many(100), as('ann')), ['x']);
+    assert.match((await refused('members', many(200), as('ann'))).body.message, /^where asks for too much at once/);
+    assert.deepEqual(await found('members', many(200)), ['x']);
+  });
+
+  it('answer a bare 500 when it is wrong, and leave why in the log', async () => {
+    const wrong = {
+      wrongField: /the read rule of wrongField returned a where that is wrong: where\[nope\]: "nope" is not a field/,
+      wrongOperator: /the read rule of wrongOperator returned a where that is wrong: .*allowed here/,
+      wrongValue: /the read rule of wrongValue returned a where that is wrong: .*must be a number, got "many"/,
+      wrongForm: /the read rule of wrongForm returned a where that is wrong: .*must be an object of fields/,
+      undefinedValue: /the read rule of undefinedValue returned a where that is wrong: .*must be a text, got undefined/,
+    };
+    for (const [slug, reason] of Object.entries(wrong)) {
+      const id = await create(slug, { name: 'x' });
+      for (const path of [`/api/collections/${slug}`, `/api/collections/${slug}/${id}`]) {
+        const { status, body, headers } = await call('GET', path, undefined, as('ann'));
+        const bare = { statusCode: 500, error: 'Internal Server Error', message: 'An internal server error occurred' };
+        assert.deepEqual([status, body], [500, bare], path);
+        const requestId = headers.get('x-request-id');
+        const line = await eventually(() =>
+          logLines(service).find((one) => one.requestId === requestId && one.level === 50),
+        );
+        assert.match(line.err.message, reason);
+      }
+    }
+  });
+});
+
+describe('Totals', () => {
+  it('are right again after every write, of related documents too', async () => {
+    const total = async (slug: string, text: string) => (await query(slug, text)).body.total;
+    const mark = await create('marks', { name: 'counted', n: 100 });
+    const before = await total('points', 'where[mark.n][equals]=100');
+    assert.equal(before, 0);
+    const point = await create('points', { name: 'counted', mark });
+    const all = await total('points', '');
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal(await total('points', 'where[mark.n][equals]=100'), 1);
+      assert.equal(await total('points', 'where[mark.n][equals]=101'), 0);
+      await call('PATCH', `/api/collections/marks/${mark}`, { n: 101 });
+      assert.equal(await total('points', 'where[mark.n][equals]=100'), 0);
+      assert.equal(await total('points', 'where[mark.n][equals]=101'), 1);
+      await call('PATCH', `/api/collections/marks/${mark}`, { n: 100 });
+    }
+    assert.equal(await total('points', ''), all);
+    await call('DELETE', `/api/collections/points/${point}`);
+    assert.equal(await total('points', ''), all - 1);
+    assert.equal(await total('points', 'where[mark.n][equals]=100'), 0);
+  });
+});
+
+const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
+
+describe(`Random query strings (TEST_SEED=${seed})`, () => {
+  const words = [
+    ...[
+      'where',
+      'where[',
+      'where=',
+      'sort=',
+      'limit=',
+      'page=',
+      'depth=',
+      '_x',
+      '[',
+      ']',
+      '][',
+      '[]',
+      '%5B',
+      '%5D',
+      '=',
+      '&',
+      ',',
+    ],
+    ...[
+      'or',
+      'and',
+      '[or][0]',
+      '[and][1]',
+      '0',
+      '1',
+      '-1',
+      'name',
+      'n',
+      'number',
+      'multiSelect',
+      'array',
+      'blocks',
+      'object',
+      'word',
+    ],
+    ...[
+      'relationship',
+      'relationships',
+      'next',
+      '.',
+      'id',
+      'createdAt',
+      'json',
+      'blockType',
+      '__proto__',
+      'constructor',
+      'toString',
+    ],
+    ...operatorNames.map((name) => `[${name}]=`),
+    ...[
+      'null',
+      'true',
+      'red',
+      '2024-02-29',
+      '{',
+      '}',
+      '"',
+      ':',
+      '{"or":[',
+      ']}',
+      '{"n":{"equals":',
+      '\\ud800',
+      '\\u0000',
+      'é',
+      '😀',
+    ],
+    ...[
+      '%',
+      '%00',
+      '%zz',
+      '%ED%A0%80',
+      '%F0%9F%98%80',
+      '%27',
+      '%22',
+      '%25',
+      '_',
+      '+',
+      '%20',
+      ';',
+      '--',
+      '-',
+      '~',
+      '$',
+      '*',
+      '1e999',
+      '1e400',
+    ],
+  ];
+  const soup = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 25 }).map((list) => list.join(''));
+  const bracket = fc
+    .tuple(
+      fc.constantFrom(
+        'name',
+        'number',
+        'array.word',
+        'relationships.n',
+        'object.n',
+        'blocks.word',
+        'createdAt',
+        'multiSelect',
+        'json',
+      ),
+      fc.constantFrom(...operatorNames),
+      fc.string({ unit: 'binary', maxLength: 12 }),
+    )
+    .map(([path, operator, value]) => brackets(path, operator, value.toWellFormed()));
+  const tree = fc
+    .tuple(fc.constantFrom('or', 'and', 'name', 'array', 'number', 'relationship.n'), fc.json({ maxDepth: 4 }))
+    .map(([key, value]) => `where={"${key}":${encodeURIComponent(value)}}`);
+  const bytes = fc.uint8Array({ minLength: 1, maxLength: 80 }).map((list) => {
+    return [...list].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+  });
+  const texts = fc.oneof(
+    soup,
+    bracket,
+    tree,
+    bytes,
+    fc.tuple(bracket, soup).map((two) => two.join('&')),
+  );
+
+  it('are answered with 200 or 400, and nothing of the insides', async () => {
+    const seen: Record<number, number> = {};
+    await fc.assert(
+      fc.asyncProperty(texts, async (text) => {
+        const { status, body } = await query('all', text.replaceAll('#', '%23'));
+        assert.ok(status === 200 || status === 400, `${status} ${JSON.stringify(body)}`);
+        seen[status] = (seen[status] ?? 0) + 1;
+      }),
+      { seed, numRuns: 20_000, interruptAfterTimeLimit: 4000, markInterruptAsFailure: false },
+    );
+    assert.ok(seen[200] && seen[400], JSON.stringify(seen));
+  });
+
+  it('as bare bytes neither, nor is the service gone after them', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), async (list) => {
+        const head = Buffer.from('GET /api/collections/all?where[');
+        const rest = Buffer.from(' HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+        const { status, text } = await sendRaw(service.url, Buffer.concat([head, Buffer.from(list), rest]));
+        assert.ok(status >= 400 && status < 500, text);
+      }),
+      { seed, numRuns: 2000, interruptAfterTimeLimit: 1500, markInterruptAsFailure: false },
+    );
+    assert.equal((await query('all', '')).status, 200);
+  });
+});

@@ -1,0 +1,575 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { checkConfig } from '../../config/check.ts';
+import type { FieldConfig } from '../../config/define.ts';
+import type { Field } from '../../config/model.ts';
+import { isList, type Json, type JsonObject } from '../../config/schema.ts';
+import { documentStream } from '../../events/catalogue.ts';
+import type { RecordedEvent } from '../../events/log.ts';
+import type { Upcaster } from '../../events/upcasters.ts';
+import { openDocuments, registerFunctions } from '../../projections/documents.ts';
+import { openProjector } from '../../projections/projector.ts';
+import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
+import type { Where } from '../../projections/where.ts';
+import { type Reach, readSort, readWhere, readWhereObject } from '../../server/where.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+
+const letters = ['x', 'y', 'z', '%'];
+const to = { type: 'relationship', relationTo: 'others' } as const;
+const back = { type: 'relationship', relationTo: 'things' } as const;
+
+const simple = (names: string[]): FieldConfig[] => {
+  const all: FieldConfig[] = [
+    { name: 'word', type: 'text' },
+    { name: 'n', type: 'number' },
+    { name: 'flag', type: 'boolean' },
+    { name: 'day', type: 'date' },
+    { name: 'at', type: 'datetime' },
+    { name: 'clock', type: 'time' },
+    { name: 'pick', type: 'select', options: letters },
+    { name: 'tags', type: 'multiSelect', options: letters },
+    { name: 'data', type: 'json' },
+    { name: 'one', ...to },
+    { name: 'many', ...to, hasMany: true },
+  ];
+  return all.filter((field) => 'name' in field && names.includes(field.name));
+};
+
+const model = checkConfig({
+  collections: [
+    {
+      slug: 'things',
+      fields: [
+        { name: 'word', type: 'text', index: true },
+        { name: 'body', type: 'textarea' },
+        { name: 'rich', type: 'richText' },
+        { name: 'mail', type: 'email' },
+        { name: 'link', type: 'url', index: true },
+        { name: 'n', type: 'number', index: true },
+        { name: 'm', type: 'number' },
+        { name: 'flag', type: 'boolean', index: true },
+        { name: 'day', type: 'date' },
+        { name: 'at', type: 'datetime', index: true },
+        { name: 'clock', type: 'time' },
+        { name: 'pick', type: 'select', options: letters },
+        { name: 'dial', type: 'radio', options: letters },
+        { name: 'tags', type: 'multiSelect', options: letters },
+        { name: 'data', type: 'json' },
+        { name: 'one', ...to },
+        { name: 'many', ...to, hasMany: true },
+        {
+          name: 'group',
+          type: 'object',
+          fields: [
+            ...simple(['word', 'n', 'flag', 'at', 'tags', 'data', 'one', 'many']),
+            {
+              name: 'inner',
+              type: 'object',
+              fields: [{ name: 'code', type: 'text', index: true }, ...simple(['n', 'day'])],
+            },
+            { name: 'list', type: 'array', fields: simple(['word', 'n', 'one']) },
+          ],
+        },
+        {
+          name: 'items',
+          type: 'array',
+          fields: [
+            ...simple(['word', 'n', 'flag', 'day', 'clock', 'pick', 'tags', 'data', 'one', 'many']),
+            { name: 'inner', type: 'object', fields: simple(['word', 'n']) },
+            { name: 'subs', type: 'array', fields: simple(['word', 'tags']) },
+          ],
+        },
+        {
+          name: 'parts',
+          type: 'blocks',
+          blocks: [
+            {
+              slug: 'hero',
+              fields: [
+                ...simple(['word', 'tags', 'one']),
+                { name: 'call', type: 'object', fields: simple(['word']) },
+                { name: 'size', type: 'number' },
+              ],
+            },
+            {
+              slug: 'quote',
+              fields: [
+                ...simple(['word', 'flag', 'one']),
+                { name: 'call', type: 'object', fields: simple(['word', 'n']) },
+                { name: 'size', type: 'text' },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+    {
+      slug: 'others',
+      fields: [
+        ...simple(['word', 'n', 'flag', 'tags']),
+        { name: 'group', type: 'object', fields: simple(['word', 'n']) },
+        { name: 'next', ...to },
+        { name: 'back', ...back },
+        { name: 'backs', ...back, hasMany: true },
+      ],
+    },
+  ],
+});
+
+type Slug = 'things' | 'others';
+const fieldsOf = (slug: string) => model.collections.get(slug)?.fields ?? [];
+const ids: Record<Slug, string[]> = { things: [], others: [] };
+for (const slug of ['things', 'others'] as const) {
+  for (let n = 10; n < (slug === 'things' ? 34 : 18); n += 1)
+    ids[slug].push(`0190${slug === 'things' ? 'a' : 'b'}${n}`);
+}
+
+const pools = {
+  text: [
+    ...['', 'a', 'A', 'ab', 'aB', 'b', 'é', 'É', 'e\u0301', 'straße', 'STRASSE', 'ς', 'Σ', 'ﬀ', 'FF', 'İ', 'ı'],
+    ...['%', '_', 'a%b', 'a_b', "it's", '"q"', '\\', "';--", 'a,b', 'null', 'true', '1', '[0]', '$.a'],
+    ...['😀', 'a😀', '\uffee', '\u{10400}', '\u{10428}', '\n', ' a', '漢字'],
+  ],
+  number: [0, 1, -1, 2, 10, 0.1, 0.30000000000000004, 2 ** 53 - 1, 1 - 2 ** 53, 5e-324, -1.5],
+  date: ['0000-01-01', '2024-02-29', '2024-03-01', '9999-12-31'],
+  datetime: ['2024-02-29T00:00:00.000Z', '2024-02-29T00:00:00.001Z', '1969-12-31T23:59:59.999Z'],
+  time: ['00:00', '00:00:00', '12:30', '23:59:59'],
+  json: [0, false, '', 'x', [], {}, [null], { word: 'a' }, null] as Json[],
+};
+
+const some = <T>(values: readonly T[]) => fc.constantFrom(...values);
+
+function anyValue(field: Field): fc.Arbitrary<Json> {
+  const orNull = (value: fc.Arbitrary<Json>) => fc.option(value, { nil: null, freq: 5 });
+  const { type, options = [], relationTo, fields = [], blocks = [] } = field;
+  if (relationTo) {
+    const id = some([...ids[relationTo as Slug], 'gone']);
+    return field.hasMany ? fc.uniqueArray(id, { maxLength: 3 }) : orNull(id);
+  }
+  const letter = () => some(options.map(({ value }) => value));
+  switch (type) {
+    case 'number':
+    case 'date':
+    case 'datetime':
+    case 'time':
+      return orNull(some<Json>(pools[type]));
+    case 'boolean':
+      return orNull(fc.boolean());
+    case 'select':
+    case 'radio':
+      return orNull(letter());
+    case 'multiSelect':
+      return fc.uniqueArray(letter());
+    case 'json':
+    case 'richText':
+      return some(pools.json);
+    case 'object':
+      return orNull(anyObject(fields));
+    case 'array':
+      return fc.array(anyObject(fields), { maxLength: 3 });
+    case 'blocks':
+      return fc.array(
+        fc.oneof(
+          ...blocks.map((block) =>
+            anyObject(block.fields).map((item): JsonObject => ({ blockType: block.slug, ...item })),
+          ),
+        ),
+        { maxLength: 3 },
+      );
+    default:
+      return orNull(some(pools.text));
+  }
+}
+
+function anyObject(fields: readonly Field[]): fc.Arbitrary<JsonObject> {
+  return fc.record(Object.fromEntries(fields.map((field) => [field.name, anyValue(field)])));
+}
+
+/** Several documents are of one millisecond; ids go up with time. */
+const timeOf = (index: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, 0, index >> 1)).toISOString();
+
+function documents(slug: Slug): fc.Arbitrary<JsonObject[]> {
+  const rows = ids[slug].map((id, index) =>
+    fc.record({ values: anyObject(fieldsOf(slug)), later: fc.integer({ min: 0, max: 3 }) }).map(
+      ({ values, later }): JsonObject => ({
+        id,
+        createdAt: timeOf(index),
+        updatedAt: timeOf(index + later * 7),
+        ...values,
+      }),
+    ),
+  );
+  return fc.tuple(...rows);
+}
+
+/** A field that a path can end at. */
+type End = { path: string; field: Field; hops: number; isMany: boolean };
+
+const own: Field[] = [
+  { name: 'id', type: 'text' },
+  { name: 'createdAt', type: 'datetime' },
+  { name: 'updatedAt', type: 'datetime' },
+];
+const blockType: Field = {
+  name: 'blockType',
+  type: 'select',
+  options: ['hero', 'quote'].map((value) => ({ label: value, value })),
+};
+
+function endsOf(fields: readonly Field[], prefix = '', hops = 0, isMany = false): End[] {
+  return fields.flatMap((field) => {
+    const path = prefix + field.name;
+    const inside = (inner: readonly Field[], many: boolean, hop = 0) =>
+      hops + hop > 3 ? [] : endsOf(inner, `${path}.`, hops + hop, isMany || many);
+    const end = { path, field, hops, isMany };
+    if (field.relationTo) return [end, ...inside([...own, ...fieldsOf(field.relationTo)], true, 1)];
+    if (field.fields) return [end, ...inside(field.fields, field.type === 'array')];
+    if (field.blocks) {
+      // Where blocks disagree about a type, the first one decides.
+      const first = new Map(
+        field.blocks
+          .flatMap((block) => block.fields)
+          .toReversed()
+          .map((one) => [one.name, one]),
+      );
+      const call = { ...first.get('call'), fields: fieldsOfCall(field) } as Field;
+      return [end, ...inside([blockType, ...first.values().filter(({ name }) => name !== 'call'), call], true)];
+    }
+    return [end];
+  });
+}
+
+function fieldsOfCall({ blocks = [] }: Field): Field[] {
+  const calls = blocks.flatMap(({ fields }) => fields.find(({ name }) => name === 'call')?.fields ?? []);
+  return [...new Map(calls.map((one) => [one.name, one])).values()];
+}
+
+const ends = endsOf([...own, ...fieldsOf('things')]);
+const endsByHops = [0, 1, 2, 3].map((hops) => ends.filter((end) => end.hops === hops));
+const anyEnd = fc.oneof(
+  { weight: 6, arbitrary: some(endsByHops[0] ?? []) },
+  { weight: 3, arbitrary: some(endsByHops[1] ?? []) },
+  { weight: 1, arbitrary: some(endsByHops[2] ?? []) },
+  { weight: 1, arbitrary: some(endsByHops[3] ?? []) },
+);
+/** Sorts reach across single relationships; whatever is reached through a list has no one value. */
+const sortable = ends.filter(({ path, field }) => {
+  const through = path.split('.').slice(0, -1);
+  return (
+    !['many', 'backs', 'items', 'parts', 'list', 'subs'].some((name) => through.includes(name)) &&
+    !isList(field) &&
+    !['json', 'richText', 'object'].includes(field.type)
+  );
+});
+
+type Condition = { end: End; operator: string; value: Json };
+type Level = { conditions: readonly Condition[]; or: readonly Level[]; and: readonly Level[] };
+
+function operatorsOf({ field }: End): string[] {
+  if (['json', 'richText', 'object', 'array', 'blocks'].includes(field.type)) return ['exists'];
+  if (isList(field)) return ['contains', 'in', 'not_in', 'exists'];
+  const always = ['equals', 'not_equals', 'in', 'not_in', 'exists'];
+  if (['number', 'date', 'datetime', 'time'].includes(field.type))
+    return [...always, 'greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
+  return field.type === 'boolean' ? always : [...always, 'like'];
+}
+
+function wanted({ field }: End): fc.Arbitrary<Json> {
+  if (field.relationTo) return some([...ids[field.relationTo as Slug], 'gone']);
+  if (field.name === 'id') return some([...ids.things, ...ids.others]);
+  if (/^(created|updated)At$/.test(field.name)) return fc.integer({ min: 0, max: 40 }).map(timeOf);
+  if (field.type === 'boolean') return fc.boolean();
+  if (field.options) return some(field.options.map(({ value }) => value));
+  if (field.type === 'number' || field.type === 'date' || field.type === 'datetime' || field.type === 'time')
+    return some<Json>(pools[field.type]);
+  return some(pools.text.filter((text) => text !== 'null'));
+}
+
+const condition: fc.Arbitrary<Condition> = anyEnd.chain((end) =>
+  some(operatorsOf(end)).chain((operator) => {
+    const value = wanted(end);
+    const orNull = fc.option(value, { nil: null, freq: 6 });
+    if (operator === 'exists') return fc.boolean().map((is): Condition => ({ end, operator, value: is }));
+    if (operator === 'in' || operator === 'not_in') {
+      const list = fc.array(orNull, { minLength: 1, maxLength: 4 });
+      return list.map((values): Condition => ({ end, operator, value: values }));
+    }
+    if (operator === 'like') return some(pools.text).map((text): Condition => ({ end, operator, value: text }));
+    return (operator.endsWith('equals') ? orNull : value).map((one): Condition => ({ end, operator, value: one }));
+  }),
+);
+
+const { level } = fc.letrec<{ level: Level }>((tie) => ({
+  level: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.record({
+      conditions: fc.array(condition, { minLength: 1, maxLength: 3 }),
+      or: fc.constant([]),
+      and: fc.constant([]),
+    }),
+    fc.record({
+      conditions: fc.array(condition, { maxLength: 2 }),
+      or: fc.array(tie('level'), { minLength: 1, maxLength: 3 }),
+      and: fc.array(tie('level'), { maxLength: 2 }),
+    }),
+  ),
+}));
+
+/** The filter as an object. Of two conditions on one operator of one field only the first can be said. */
+function asObject({ conditions, or, and }: Level): JsonObject {
+  const result: Record<string, JsonObject | JsonObject[]> = {};
+  for (const { end, operator, value } of conditions) {
+    const operators = (result[end.path] ?? {}) as JsonObject;
+    result[end.path] = operators;
+    if (!Object.hasOwn(operators, operator)) operators[operator] = value;
+  }
+  if (or.length > 0) result.or = or.map(asObject);
+  if (and.length > 0) result.and = and.map(asObject);
+  return result;
+}
+
+/** The filter as the parameters of a query, as hapi gives them. */
+function asBrackets(object: JsonObject, prefix = 'where'): [string, string | string[]][] {
+  return Object.entries(object).flatMap(([key, value]): [string, string | string[]][] => {
+    const name = `${prefix}[${key}]`;
+    if (key === 'in' || key === 'not_in') {
+      const texts = (value as Json[]).map(String);
+      if (texts.every((text) => !text.includes(','))) return [[name, texts.join(',')]];
+      return [[name, texts.length > 1 ? texts : [...texts, ...texts]]];
+    }
+    if (Array.isArray(value))
+      return value.flatMap((item, index) => asBrackets(item as JsonObject, `${name}[${index}]`));
+    return value !== null && typeof value === 'object' ? asBrackets(value, name) : [[name, String(value)]];
+  });
+}
+
+type World = { things: JsonObject[]; others: JsonObject[]; isShown: (other: JsonObject) => boolean };
+type Reached = { value: Json; field: Field };
+
+/** Every value that a path reaches in a document. */
+function reached(world: World, values: JsonObject, fields: readonly Field[], names: readonly string[]): Reached[] {
+  const [name = '', ...rest] = names;
+  const field = fields.find((one) => one.name === name);
+  if (!field) return [];
+  const value = values[name] ?? null;
+  if (rest.length === 0) return [{ value, field }];
+  if (field.relationTo) {
+    const pointed = (Array.isArray(value) ? value : [value]).flatMap((id) => {
+      const found = world[field.relationTo as Slug].find((one) => one.id === id);
+      return found && (field.relationTo === 'things' || world.isShown(found)) ? [found] : [];
+    });
+    return pointed.flatMap((one) => reached(world, one, [...own, ...fieldsOf(field.relationTo ?? '')], rest));
+  }
+  if (field.type === 'object') return reached(world, (value ?? {}) as JsonObject, field.fields ?? [], rest);
+  return ((value ?? []) as JsonObject[]).flatMap((item) => {
+    const block = field.blocks?.find(({ slug }) => slug === item.blockType);
+    return reached(world, item, block ? [blockType, ...block.fields] : (field.fields ?? []), rest);
+  });
+}
+
+const missing: Json[] = [];
+
+function reachedAt(world: World, doc: JsonObject, { path, field }: End): Json[] {
+  const all = reached(world, doc, [...own, ...fieldsOf('things')], path.split('.'));
+  const wanted = all.filter((one) => one.field.type === field.type).map(({ value }) => value);
+  // A list inside an object that is null has no entries, and is not there.
+  return isList(field) ? wanted.map((value) => value ?? missing) : wanted;
+}
+
+const opposite: Record<string, string> = { not_equals: 'equals', not_in: 'in' };
+
+function meets(world: World, doc: JsonObject, { end, operator, value }: Condition): boolean {
+  const values = reachedAt(world, doc, end);
+  if (!end.isMany) return holds(values[0] ?? null, operator, value);
+  if (operator === 'exists' && value === false) return !values.some((one) => holds(one, 'exists', true));
+  const positive = opposite[operator];
+  if (positive) return !values.some((one) => holds(one, positive, value));
+  return values.some((one) => holds(one, operator, value));
+}
+
+function holds(value: Json, operator: string, wanted: Json): boolean {
+  const entries = Array.isArray(value) ? value : [value];
+  switch (operator) {
+    case 'exists':
+      return (value !== null && value !== missing) === wanted;
+    case 'equals':
+      return value === wanted;
+    case 'not_equals':
+      return value !== wanted;
+    case 'in':
+      return entries.some((one) => (wanted as Json[]).includes(one));
+    case 'not_in':
+      return !entries.some((one) => (wanted as Json[]).includes(one));
+    case 'contains':
+      return entries.includes(wanted);
+    case 'like':
+      return typeof value === 'string' && value.toUpperCase().includes(String(wanted).toUpperCase());
+  }
+  if (value === null || wanted === null) return false;
+  if (operator === 'greater_than') return value > wanted;
+  if (operator === 'less_than') return value < wanted;
+  return operator === 'greater_than_equal' ? value >= wanted : value <= wanted;
+}
+
+function matches(world: World, doc: JsonObject, { conditions, or, and }: Level): boolean {
+  const said = new Set<string>();
+  for (const one of conditions) {
+    const key = `${one.end.path} ${one.operator}`;
+    if (!said.has(key) && !meets(world, doc, one)) return false;
+    said.add(key);
+  }
+  return (
+    (or.length === 0 || or.some((one) => matches(world, doc, one))) && and.every((one) => matches(world, doc, one))
+  );
+}
+
+type Key = { end: End; isDescending: boolean };
+
+function compare(world: World, keys: readonly Key[], a: JsonObject, b: JsonObject): number {
+  for (const { end, isDescending } of keys) {
+    // Documents of one millisecond are in the order in which they were made.
+    const at = end.path === 'createdAt' ? { ...end, path: 'id' } : end;
+    const [one = null] = reachedAt(world, a, { ...at, field: at.path === 'id' ? (own[0] as Field) : at.field });
+    const [other = null] = reachedAt(world, b, { ...at, field: at.path === 'id' ? (own[0] as Field) : at.field });
+    if (one === null && other === null) continue;
+    if (one === null || other === null) return one === null ? 1 : -1;
+    const order =
+      typeof one === 'string'
+        ? Buffer.compare(Buffer.from(one.toUpperCase()), Buffer.from(String(other).toUpperCase()))
+        : Number(one) - Number(other);
+    if (order !== 0) return isDescending ? -order : order;
+  }
+  const order = String(a.id) < String(b.id) ? -1 : 1;
+  return keys[0]?.isDescending === false ? order : -order;
+}
+
+const query = fc.record({
+  filter: fc.option(level, { freq: 8 }),
+  sort: fc.array(fc.record({ end: some(sortable), isDescending: fc.boolean() }), { maxLength: 3 }),
+  limit: fc.integer({ min: 1, max: 12 }),
+  page: fc.integer({ min: 1, max: 4 }),
+});
+
+/** A read file in memory with these documents in it, and what a caller who may see some of `others` can look through. */
+function openWorld(things: readonly JsonObject[], others: readonly JsonObject[]) {
+  const db = openDatabase(':memory:', { durability: 'off' });
+  registerFunctions(db);
+  const all = tablesOf(model.schema);
+  createTables(db, all);
+  createIndexes(db, all);
+  const upcaster = { upcast: (_key, _header, data) => data } as Upcaster;
+  const events = [...things.map((doc) => ['things', doc] as const), ...others.map((doc) => ['others', doc] as const)];
+  openProjector(db, all, upcaster).apply(
+    events.map(([slug, doc], index) => {
+      const stream = documentStream(slug, String(doc.id));
+      return { header: { stream, type: 'document.created', version: 1, position: index + 1 }, data: doc };
+    }) as unknown as RecordedEvent[],
+    Buffer.alloc(32),
+  );
+  const tablesAt = (slug: string) => all.find(({ key }) => key === slug) as (typeof all)[number];
+  const reach = (slug: string, filter: Where | null): Reach => ({
+    tables: tablesAt(slug),
+    fields: fieldsOf(slug),
+    related: async (other) => ({ reach: reach(other, filter), filter: other === 'others' ? filter : null }),
+  });
+  return { db, reach, things: openDocuments(db, tablesAt('things')) };
+}
+
+const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
+
+describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () => {
+  it('give the same documents in the same order with the same total, in both notations', async () => {
+    const counts = { queries: 0, found: 0, empty: 0, hidden: 0, sorted: 0 };
+    const world = fc.tuple(documents('things'), documents('others'), fc.boolean());
+    await fc.assert(
+      fc.asyncProperty(
+        world,
+        fc.array(query, { minLength: 15, maxLength: 25 }),
+        async ([things, others, hides], list) => {
+          const { db, reach, things: tested } = openWorld(things, others);
+          try {
+            const rule = hides ? await readWhereObject({ flag: { not_equals: true } }, reach('others', null)) : null;
+            const isShown = (other: JsonObject) => !hides || other.flag !== true;
+            const naive: World = { things, others, isShown };
+            const caller = reach('things', rule);
+            for (const { filter, sort, limit, page } of list) {
+              const object = filter && asObject(filter);
+              const where = object && (await readWhere({ where: JSON.stringify(object) }, caller));
+              if (object) {
+                const brackets = Object.fromEntries(asBrackets(object));
+                // A value of a list that holds a comma can only be given twice in brackets.
+                const same = JSON.stringify(await readWhere(brackets, caller));
+                if (!Object.values(brackets).some(Array.isArray)) assert.equal(same, JSON.stringify(where));
+              }
+              const text = sort.map(({ end, isDescending }) => (isDescending ? '-' : '') + end.path).join(',');
+              const { keys, problems } = sort.length > 0 ? await readSort(text, caller) : { keys: [], problems: [] };
+              assert.deepEqual(problems, []);
+
+              const expected = things
+                .filter((doc) => !filter || matches(naive, doc, filter))
+                .toSorted((a, b) => compare(naive, sort, a, b))
+                .map(({ id }) => String(id));
+              const found = tested.list({ where, sort: keys, limit, page });
+              const shown = found.texts.map((one) => JSON.parse(one).id);
+              const what = `${JSON.stringify(object)} sort=${text} limit=${limit} page=${page}`;
+              assert.equal(found.total, expected.length, what);
+              assert.deepEqual(shown, expected.slice((page - 1) * limit, page * limit), what);
+              if (where) {
+                assert.deepEqual([...tested.some(ids.things, where).keys()].sort(), expected.toSorted(), what);
+                const [first = ''] = ids.things;
+                assert.equal(tested.matches(first, where), expected.includes(first), what);
+              }
+              counts.queries += 1;
+              counts[expected.length === 0 ? 'empty' : 'found'] += 1;
+              if (hides) counts.hidden += 1;
+              if (sort.length > 1) counts.sorted += 1;
+            }
+          } finally {
+            db.close();
+          }
+        },
+      ),
+      { seed, numRuns: 2000, interruptAfterTimeLimit: 9000, markInterruptAsFailure: false, endOnFailure: false },
+    );
+    // What never happened was not tested.
+    for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);
+  });
+
+  it('never fail over values that are of another type than their field is by now', async () => {
+    const strange = some<Json>([
+      'x',
+      5,
+      true,
+      {},
+      ['x'],
+      [5, null],
+      [[{}]],
+      { word: ['x'] },
+      [{ word: 5, inner: 'x' }],
+    ]);
+    const named = fieldsOf('things').map(({ name }) => [name, fc.option(strange, { nil: null })] as const);
+    const document = fc.record(Object.fromEntries(named));
+    await fc.assert(
+      fc.asyncProperty(fc.array(document, { minLength: 5, maxLength: 8 }), fc.array(query), async (docs, list) => {
+        const things = docs.map((doc, index): JsonObject => {
+          return { id: ids.things[index] ?? '', createdAt: timeOf(index), updatedAt: timeOf(index), ...doc };
+        });
+        const { db, reach, things: tested } = openWorld(things, []);
+        try {
+          const caller = reach('things', null);
+          for (const { filter, sort } of list) {
+            const where = filter && (await readWhere({ where: JSON.stringify(asObject(filter)) }, caller));
+            const text = sort.map(({ end }) => end.path).join(',');
+            const keys = text === '' ? [] : (await readSort(text, caller)).keys;
+            tested.list({ where, sort: keys, limit: 10, page: 1 });
+          }
+        } finally {
+          db.close();
+        }
+      }),
+      { seed, numRuns: 300, interruptAfterTimeLimit: 2500, markInterruptAsFailure: false },
+    );
+  });
+});

@@ -5,8 +5,9 @@ import type { JsonObject } from '../config/schema.ts';
 import type { Where } from '../projections/where.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';
+import type { Reach } from './paths.ts';
 import { actorOf, requestId, viewOf } from './requests.ts';
-import { type Reach, readWhereObject } from './where.ts';
+import { readWhereObject } from './where.ts';
 
 /** What a rule may look at. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. */
 type Subject = { doc: () => JsonObject | null; data: unknown };
@@ -89,19 +90,28 @@ export async function visibleElsewhere(app: App, request: Request, target: Targe
   }
 }
 
-/** What the caller may filter and sort by in a target, and in what is related to it. */
-export async function reachOf(app: App, request: Request, target: Target): Promise<Reach> {
-  return {
-    tables: target.tables,
-    fields: await filterableFields(request, target),
-    related: async (slug) => {
-      const other = app.collections.get(slug);
-      const visible = other && (await visibleElsewhere(app, request, other));
-      // A rule that looks at each document cannot be part of a query.
-      if (!visible || visible.row) return null;
-      return { reach: await reachOf(app, request, other), filter: visible.where };
-    },
-  };
+/** What the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
+export async function reachOf(
+  app: App,
+  request: Request,
+  target: Target,
+  known = new Map<string, ReturnType<Reach['related']>>(),
+): Promise<Reach> {
+  function related(slug: string): ReturnType<Reach['related']> {
+    const found = known.get(slug) ?? look(slug);
+    known.set(slug, found);
+    return found;
+  }
+
+  async function look(slug: string): ReturnType<Reach['related']> {
+    const other = app.collections.get(slug);
+    const visible = other && (await visibleElsewhere(app, request, other));
+    // A rule that looks at each document cannot be part of a query.
+    if (!visible || visible.row) return null;
+    return { reach: await reachOf(app, request, other, known), filter: visible.where };
+  }
+
+  return { tables: target.tables, fields: await filterableFields(request, target), related };
 }
 
 /** The reach of the configuration's author, whose rules may look at everything. */

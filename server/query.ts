@@ -2,7 +2,8 @@ import { DomainError, type FieldError } from '../config/errors.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
 import type { ListRequest } from '../projections/documents.ts';
 import type { Where } from '../projections/where.ts';
-import { isWhereParameter, type Reach, readSort, readWhere } from './where.ts';
+import { type Reach, readSort } from './paths.ts';
+import { isWhereParameter, readWhere } from './where.ts';
 
 /** What a list was asked for, checked. */
 export type ListQuery = ListRequest & { depth: number };

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/check.ts';
 import { didYouMean } from '../config/suggest.ts';
 import { LockedError } from '../storage/lock.ts';
+import { isDiskFull } from '../storage/sqlite.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
 import { serve, version } from './serve.ts';
 import { UsageError } from './settings.ts';
@@ -81,6 +82,7 @@ function explain(error: unknown, name: string): number {
   if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);
   if (error instanceof ConfigError) return fail(error.message, 2);
   if (error instanceof LockedError || error instanceof StartError) return fail(error.message, 2);
+  if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`, 2);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one', 2);
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EPERM' || code === 'ENOSPC') {

@@ -27,16 +27,6 @@ export function compileShapeValue(field: DataField): (value: Json | undefined) =
   return (value) => (value === undefined || value === null ? empty() : shape(value));
 }
 
-/** `compileShape` for a single use. */
-export function shapeDocument(fields: readonly DataField[], values: JsonObject): JsonObject {
-  return compileShape(fields)(values);
-}
-
-/** `compileShapeValue` for a single use. */
-export function shapeValue(field: DataField, value: Json | undefined): Json {
-  return compileShapeValue(field)(value);
-}
-
 function compileNested(field: DataField): Shape<Json> | undefined {
   if (field.type === 'object') return onObject(compileShape(dataFields(field.fields ?? [])));
   if (field.type === 'array') return onItems(onObject(compileShape(dataFields(field.fields ?? []))));

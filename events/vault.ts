@@ -2,8 +2,6 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { openDatabase } from '../storage/sqlite.ts';
 
-export type Vault = ReturnType<typeof openVault>;
-
 /** Opens `vault.db`, where secrets are kept that must never be in an event. Only its owner may read the file. */
 export function openVault(path: string) {
   closeSync(openSync(path, 'a', 0o600));

@@ -8,7 +8,7 @@ import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
-import { compileUpcaster, type Epoch, type Upcaster } from '../events/upcasters.ts';
+import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { type Checkpoint, openProjector, type Projector } from './projector.ts';
@@ -281,13 +281,13 @@ function shorten(ids: string): string {
 }
 
 /** What `annals verify` and `annals rebuild --check` replay with: the schema the log itself ends with. */
-export function projectionOf(log: LogReader): { projection: Projection; schema: Schema; upcaster: Upcaster } | null {
+export function projectionOf(log: LogReader): { projection: Projection; schema: Schema } | null {
   const epochs = epochsOf(log);
   const schema = epochs.at(-1)?.schema;
   if (!schema) return null;
   try {
     const upcaster = compileUpcaster(epochs);
-    return { projection: { tables: tablesOf(schema), upcaster }, schema, upcaster };
+    return { projection: { tables: tablesOf(schema), upcaster }, schema };
   } catch (error) {
     throw new BrokenLogError(`the log does not hold the schemas it was written with: ${(error as Error).message}`);
   }

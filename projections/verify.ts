@@ -84,7 +84,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
 
 function openSnapshot(log: Sqlite, directory: string): Snapshot | null {
   const made = projectionOf(readLog(log));
-  const path = made && readFileOf(directory, projectionHash(made.schema, made.upcaster));
+  const path = made && readFileOf(directory, projectionHash(made.schema, made.projection.upcaster));
   if (!path || !existsSync(path)) return null;
   const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { DataField, JsonObject } from '../../config/schema.ts';
-import { shapeDocument, shapeValue } from '../../config/shape.ts';
+import { compileShape, compileShapeValue } from '../../config/shape.ts';
 
 const fields: DataField[] = [
   { name: 'b', type: 'text' },
@@ -19,13 +19,13 @@ const empty = { b: null, a: [], many: [], constructor: null, o: null, list: [], 
 
 describe('the shape of a document', () => {
   it('holds every field in order, null or [] where there is no value, and no join', () => {
-    const shaped = shapeDocument(fields, { unknown: 1, list: null, joined: [1] });
+    const shaped = compileShape(fields)({ unknown: 1, list: null, joined: [1] });
     assert.deepEqual(shaped, empty);
     assert.deepEqual(Object.keys(shaped), Object.keys(empty));
   });
 
   it('goes into objects, lists and blocks', () => {
-    const shaped = shapeDocument(fields, {
+    const shaped = compileShape(fields)({
       o: { y: 1 },
       list: [{}, null],
       blocks: [{ head: 'x', old: 1, blockType: 'hero' }],
@@ -48,16 +48,16 @@ describe('the shape of a document', () => {
       list: { x: 1 },
       blocks: [{ blockType: 'old', z: 1 }, 3],
     };
-    assert.deepEqual(shapeDocument(fields, stored), { ...empty, ...stored });
+    assert.deepEqual(compileShape(fields)(stored), { ...empty, ...stored });
   });
 
   it('is never read from a prototype', () => {
-    assert.deepEqual(shapeDocument(fields, JSON.parse('{"__proto__":{"b":"hidden"}}')), empty);
+    assert.deepEqual(compileShape(fields)(JSON.parse('{"__proto__":{"b":"hidden"}}')), empty);
   });
 
   it('of one value is that of the document', () => {
-    assert.deepEqual(shapeValue({ name: 'o', type: 'object', fields: [] }, { x: 1 }), {});
-    assert.deepEqual(shapeValue({ name: 'a', type: 'multiSelect' }, undefined), []);
+    assert.deepEqual(compileShapeValue({ name: 'o', type: 'object', fields: [] })({ x: 1 }), {});
+    assert.deepEqual(compileShapeValue({ name: 'a', type: 'multiSelect' })(undefined), []);
   });
 
   it('stays as it is when shaped again, whatever was stored', () => {
@@ -65,8 +65,8 @@ describe('the shape of a document', () => {
     const stored = fc.dictionary(key, fc.oneof(fc.jsonValue(), fc.array(fc.dictionary(key, fc.jsonValue()))));
     fc.assert(
       fc.property(stored, (values) => {
-        const once = shapeDocument(fields, values as JsonObject);
-        assert.deepEqual(shapeDocument(fields, once), once);
+        const once = compileShape(fields)(values as JsonObject);
+        assert.deepEqual(compileShape(fields)(once), once);
       }),
     );
   });

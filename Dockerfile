@@ -9,12 +9,12 @@ ENV NODE_ENV=production ANNALS_HOST=0.0.0.0 ANNALS_DATA=/data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
-RUN mkdir --mode=700 /data && chown node:node /data
+RUN mkdir --mode=700 /data node_modules/.cache && chown node:node /data node_modules/.cache
 USER node
 VOLUME /data
 EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.ANNALS_PORT ?? 4000) + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # A configuration is mounted at /app/annals.config.ts (or .js, .mjs, .json); without one it is the example.
-ENTRYPOINT ["node", "/app/server/main.ts"]
+ENTRYPOINT ["node", "/app/server/main.js"]
 CMD ["serve"]

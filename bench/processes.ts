@@ -21,7 +21,7 @@ export const apiKey = 'bench-key-0123456789';
 export function startAnnals(data: string, folder: string, logLevel: string, wrapper?: readonly string[]) {
   return startServer({
     args: [
-      pathOf('../server/main.ts'),
+      pathOf('../server/main.js'),
       'serve',
       '--config',
       pathOf('./annals.config.ts'),

@@ -5,7 +5,7 @@ import { isDiskFull } from '../storage/sqlite.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
 import { serve, version } from './serve.ts';
 import { UsageError } from './settings.ts';
-import { StartError } from './writer.ts';
+import { StartError } from './threads/writer.ts';
 
 type Command = {
   summary: string;
@@ -16,15 +16,16 @@ type Command = {
 const commands: Record<string, Command> = {
   serve: {
     summary: 'run the service',
-    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N]
+    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N]
 
   --config FILE  the configuration (default: annals.config.ts here, else the example)
   --data DIR     where everything is kept (default: ./data)
   --host H       address to listen on (default: 127.0.0.1)
   --port N       port to listen on; 0 takes a free one (default: 4000)
+  --threads N    threads that answer requests (default: as many as there are cores; on Linux only, elsewhere 1)
 
-Environment, each also as …_FILE: ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_BASE_URL,
-ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent).`,
+Environment, each also as …_FILE: ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
+ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent).`,
     run: serve,
   },
   verify: {

@@ -11,7 +11,7 @@ import { openDatabase } from '../storage/sqlite.ts';
 import { loadConfiguration } from './configuration.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, UsageError } from './settings.ts';
-import { StartError } from './writer.ts';
+import { StartError } from './threads/writer.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

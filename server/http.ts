@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
@@ -5,22 +6,34 @@ import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import { annals } from './plugin.ts';
 
+/** Where a server listens. */
+export type Address = {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** True when other threads listen there too. */
+  isShared: boolean;
+};
+
 /** Starts a hapi server of our own around the plugin; resolves when it answers. */
-export async function startServer(app: App, host: string, port: number): Promise<Server> {
+export async function startServer(app: App, address: Address): Promise<Server> {
   // Node would refuse a request without Host by itself, and without a body.
   const listener = createServer({ requireHostHeader: false });
-  const server = Hapi.server({ listener, host, port, compression: { minBytes: 4096 }, debug: false });
+  const server = Hapi.server({ listener, autoListen: false, compression: { minBytes: 4096 }, debug: false });
   server.ext('onRequest', ({ raw: { req } }, h) => {
     if (req.headers.host === undefined && req.httpVersion === '1.1')
       throw Boom.badRequest('the Host header is missing');
     return h.continue;
   });
-  server.listener.on('checkExpectation', refuseExpectation);
+  listener.on('checkExpectation', refuseExpectation);
   // hapi answers what is not even HTTP without a body; ours is the contract's.
-  server.listener.removeAllListeners('clientError');
-  server.listener.on('clientError', answerClientError);
+  listener.removeAllListeners('clientError');
+  listener.on('clientError', answerClientError);
   await server.register({ plugin: annals, options: { app, isAlone: true } });
   await server.start();
+  const { host, port, isShared } = address;
+  listener.listen({ host, port, reusePort: isShared });
+  await once(listener, 'listening');
   return server;
 }
 

@@ -42,9 +42,11 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
 };
 
 /** One line per request. No query: it may hold what somebody searched for, or a token. */
-function logRequests(server: Server, { log }: App, isAlone: boolean): void {
+function logRequests(server: Server, { log, state }: App, isAlone: boolean): void {
   if (!log.isLevelEnabled('info')) return;
   server.events.on('response', (request) => {
+    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
+    if (state() === 'starting') return;
     if (!isAlone && request.route.realm.plugin !== name) return;
     const { response, info, method, path } = request;
     const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);

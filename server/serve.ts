@@ -1,56 +1,67 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Server } from '@hapi/hapi';
-import pino, { type Logger } from 'pino';
-import { type Opened, openApp } from './app.ts';
+import type { Logger } from 'pino';
+import { createIds } from '../events/ids.ts';
 import { type Loaded, loadConfiguration } from './configuration.ts';
-import { startServer } from './http.ts';
+import { type Directory, openDirectory } from './directory.ts';
+import { createLog, standardError } from './logging.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, type Settings } from './settings.ts';
-import { StartError } from './writer.ts';
+import { createState, setState } from './state.ts';
+import { startHttpThreads } from './threads/http.ts';
+import { StartError, startWriter, type Writer } from './threads/writer.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port']);
+  const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port', 'threads']);
   const loaded = await loadConfiguration(settings.config);
-  const destination = pino.destination({ fd: 2, sync: false, minLength: 8192, periodicFlush: 100 });
-  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const sink = standardError();
+  const log = createLog(settings.logLevel, sink);
   for (const warning of loaded.model.warnings) log.warn(warning);
 
-  const opened = await openApp({
-    model: loaded.model,
-    data: settings.data,
-    apiKeys: settings.apiKeys,
-    secrets: settings.secrets,
+  const directory = openDirectory(settings);
+  const state = createState();
+  const threads = startHttpThreads({
+    count: settings.threads,
+    input: { config: loaded.path, logLevel: settings.logLevel },
+    sink,
     log,
-    progress: showProgress('building the read tables'),
-    onDeath: (error) => die(log, error),
+    onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced; the process ends'),
   });
-  let server: Server | null = null;
+  let writer: Writer | null = null;
   try {
-    server = await startServer(opened.app, settings.host, settings.port);
-    const address = urlOf(settings.host, server.info.port);
-    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, server.info.port);
-    opened.app.baseUrl = settings.baseUrl ?? reachable;
-    opened.announce(opened.app.baseUrl);
+    const counter = new BigInt64Array(new SharedArrayBuffer(8));
+    const logId = `annals/${createIds(counter, Date.now).next().id}`;
+    writer = await startWriter(
+      { directory: directory.path, schema: loaded.model.schema, counter, logId },
+      showProgress('building the read tables'),
+      (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
+    );
+    const { readFile, size, connect } = writer;
+    const { apiKeys, secrets } = directory;
+    const port = await threads.listen({ readFile, counter, state, apiKeys, secrets }, connect, settings);
+    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
+    const baseUrl = settings.baseUrl ?? reachable;
+    directory.announce(baseUrl);
 
     const signalled = new Promise<'stop'>((resolve) => {
       // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
     });
-    const filled = fill(loaded, opened, settings, reachable);
+    const filled = fill(loaded, directory, settings, reachable);
     if ((await Promise.race([filled, signalled])) !== 'stop') {
-      opened.app.state = 'ready';
-      process.stdout.write(welcome(loaded, opened, address));
+      setState(state, 'ready');
+      process.stdout.write(welcome(loaded, directory, size, baseUrl, urlOf(settings.host, port)));
       await signalled;
     }
     // A first load that is cut short fails on the stopping server; it goes on at the next start.
     filled.catch(() => {});
   } finally {
-    opened.app.state = 'stopping';
-    await server?.stop({ timeout: 10_000 });
-    await opened.close();
-    destination.flushSync();
+    setState(state, 'stopping');
+    await threads.stop();
+    await writer?.close();
+    directory.close();
+    sink.flushSync();
   }
   return 0;
 }
@@ -62,43 +73,39 @@ function urlOf(host: string, port: number | string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The writer is gone, and with it the only way to know what is on the disk: nothing is left but to start again. */
-function die(log: Logger, error: Error): void {
-  log.fatal({ err: error }, 'the writer failed; the process ends, and the next start recovers from the log');
+/** Without a part of it the service answers wrongly or not at all: nothing is left but to start again. */
+function die(log: Logger, error: Error, message: string): void {
+  log.fatal({ err: error }, message);
   process.exitCode = 1;
   setTimeout(() => process.exit(1), 100);
 }
 
 /** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */
-async function fill({ seed }: Loaded, opened: Opened, settings: Settings, baseUrl: string): Promise<void> {
-  const marker = join(opened.dataDirectory, 'seeded');
+async function fill({ seed }: Loaded, directory: Directory, settings: Settings, baseUrl: string): Promise<void> {
+  const marker = join(directory.path, 'seeded');
   if (!seed || existsSync(marker)) return;
-  const apiKey = opened.generatedKey ?? (settings.apiKeys[0] as string);
-  // Its hundreds of requests are not what the reader of the log wants to see first.
-  const { level } = opened.app.log;
-  opened.app.log.level = 'warn';
+  const apiKey = directory.generatedKey ?? (settings.apiKeys[0] as string);
   await seed({ baseUrl, apiKey, progress: showProgress('loading the first documents') }).catch((error: Error) => {
     throw new StartError(`the first load failed, the next start goes on with it: ${error.message}`);
   });
-  opened.app.log.level = level;
   writeFileSync(marker, `${new Date().toISOString()}\n`);
 }
 
-function welcome({ path, model }: Loaded, opened: Opened, address: string): string {
-  const { app, dataDirectory, generatedKey, size } = opened;
+function welcome({ path, model }: Loaded, directory: Directory, size: number, baseUrl: string, address: string) {
+  const { generatedKey } = directory;
   const key = generatedKey ?? '<your API key>';
   const slug = [...model.collections.keys()][0];
   const call = slug ? `/api/collections/${slug}?limit=1` : `/api/globals/${[...model.globals.keys()][0]}`;
   const lines = [
     `Annals ${version()}`,
     '',
-    `  API      ${app.baseUrl}/api`,
+    `  API      ${baseUrl}/api`,
     `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
     `  Config   ${path}`,
-    `  Data     ${dataDirectory}${size > 1 ? `  (${size} events at start)` : ''}`,
+    `  Data     ${directory.path}${size > 1 ? `  (${size} events at start)` : ''}`,
     '',
     '  Try it:',
-    `  curl -H 'x-api-key: ${key}' '${app.baseUrl}${call}'`,
+    `  curl -H 'x-api-key: ${key}' '${baseUrl}${call}'`,
     '',
     `listening on ${address}`,
   ];

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../config/suggest.ts';
 
@@ -14,6 +15,8 @@ export type Settings = {
   data: string;
   host: string;
   port: number;
+  /** Threads that answer requests. */
+  threads: number;
   /** Where clients reach the service, without a slash at the end; undefined: its own address. */
   baseUrl: string | undefined;
   /** Empty: one is generated. */
@@ -38,17 +41,24 @@ const settings: readonly Setting[] = [
   { name: 'data', flag: 'data', environment: 'ANNALS_DATA', read: nonEmpty },
   { name: 'host', flag: 'host', environment: 'ANNALS_HOST', read: nonEmpty },
   { name: 'port', flag: 'port', environment: 'ANNALS_PORT', read: readPort },
+  { name: 'threads', flag: 'threads', environment: 'ANNALS_THREADS', read: readThreads },
   { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl },
   { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList },
   { name: 'secrets', environment: 'ANNALS_SECRET', read: readList },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
 ];
 
+const maxThreads = 256;
+
+/** Several threads listen on one port by SO_REUSEPORT, which spreads connections evenly on Linux only. */
+const canShareAPort = process.platform === 'linux';
+
 const defaults: Settings = {
   config: undefined,
   data: 'data',
   host: '127.0.0.1',
   port: 4000,
+  threads: canShareAPort ? availableParallelism() : 1,
   baseUrl: undefined,
   apiKeys: [],
   secrets: [],
@@ -157,6 +167,15 @@ function readPort(text: string, source: string): number {
     throw new UsageError(`${source} must be a port number from 0 (any free one) to 65535, got ${JSON.stringify(text)}`);
   }
   return port;
+}
+
+function readThreads(text: string, source: string): number {
+  const threads = Number(text);
+  if (!/^\d+$/.test(text) || threads < 1 || threads > maxThreads) {
+    throw new UsageError(`${source} must be a whole number from 1 to ${maxThreads}, got ${JSON.stringify(text)}`);
+  }
+  if (threads > 1 && !canShareAPort) throw new UsageError(`${source} above 1 works on Linux only, got ${text}`);
+  return threads;
 }
 
 function readBaseUrl(text: string, source: string): string {

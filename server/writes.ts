@@ -11,7 +11,8 @@ import { actorOf, contextOf, requestId } from './requests.ts';
 /** What a request makes of the current state: what to append, if anything, and how to answer once it is durable. */
 export type Attempt<T> = { decision: Decision | null; answer: T };
 
-const maxAttempts = 20;
+/** Of many threads that change one document over and over, one is the first each time: the others try again. */
+const maxAttempts = 100;
 
 /** One write at a time per stream in this thread: rivals wait for each other instead of deciding in vain. */
 const tails = new Map<string, Promise<unknown>>();

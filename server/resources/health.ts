@@ -9,7 +9,10 @@ export function health(server: Server, app: App): void {
       method: 'GET',
       path: '/ready',
       options: { auth: false },
-      handler: (_request, h) => h.response({ status: app.state }).code(app.state === 'ready' ? 200 : 503),
+      handler: (_request, h) => {
+        const status = app.state();
+        return h.response({ status }).code(status === 'ready' ? 200 : 503);
+      },
     },
   ]);
 }

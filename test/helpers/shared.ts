@@ -189,7 +189,7 @@ export function launch(
   cwd?: string,
 ): Launched {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
-  const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
     cwd,

@@ -7,7 +7,9 @@ import type { App, Target } from '../../server/app.ts';
 import { populate } from '../../server/populate.ts';
 import { errorsOf, useService } from '../helpers/shared.ts';
 
-const service = useService(`
+// One thread, for the configuration counts in a variable.
+const service = useService(
+  `
 let calls = 0;
 const kept = {};
 const open = { read: () => true };
@@ -45,7 +47,9 @@ export default {
       ...['unruled', 'closed', 'broken', 'some', 'looked'].map((slug) => to(slug, slug, { hasMany: true })), to('hooked', 'hooked') ] },
   ],
   globals: [{ slug: 'site', access: open, fields: [text, to('home', 'nodes'), { name: 'menu', type: 'array', fields: [to('node', 'nodes')] }] }],
-};`);
+};`,
+  { ANNALS_THREADS: '1' },
+);
 
 const create = async (slug: string, body: object): Promise<string> => {
   const answer = await service.call('POST', `/api/collections/${slug}`, body);

@@ -2,12 +2,12 @@ import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { Schema } from '../config/schema.ts';
-import { createIds } from '../events/ids.ts';
-import type { Command, Outcome, RecordedEvent } from '../events/log.ts';
-import { type Booted, boot } from '../projections/boot.ts';
-import { catchUp } from '../projections/rebuild.ts';
-import { isDiskFull } from '../storage/sqlite.ts';
+import type { Schema } from '../../config/schema.ts';
+import { createIds } from '../../events/ids.ts';
+import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
+import { type Booted, boot } from '../../projections/boot.ts';
+import { catchUp } from '../../projections/rebuild.ts';
+import { isDiskFull } from '../../storage/sqlite.ts';
 
 /** What the writer thread is started with. */
 export type WriterInput = {
@@ -17,26 +17,31 @@ export type WriterInput = {
   logId: string;
 };
 
-/** A command on its way to the writer: the JSON text is cheaper to send than the object. */
-export type WriterRequest = { id: number; command: string }[] | 'close';
+/** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
+export type WriterRequests = { id: number; command: string }[];
 
-/** What the writer says: how far the start is, that it takes writes, what became of commands, why it stopped. */
+/** What became of commands. */
+export type WriterAnswers = { id: number; answer: WriterAnswer }[];
+
+/** What the main thread asks for: to listen to one more thread, to end. */
+export type WriterOrder = { kind: 'connect'; port: MessagePort } | { kind: 'close' };
+
+/** What the writer tells the main thread: how far the start is, that it takes writes, why it stopped. */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'ready'; readFile: string; size: number }
-  | { kind: 'answers'; answers: { id: number; answer: WriterAnswer }[] }
   | { kind: 'refused'; name: string; message: string }
   | { kind: 'closed' };
 
 /** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
 export type WriterAnswer = Outcome | { ok: false; failure: 'full' | 'unread' | 'internal'; message: string };
 
-const port = parentPort as MessagePort;
+const main = parentPort as MessagePort;
 const { directory, schema, counter, logId } = workerData as WriterInput;
 const ids = createIds(counter, Date.now);
 
 function say(message: WriterMessage): void {
-  port.postMessage(message);
+  main.postMessage(message);
 }
 
 function start(): Booted | null {
@@ -59,17 +64,30 @@ function start(): Booted | null {
 }
 
 function serve({ log, projector }: Booted): void {
-  let queue: { id: number; command: string }[] = [];
+  let queue: { from: MessagePort; id: number; command: string }[] = [];
   let isScheduled = false;
   let isClosing = false;
 
-  port.on('message', (request: WriterRequest) => {
-    if (request === 'close') isClosing = true;
-    else queue.push(...request);
+  main.on('message', (order: WriterOrder) => {
+    if (order.kind === 'connect') listenTo(order.port);
+    else {
+      isClosing = true;
+      schedule();
+    }
+  });
+
+  function listenTo(from: MessagePort): void {
+    from.on('message', (requests: WriterRequests) => {
+      for (const { id, command } of requests) queue.push({ from, id, command });
+      schedule();
+    });
+  }
+
+  function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
     setImmediate(turn);
-  });
+  }
 
   /** Group commit: all that came while the last batch was being synced is the next batch. */
   function turn(): void {
@@ -78,11 +96,15 @@ function serve({ log, projector }: Booted): void {
     queue = [];
     if (batch.length > 0) {
       const answers = write(batch.map(({ command }) => JSON.parse(command) as Command));
-      say({ kind: 'answers', answers: batch.map(({ id }, index) => ({ id, answer: answers[index] as WriterAnswer })) });
+      const byThread = Map.groupBy(
+        batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer })),
+        ({ from }) => from,
+      );
+      for (const [from, its] of byThread) from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
     }
     if (!isClosing) return;
     say({ kind: 'closed' });
-    port.close();
+    main.close();
   }
 
   function write(commands: Command[]): WriterAnswer[] {

@@ -1,0 +1,47 @@
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { openVault } from '../events/vault.ts';
+import { lockDirectory } from '../storage/lock.ts';
+import { type ApiKey, readApiKeys } from './authentication.ts';
+import type { Settings } from './settings.ts';
+
+/** A data directory that is this process's alone, and the secrets that are kept in it. */
+export type Directory = {
+  path: string;
+  /** The key that was generated because none was given. */
+  generatedKey: string | null;
+  apiKeys: readonly ApiKey[];
+  secrets: readonly string[];
+  /** Tells a second server under which address this one answers. */
+  announce: (address: string) => void;
+  close: () => void;
+};
+
+/**
+ * Takes a data directory, made if it is missing.
+ *
+ * @throws LockedError when another process works on it.
+ */
+export function openDirectory({ data, apiKeys, secrets }: Settings): Directory {
+  const path = resolve(data);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const lock = lockDirectory(path, 'annals serve');
+  try {
+    const vault = openVault(resolve(path, 'vault.db'));
+    const generatedKey = apiKeys.length > 0 ? null : vault.secret('api-key');
+    return {
+      path,
+      generatedKey,
+      apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
+      secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
+      announce: lock.describe,
+      close() {
+        vault.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}

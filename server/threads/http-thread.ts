@@ -1,0 +1,51 @@
+import type { AddressInfo } from 'node:net';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { openApp, type Shared } from '../app.ts';
+import { loadConfiguration } from '../configuration.ts';
+import { type Address, startServer } from '../http.ts';
+import { createLog, gatherLines } from '../logging.ts';
+import { connectWriter } from './append.ts';
+
+/** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
+export type HttpInput = { config: string; logLevel: string };
+
+/** What the main thread asks for: to answer requests, to finish what is in flight and end. */
+export type HttpOrder = Listen | { kind: 'stop' };
+type Listen = { kind: 'listen'; shared: Shared; writer: MessagePort; address: Address };
+
+/** What the thread tells: the port it answers on, and lines for the log. */
+export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
+
+const main = parentPort as MessagePort;
+const { config, logLevel } = workerData as HttpInput;
+const stopMilliseconds = 10_000;
+
+const sink = gatherLines((lines) => say({ kind: 'log', lines }));
+// However the thread ends, what it had to say about that is the last of its lines.
+process.on('exit', sink.flushSync);
+
+const { model } = await loadConfiguration(config);
+let stop = async () => {};
+
+main.on('message', async (order: HttpOrder) => {
+  if (order.kind === 'listen') await listen(order);
+  else {
+    await stop();
+    // What the configuration left running, a timer or a connection, must not keep the service from ending.
+    process.exit(0);
+  }
+});
+
+async function listen({ shared, writer, address }: Listen): Promise<void> {
+  const app = openApp(model, shared, connectWriter(writer), createLog(logLevel, sink));
+  const server = await startServer(app, address);
+  stop = async () => {
+    await server.stop({ timeout: stopMilliseconds });
+    app.close();
+  };
+  say({ kind: 'listening', port: (server.listener.address() as AddressInfo).port });
+}
+
+function say(message: HttpMessage): void {
+  main.postMessage(message);
+}

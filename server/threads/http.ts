@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { type MessagePort, Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { Shared } from '../app.ts';
+import type { LogSink } from '../logging.ts';
+import type { HttpInput, HttpMessage, HttpOrder } from './http-thread.ts';
+import { StartError } from './writer.ts';
+
+/** The threads that answer requests, seen from the main thread. */
+export type HttpThreads = {
+  /** Makes all of them answer; resolves with the port, one for all. `connect` makes a way to the writer for each. */
+  listen: (shared: Shared, connect: () => MessagePort, address: { host: string; port: number }) => Promise<number>;
+  /** Lets them finish what is in flight and end. */
+  stop: () => Promise<void>;
+};
+
+type Options = {
+  count: number;
+  input: HttpInput;
+  sink: LogSink;
+  log: Logger;
+  /** Called when one that ended cannot be replaced. */
+  onFailure: (error: Error) => void;
+};
+
+/**
+ * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
+ * that nothing caught, is replaced: the requests it had are lost to their callers, and nothing that was acknowledged is.
+ */
+export function startHttpThreads({ count, input, sink, log, onFailure }: Options): HttpThreads {
+  const threads = new Set<Thread>();
+  let isStopping = false;
+  let listenWith: (thread: Thread) => Promise<number> = ({ listening }) => listening;
+  for (let index = 0; index < count; index += 1) start();
+
+  function start(): Thread {
+    const thread = startThread(input, sink);
+    threads.add(thread);
+    thread.ended.then((error) => {
+      threads.delete(thread);
+      if (!isStopping && thread.isListening()) replace(error);
+    });
+    return thread;
+  }
+
+  function replace(error: Error): void {
+    log.error({ err: error }, 'a thread that answers requests ended; another one takes its place');
+    listenWith(start()).catch(onFailure);
+  }
+
+  async function listen(shared: Shared, connect: () => MessagePort, address: { host: string; port: number }) {
+    const { host } = address;
+    const isShared = count > 1;
+    let { port } = address;
+    // Two services that both share would share one port, and each would get half of the other's requests.
+    if (isShared && port !== 0) await requireFree(host, port);
+    listenWith = ({ worker, listening }) => {
+      const writer = connect();
+      worker.postMessage({ kind: 'listen', shared, writer, address: { host, port, isShared } } satisfies HttpOrder, [
+        writer,
+      ]);
+      return listening;
+    };
+    const [first, ...others] = [...threads] as [Thread, ...Thread[]];
+    port = await listenWith(first);
+    await Promise.all(others.map(listenWith));
+    return port;
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true;
+    await Promise.all(
+      [...threads].map(({ worker, ended }) => {
+        worker.postMessage({ kind: 'stop' } satisfies HttpOrder);
+        return ended;
+      }),
+    );
+  }
+
+  return { listen, stop };
+}
+
+type Thread = {
+  worker: Worker;
+  listening: Promise<number>;
+  isListening: () => boolean;
+  /** Resolves when it is gone, with the reason. */
+  ended: Promise<Error>;
+};
+
+function startThread(input: HttpInput, sink: LogSink): Thread {
+  const worker = new Worker(new URL('./http-thread.ts', import.meta.url), { workerData: input });
+  const listening = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<Error>();
+  let isListening = false;
+  let failure: Error | null = null;
+  // Whether it ever listened matters only to those who wait for it.
+  listening.promise.catch(() => {});
+
+  worker.on('message', (message: HttpMessage) => {
+    if (message.kind === 'log') sink.write(message.lines);
+    else {
+      isListening = true;
+      listening.resolve(message.port);
+    }
+  });
+  worker.on('error', (error) => {
+    failure = error as Error;
+  });
+  worker.on('exit', (code) => {
+    const reason = failure ?? new Error(`the thread exited with ${code}`);
+    // What the system refuses, such as a port that is taken, has a code and is explained by it.
+    listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
+    ended.resolve(reason);
+  });
+  return { worker, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
+}
+
+async function requireFree(host: string, port: number): Promise<void> {
+  const probe = createServer().listen({ host, port });
+  await once(probe, 'listening');
+  probe.close();
+  await once(probe, 'close');
+}

@@ -1,0 +1,69 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { Progress } from '../../projections/rebuild.ts';
+import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
+
+/** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
+export class StartError extends Error {
+  override name = 'StartError';
+}
+
+/** The writer thread, seen from the main thread. */
+export type Writer = {
+  readFile: string;
+  /** Events in the log when the writer had started. */
+  size: number;
+  /** A way in for one thread that answers requests. */
+  connect: () => MessagePort;
+  /** Records what is queued, then ends the thread. */
+  close: () => Promise<void>;
+};
+
+/**
+ * Starts the writer thread and resolves when it takes writes.
+ *
+ * @param onDeath called when the thread ends unasked; the process must end too, for what it holds is in doubt.
+ * @throws StartError when the data directory refuses.
+ */
+export async function startWriter(
+  input: WriterInput,
+  progress: Progress,
+  onDeath: (error: Error) => void,
+): Promise<Writer> {
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: input });
+  const ready = Promise.withResolvers<{ readFile: string; size: number }>();
+  const closed = Promise.withResolvers<void>();
+  let isClosing = false;
+
+  worker.on('message', (message: WriterMessage) => {
+    if (message.kind === 'ready') ready.resolve(message);
+    else if (message.kind === 'progress') progress(message.done, message.total);
+    else if (message.kind === 'refused') {
+      // The thread ends by itself now, and that is not a death.
+      isClosing = true;
+      ready.reject(new StartError(message.message));
+    } else closed.resolve();
+  });
+  worker.on('error', (error) => die(error as Error));
+  worker.on('exit', () => (isClosing ? closed.resolve() : die(new Error('the writer thread ended'))));
+
+  function die(error: Error): void {
+    ready.reject(error);
+    onDeath(error);
+  }
+
+  function connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ kind: 'connect', port: port1 } satisfies WriterOrder, [port1]);
+    return port2;
+  }
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    worker.postMessage({ kind: 'close' } satisfies WriterOrder);
+    await closed.promise;
+    await worker.terminate();
+  }
+
+  const { readFile, size } = await ready.promise;
+  return { readFile, size, connect, close };
+}

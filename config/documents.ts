@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import { DomainError, type FieldError } from './errors.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
-import { problemText } from './messages.ts';
+import { type MayName, problemText } from './messages.ts';
 import type { Field } from './model.ts';
 import { isList, type JsonObject } from './schema.ts';
 import { compileShape, compileShapeValue } from './shape.ts';
@@ -20,16 +20,37 @@ export type Validator = {
   /**
    * The whole new document: defaults where a value is missing, every field present, in the order of the configuration.
    *
-   * @throws DomainError `invalid`, with every wrong field (at most 100).
+   * @throws InvalidBody with every wrong field (at most 100), whose hints may name every field.
    */
   create: (input: unknown) => JsonObject;
   /**
    * The given fields only, each replaced whole: inside one, `required` and defaults hold as on create.
    *
-   * @throws DomainError `invalid`, with every wrong field (at most 100).
+   * @throws InvalidBody with every wrong field (at most 100), whose hints may name every field.
    */
   update: (input: unknown) => JsonObject;
 };
+
+/** A body that is refused, `invalid`: the one refusal that names what the caller has not named itself. */
+export class InvalidBody extends DomainError {
+  readonly #details: readonly Joi.ValidationErrorItem[];
+
+  constructor(details: readonly Joi.ValidationErrorItem[], mayName?: MayName) {
+    const errors = errorsOf(details, mayName);
+    super('invalid', summary(errors), errors);
+    this.#details = details;
+  }
+
+  /** True when something in it is not a field, so that hints may be told. */
+  get hasHints(): boolean {
+    return this.#details.some(({ type }) => type === 'object.unknown');
+  }
+
+  /** The same refusal with hints that name only these fields. */
+  withHints(mayName: MayName): InvalidBody {
+    return new InvalidBody(this.#details, mayName);
+  }
+}
 
 /** Compiles the validator once; using it costs microseconds. */
 export function compileValidator(target: { fields: readonly Field[] }): Validator {
@@ -93,17 +114,20 @@ function isLarge(input: object): boolean {
 }
 
 function refusal(details: readonly Joi.ValidationErrorItem[]): Error {
+  // A default function that fails is a fault of the configuration, not of the caller.
+  const fault = details.find(({ type }) => type === 'any.default');
+  return fault ? fault.context?.error : new InvalidBody(details);
+}
+
+function errorsOf(details: readonly Joi.ValidationErrorItem[], mayName?: MayName): FieldError[] {
   const errors = new Map<string, FieldError>();
   for (const detail of details) {
-    // A default function that fails is a fault of the configuration, not of the caller.
-    if (detail.type === 'any.default') return detail.context?.error;
     if (errors.size === maxErrors) break;
     const path = detail.path.join('.');
     const field = path.length > maxFieldLength ? `${path.slice(0, maxFieldLength)}…` : path;
-    if (!errors.has(field)) errors.set(field, { field, message: `${field} ${problemText(detail)}` });
+    if (!errors.has(field)) errors.set(field, { field, message: `${field} ${problemText(detail, mayName)}` });
   }
-  const list = [...errors.values()];
-  return new DomainError('invalid', summary(list), list);
+  return [...errors.values()];
 }
 
 function summary(errors: readonly FieldError[]): string {

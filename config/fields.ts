@@ -140,12 +140,12 @@ export function objectSchema(
   mode: WriteMode = 'create',
   extra: Readonly<Record<string, Joi.Schema>> = {},
 ): Joi.ObjectSchema {
-  const names = fields.filter(({ type }) => type !== 'join').map(({ name }) => name);
+  const allowed = fields.filter(({ type }) => type !== 'join');
   const members = fields.map((field) => [field.name, member(field, mode)] as const);
   return Joi.object({ ...extra, ...Object.fromEntries(members) }).error((reports) => {
     for (const report of reports) {
       // An inner object comes first and has told its own fields already.
-      if (report.code === 'object.unknown') report.local.allowed ??= names;
+      if (report.code === 'object.unknown') report.local.allowed ??= allowed;
     }
     return reports;
   });

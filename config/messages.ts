@@ -1,4 +1,5 @@
 import type Joi from 'joi';
+import type { Field } from './model.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 type Context = Joi.Context;
@@ -22,17 +23,26 @@ const musts: Record<string, (context: Context) => string> = {
   'object.base': () => 'be an object',
 };
 
+/** Whether a hint may name a field: a caller is not told of one that it may not read. */
+export type MayName = (field: Field) => boolean;
+
+const anyField: MayName = () => true;
+
 /** What is wrong, without the field's name in front: `must be a text, got 3`. */
-export function problemText({ type, context = {} }: Joi.ValidationErrorItem): string {
+export function problemText({ type, context = {} }: Joi.ValidationErrorItem, mayName: MayName = anyField): string {
   const { value, key } = context;
   if (type === 'any.required') return 'is required';
-  if (type === 'object.unknown') return `is not a field${didYouMean(key, context.allowed)}`;
+  if (type === 'object.unknown') return `is not a field${didYouMean(key, namesOf(context.allowed, mayName))}`;
   // A member that takes no null is a required one; an item of a list has no such rule.
   if (value === null && typeof key === 'string') return 'is required, got null';
 
   const must = musts[type]?.(context) ?? 'be valid';
   const hint = type === 'any.only' ? didYouMean(value, words(context.valids)) : '';
   return `must ${must}, got ${show(value)}${hint}`;
+}
+
+function namesOf(fields: readonly Field[], mayName: MayName): string[] {
+  return fields.filter(mayName).map(({ name }) => name);
 }
 
 /** The allowed values of a choice without the null of a field that is not required. */

@@ -1,4 +1,5 @@
 import type { Request } from '@hapi/hapi';
+import type { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
 import type { Json, JsonObject } from '../config/schema.ts';
@@ -50,21 +51,46 @@ export async function readableFields(request: Request, { model }: Target, docume
  */
 export async function filterableFields(request: Request, target: Target): Promise<readonly Field[]> {
   const { fields } = target.model;
-  return actorOf(request).type === 'apiKey' || !target.hasReadRules ? fields : filterable(request, fields);
+  if (readsEverything(request, target)) return fields;
+  return pick(fields, await readableAlways(request, fields));
 }
 
-async function filterable(request: Request, fields: readonly Field[]): Promise<Field[]> {
-  const result: Field[] = [];
+/** As a refused body may be told to its sender: with hints that name only what is readable whatever the document. */
+export async function withOwnHints(request: Request, target: Target, refusal: InvalidBody): Promise<InvalidBody> {
+  if (!refusal.hasHints || readsEverything(request, target)) return refusal;
+  const readable = await readableAlways(request, target.model.fields);
+  return refusal.withHints((field) => readable.has(field));
+}
+
+function readsEverything(request: Request, { hasReadRules }: Target): boolean {
+  return actorOf(request).type === 'apiKey' || !hasReadRules;
+}
+
+/** The fields, at any depth, that the caller may read whatever the document. */
+async function readableAlways(
+  request: Request,
+  fields: readonly Field[],
+  found = new Set<Field>(),
+): Promise<ReadonlySet<Field>> {
   for (const field of fields) {
     if (field.access?.read && !(await readsWithoutDocument(request, field.access.read))) continue;
-    const blocks = field.blocks?.map(async (block) => ({ ...block, fields: await filterable(request, block.fields) }));
-    result.push({
-      ...field,
-      ...(field.fields ? { fields: await filterable(request, field.fields) } : {}),
-      ...(blocks ? { blocks: await Promise.all(blocks) } : {}),
-    });
+    found.add(field);
+    const inside = [field.fields ?? [], ...(field.blocks ?? []).map((block) => block.fields)];
+    for (const nested of inside) await readableAlways(request, nested, found);
   }
-  return result;
+  return found;
+}
+
+function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
+  return fields
+    .filter((field) => wanted.has(field))
+    .map((field) => ({
+      ...field,
+      ...(field.fields ? { fields: pick(field.fields, wanted) } : {}),
+      ...(field.blocks
+        ? { blocks: field.blocks.map((block) => ({ ...block, fields: pick(block.fields, wanted) })) }
+        : {}),
+    }));
 }
 
 async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {

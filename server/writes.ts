@@ -1,9 +1,10 @@
 import type { Request } from '@hapi/hapi';
+import { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Decision } from '../events/documents.ts';
 import type { App, Target } from './app.ts';
-import { checkFieldsWritable } from './field-access.ts';
+import { checkFieldsWritable, withOwnHints } from './field-access.ts';
 import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
 import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
@@ -57,7 +58,12 @@ export async function checkedValues(
 ): Promise<JsonObject> {
   const { request, operation, doc } = occasion;
   await checkFieldsWritable(request, target, operation, body, doc);
-  let values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
+  let values: JsonObject;
+  try {
+    values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
+  } catch (error) {
+    throw error instanceof InvalidBody ? await withOwnHints(request, target, error) : error;
+  }
   checkRelations(app, target.model.fields, values, doc);
   if (hasChangeHooks(target)) values = await beforeChange(target, occasion, values);
   return values;

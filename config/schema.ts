@@ -81,6 +81,11 @@ export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]
 /** The whole normalised schema: what `schema.changed` records and what the read tables are made from. */
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };
 
+/** A member of an object; undefined where it only inherits one, as every object does `constructor`. */
+export function memberOf(values: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
 /** The fields that hold data, with those inside `row` lifted to where their values are. */
 export function dataFields(fields: readonly FieldSchema[]): DataField[] {
   const result: DataField[] = [];

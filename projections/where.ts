@@ -190,12 +190,16 @@ export function fold(text: string): string {
 }
 
 /** The server's own fields, and the columns that keep them. */
-const ownColumns: Record<string, string> = { id: 'id', createdAt: 'created_at', updatedAt: 'updated_at' };
+const ownColumns = new Map([
+  ['id', 'id'],
+  ['createdAt', 'created_at'],
+  ['updatedAt', 'updated_at'],
+]);
 
 /** The SQL expression of a single value: its column where it has one. */
 function valueAt({ expression, path, row }: Place, kind: ValueKind): string {
   if (row) {
-    const own = path.length === 1 ? ownColumns[path[0] as string] : undefined;
+    const own = path.length === 1 ? ownColumns.get(path[0] as string) : undefined;
     if (own) return `${row.alias}.${own}`;
     const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
     if (column) return `${row.alias}.${column.name}`;

@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import type { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
-import type { Json, JsonObject } from '../config/schema.ts';
+import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import type { Target } from './app.ts';
 import { anyField } from './hooks.ts';
 import { actorOf, viewOf } from './requests.ts';
@@ -122,7 +122,7 @@ type Visit = (field: Field, value: Json, path: string) => Promise<Json | undefin
 async function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): Promise<JsonObject> {
   const result = { ...values };
   for (const field of fields) {
-    const value = values[field.name];
+    const value = memberOf(values, field.name);
     if (value === undefined) continue;
     const path = prefix + field.name;
     const visited = await visit(field, value, path);

@@ -2,7 +2,7 @@ import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../config/model.ts';
-import type { Json, JsonObject } from '../config/schema.ts';
+import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import type { App, Target } from './app.ts';
 import { requestId, viewOf } from './requests.ts';
 
@@ -95,7 +95,7 @@ async function runFieldHooks(
 ): Promise<JsonObject> {
   const result = { ...values };
   for (const field of fields) {
-    const value = values[field.name];
+    const value = memberOf(values, field.name);
     if (value === undefined) continue;
     let changed: Json = await runNested(field, kind, occasion, value, data);
     for (const hook of field.hooks?.[kind] ?? []) {

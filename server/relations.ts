@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError, type FieldError } from '../config/errors.ts';
 import type { Field } from '../config/model.ts';
-import type { Json, JsonObject } from '../config/schema.ts';
+import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { show } from '../config/suggest.ts';
 import type { App } from './app.ts';
 
@@ -21,7 +21,9 @@ export function checkRelations(
   before: JsonObject | null,
 ): void {
   const errors: FieldError[] = [];
-  const changed = fields.filter(({ name }) => !before || !isDeepStrictEqual(values[name], before[name]));
+  const changed = fields.filter(
+    ({ name }) => !before || !isDeepStrictEqual(memberOf(values, name), memberOf(before, name)),
+  );
   walk(app, changed, values, '', errors);
   if (errors.length === 0) return;
   throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
@@ -29,7 +31,7 @@ export function checkRelations(
 
 function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: string, errors: FieldError[]): void {
   for (const field of fields) {
-    const value = values[field.name];
+    const value = memberOf(values, field.name);
     if (value === undefined || value === null) continue;
     const path = prefix + field.name;
     if (field.relationTo) check(app, field.relationTo, value, path, errors);

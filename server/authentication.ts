@@ -22,7 +22,8 @@ export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => 
 export function authenticationScheme(apiKeys: readonly ApiKey[], trustProxy: boolean): ServerAuthScheme {
   return () => ({
     authenticate(request, h) {
-      if (trustProxy) request.app.ip = forwardedAddress(request);
+      // Read while there is a socket: of a request that is destroyed, Node has none left.
+      request.app.ip = trustProxy ? forwardedAddress(request) : request.info.remoteAddress;
       const { 'x-api-key': key, authorization } = request.headers;
       if (key === undefined && authorization === undefined) {
         return h.authenticated({ credentials: anonymous });

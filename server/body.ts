@@ -15,16 +15,20 @@ export const jsonPayload: RouteOptionsPayload = {
   output: 'stream',
 };
 
-const drainFactor = 16;
-const timeoutMilliseconds = 30_000;
+/** Route options where a body counts for nothing: it is not looked at. */
+export const noPayload: RouteOptionsPayload = { maxBytes: Number.MAX_SAFE_INTEGER, parse: false, output: 'stream' };
+
+const defaultPatience = 30_000;
+const maxDropped = 32 * 1024 * 1024;
+const dropMilliseconds = 5000;
 
 /**
  * Reads a JSON body to its end; undefined when there is none.
  *
- * @param maxBytes the most that is kept; a bounded rest is read and dropped, so that the client gets to read the answer.
- * @throws DomainError `too-large`; a 400 for what is not JSON in UTF-8, a 408 for a client that takes half a minute.
+ * @param patience how many milliseconds the client may take.
+ * @throws DomainError `too-large`; a 400 for what is not JSON in UTF-8, a 408 for a client that takes too long.
  */
-export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
+export async function readBody(request: Request, maxBytes: number, patience = defaultPatience): Promise<unknown> {
   const { 'content-encoding': encoding } = request.headers;
   if (encoding !== undefined && encoding !== 'identity') {
     throw Boom.unsupportedMediaType(
@@ -32,27 +36,53 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
     );
   }
   if (Number(request.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
-  const stream = request.payload as Readable;
+  const bytes = await collect(request.payload as Readable, maxBytes, patience);
+  return bytes.length === 0 ? undefined : parse(bytes);
+}
+
+/** Not by `for await`: to leave that before the end destroys the request, and the answer with it. */
+async function collect(stream: Readable, maxBytes: number, patience: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    stream.destroy();
-  }, timeoutMilliseconds);
+  const take = (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxBytes) reject(tooLarge(maxBytes));
+    else chunks.push(chunk);
+  };
+  const breakOff = () => reject(Boom.badRequest('the body ended too early'));
+  const timer = setTimeout(() => reject(Boom.clientTimeout('the body took too long to arrive')), patience);
+  stream.on('error', breakOff).on('close', breakOff).on('data', take);
+  stream.on('end', () => resolve(Buffer.concat(chunks)));
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else if (size > maxBytes * drainFactor) break;
-    }
-  } catch {
-    throw isLate ? Boom.clientTimeout('the body took too long to arrive') : Boom.badRequest('the body ended too early');
+    return await promise;
   } finally {
     clearTimeout(timer);
+    stream.off('data', take).pause();
   }
-  if (size > maxBytes) throw tooLarge(maxBytes);
-  return size === 0 ? undefined : parse(Buffer.concat(chunks));
+}
+
+/**
+ * Reads what is left of a body that is refused and drops it. A connection that is closed on a client which still sends
+ * is reset, and the client never sees the answer. At most 32 MiB, and no longer than 5 seconds after the request came.
+ */
+export async function dropRest({ headers, info, raw: { req } }: Request): Promise<void> {
+  const { 'content-length': length, 'transfer-encoding': encoding, expect } = headers;
+  if ((length === undefined && encoding === undefined) || expect !== undefined) return;
+  const left = info.received + dropMilliseconds - Date.now();
+  if (left <= 0 || Number(length) > maxDropped || req.readableEnded || req.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let size = 0;
+  const drop = (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxDropped) resolve();
+  };
+  const done = () => resolve();
+  const timer = setTimeout(done, left);
+  req.on('data', drop).on('end', done).on('close', done).on('error', done).resume();
+  await promise;
+  clearTimeout(timer);
+  req.off('data', drop).pause();
 }
 
 function tooLarge(maxBytes: number): DomainError {

@@ -1,6 +1,7 @@
 import Boom from '@hapi/boom';
 import type { Lifecycle, Request } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../config/errors.ts';
+import { dropRest } from './body.ts';
 import { requestId } from './requests.ts';
 
 const statusOf: Record<ErrorCode, number> = {
@@ -29,7 +30,8 @@ export function answerErrors(log: (error: Error, request: Request) => void): Lif
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
-    return boom;
+    // Who took too long already is not waited for.
+    return boom.output.statusCode === 408 ? boom : dropRest(request).then(() => boom);
   };
 }
 

@@ -2,6 +2,7 @@ import type { Plugin, Server } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { App } from './app.ts';
 import { authenticationScheme, strategy } from './authentication.ts';
+import { noPayload } from './body.ts';
 import { answerErrors } from './errors.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { collections } from './resources/collections.ts';
@@ -33,7 +34,7 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
     server.route({
       method: '*',
       path: '/{any*}',
-      options: { auth: strategy, payload: { parse: false, output: 'stream' } },
+      options: { auth: strategy, payload: noPayload },
       handler: ({ method, path }) => {
         throw new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
       },

@@ -9,7 +9,7 @@ import { authorize, authorizeList, reachOf, requireCredential, type Visible } fr
 import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
-import { jsonPayload, readBody } from '../body.ts';
+import { jsonPayload, noPayload, readBody } from '../body.ts';
 import { after, beforeDelete } from '../hooks.ts';
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
 import { actorOf, idOf } from '../requests.ts';
@@ -98,7 +98,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'DELETE',
       path: `${path}/{id}`,
-      options: { auth: strategy },
+      options: { auth: strategy, payload: noPayload },
       handler: async (request, h) => {
         const id = idOf(request);
         const document = await write(app, request, documentStream(slug, id), async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
@@ -15,11 +15,22 @@ export type Address = {
   isShared: boolean;
 };
 
+/** How long a client may take with the head of a request, and with all of it; looked at every few seconds. */
+const timeouts = { headersTimeout: 20_000, requestTimeout: 300_000, connectionsCheckingInterval: 5000 };
+
 /** Starts a hapi server of our own around the plugin; resolves when it answers. */
 export async function startServer(app: App, address: Address): Promise<Server> {
   // Node would refuse a request without Host by itself, and without a body.
-  const listener = createServer({ requireHostHeader: false });
-  const server = Hapi.server({ listener, autoListen: false, compression: { minBytes: 4096 }, debug: false });
+  const listener = createServer({ ...timeouts, requireHostHeader: false });
+  const server = Hapi.server({
+    listener,
+    autoListen: false,
+    compression: { minBytes: 4096 },
+    debug: false,
+    // Cookies of other applications of the same domain come along, of whatever form.
+    state: { strictHeader: false, ignoreErrors: true },
+    routes: { state: { failAction: 'ignore' } },
+  });
   server.ext('onRequest', ({ raw: { req } }, h) => {
     if (req.headers.host === undefined && req.httpVersion === '1.1')
       throw Boom.badRequest('the Host header is missing');
@@ -63,6 +74,7 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
 }
 
 function errorOf(statusCode: number): { name: string; body: string } {
-  const name = STATUS_CODES[statusCode] ?? 'Bad Request';
+  // hapi's name of a status is not always Node's.
+  const name = new Boom.Boom('', { statusCode }).output.payload.error;
   return { name, body: JSON.stringify({ statusCode, error: name, message: name }) };
 }

@@ -49,18 +49,20 @@ export function writeConfig(folder: string, config: TestConfig): string {
   return file;
 }
 
-/** Starts a service on a free port and resolves when it listens; it is ended after the test. */
+/**
+ * Starts a service on a free port and resolves when it listens; it is ended after the test.
+ *
+ * @param options.openFiles how many files and connections it may have open.
+ */
 export async function startService(
   t: TestContext,
   config: TestConfig,
-  options: { data?: string; environment?: Record<string, string> } = {},
+  options: { data?: string; environment?: Record<string, string>; openFiles?: number } = {},
 ): Promise<Service> {
   const folder = temporaryFolder(t);
   const data = options.data ?? join(folder, 'data');
-  const child = runAnnals(['serve', '--config', writeConfig(folder, config), '--data', data, '--port', '0'], {
-    ANNALS_API_KEY: apiKey,
-    ...options.environment,
-  });
+  const args = ['serve', '--config', writeConfig(folder, config), '--data', data, '--port', '0'];
+  const child = runAnnals(args, { ANNALS_API_KEY: apiKey, ...options.environment }, options.openFiles);
   const printed = { stdout: '', stderr: '' };
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     printed.stderr += text;
@@ -107,8 +109,12 @@ export async function startService(
   };
 }
 
-function runAnnals(args: readonly string[], environment: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [main, ...args], {
+function runAnnals(args: readonly string[], environment: Record<string, string>, openFiles?: number): ChildProcess {
+  const command = [process.execPath, main, ...args];
+  // A shell replaced by the service, which so has the limit and is the child that gets the signals.
+  const limited = ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
+  const [file = '', ...rest] = openFiles === undefined ? command : limited;
+  return spawn(file, rest, {
     env: cleanEnvironment(environment),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

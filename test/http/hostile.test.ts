@@ -168,7 +168,8 @@ const almostHttp: [string, string, number | null][] = [
   ['a space before the colon', 'GET /health HTTP/1.1\r\nhost : x\r\n\r\n', 400],
   ['a header without a name', 'GET /health HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n', 400],
   ['a header name of 20 KB', head('GET /health', `${'n'.repeat(20_000)}: x`), 431],
-  ['3,000 headers', head('GET /health', ...Array.from({ length: 3000 }, (_, index) => `a${index}:`)), 431],
+  ['1,500 short headers', head('GET /health', ...Array(1500).fill('a:')), 431],
+  ['900 short headers', head('GET /health', ...Array(900).fill('a:')), 200],
   ['17 KB of headers', head('GET /health', `a: ${'x'.repeat(17_000)}`), 431],
   ['15 KB of headers', head('GET /health', `a: ${'x'.repeat(15_000)}`), 200],
   ['two Content-Lengths', `${head(`POST ${notes}`, key, json, 'content-length: 2', 'content-length: 3')}{}`, 400],
@@ -472,11 +473,11 @@ describe('Thousands of connections', () => {
 
   it('more than the process may have open are turned away, and it answers again when they are gone', async (t) => {
     if (process.platform === 'win32') return t.skip('there is no ulimit');
-    const limited = await startService(t, config, { openFiles: 100 });
+    const limited = await startService(t, config, { openFiles: 160 });
     const known = dial(limited.url, head('GET /health'));
     const answers = received(known);
     await eventually(() => answers().includes('"ok"'));
-    const sockets = Array.from({ length: 200 }, () => dial(limited.url, 'GET /health HTTP/1.1\r\n'));
+    const sockets = Array.from({ length: 300 }, () => dial(limited.url, 'GET /health HTTP/1.1\r\n'));
     await eventually(() => sockets.some(({ closed }) => closed));
     // Who is connected already is served, to the disk.
     const text = '{"text":"full"}';

@@ -94,5 +94,9 @@ export function listText(docs: readonly string[], { total }: Page, { limit, page
     nextPage: hasNextPage ? page + 1 : null,
     prevPage,
   };
-  return `{"docs":[${docs.join(',')}],${JSON.stringify(rest).slice(1)}`;
+  // The envelope goes into the one join: around joined texts it would have all of them copied once more.
+  const parts = docs.length > 0 ? [...docs] : [''];
+  parts[0] = `{"docs":[${parts[0]}`;
+  parts[parts.length - 1] += `],${JSON.stringify(rest).slice(1)}`;
+  return parts.join(',');
 }

@@ -11,25 +11,25 @@ const postsPath = '/api/collections/posts';
 
 /** Durable creates at 32 connections against the floor; how often the disk is waited for; what reads feel of it. */
 export async function create(folder: string, plan: Plan): Promise<void> {
-  const { data, floor, ids } = prepare(folder);
+  const { data, floor, ids, authors } = prepare(folder);
   const bare = await startFloor(floor);
-  const ours = await startAnnals(data, join(folder, 'annals'), 'info');
+  const ours = await startAnnals(data, join(folder, 'annals'));
   try {
-    await throughput(bare, ours, plan);
-    await beside('floor', bare, '/docs', ids, plan);
-    const kept = await beside('annals', ours, postsPath, ids, plan);
+    await throughput(bare, ours, authors, plan);
+    await beside('floor', bare, '/docs', { ids, authors }, plan);
+    const kept = await beside('annals', ours, postsPath, { ids, authors }, plan);
     verdict('reads by id while 32 connections create, of their speed alone', kept, 0.6);
   } finally {
     await bare.stop();
     await ours.stop();
   }
-  await syncs(folder, data, plan);
+  await syncs(folder, data, authors, plan);
 }
 
-async function throughput(bare: Server, ours: Server, plan: Plan): Promise<void> {
+async function throughput(bare: Server, ours: Server, authors: readonly string[], plan: Plan): Promise<void> {
   const sides = [
-    { name: 'floor: group commit into one table', server: bare, calls: creates('/docs') },
-    { name: 'annals, log level info', server: ours, calls: creates(postsPath), key: apiKey },
+    { name: 'floor: group commit into one table', server: bare, calls: creates('/docs', authors) },
+    { name: 'annals, log level info', server: ours, calls: creates(postsPath, authors), key: apiKey },
   ];
   const [floor, annals] = (await compare(sides, plan)) as [Load, Load];
   const rows = [loadRow(sides[0]?.name ?? '', floor), loadRow(sides[1]?.name ?? '', annals)];
@@ -39,7 +39,7 @@ async function throughput(bare: Server, ours: Server, plan: Plan): Promise<void>
 }
 
 /** Reads alone, then with creates at the same time, round by round; gives the share of their speed they keep. */
-async function beside(name: string, server: Server, path: string, ids: readonly string[], plan: Plan) {
+async function beside(name: string, server: Server, path: string, { ids, authors }: Known, plan: Plan) {
   const calls = reads(`${path}/`, ids);
   const alone: number[] = [];
   const together: number[] = [];
@@ -47,7 +47,7 @@ async function beside(name: string, server: Server, path: string, ids: readonly 
   for (let count = 0; count < plan.rounds; count += 1) {
     const options = { connections: 32, seconds: plan.seconds };
     alone.push((await load(server, calls, options)).perSecond);
-    const both = [load(server, calls, options), load(server, creates(path), { ...options, key: apiKey })];
+    const both = [load(server, calls, options), load(server, creates(path, authors), { ...options, key: apiKey })];
     const [reading, writing] = (await Promise.all(both)) as [Load, Load];
     together.push(reading.perSecond);
     writes.push(writing.perSecond);
@@ -58,10 +58,13 @@ async function beside(name: string, server: Server, path: string, ids: readonly 
   return kept;
 }
 
+/** Ids of documents that are there. */
+type Known = { ids: readonly string[]; authors: readonly string[] };
+
 const besideColumns = ['reads/s alone', 'reads/s beside', 'creates/s meanwhile', 'kept'];
 
 /** Counts fsync and fdatasync of the whole process, its start included, while it creates. */
-async function syncs(folder: string, data: string, { seconds }: Plan): Promise<void> {
+async function syncs(folder: string, data: string, authors: readonly string[], { seconds }: Plan): Promise<void> {
   if (!isInstalled('strace')) {
     process.stdout.write('\nfsyncs are not counted: strace is not installed (apt-get install strace)\n');
     return;
@@ -71,8 +74,12 @@ async function syncs(folder: string, data: string, { seconds }: Plan): Promise<v
   const rows = [];
   let grouped = 0;
   for (const connections of [1, 32]) {
-    const server = await startAnnals(data, join(folder, 'traced'), 'info', trace);
-    const { requests, perSecond } = await load(server, creates(postsPath), { connections, seconds, key: apiKey });
+    const server = await startAnnals(data, join(folder, 'traced'), { wrapper: trace });
+    const { requests, perSecond } = await load(server, creates(postsPath, authors), {
+      connections,
+      seconds,
+      key: apiKey,
+    });
     await server.stop();
     const calls = countCalls(readFileSync(file, 'utf8'));
     rows.push([connections, requests, round(perSecond), calls, round(calls / requests)]);
@@ -92,8 +99,9 @@ function countCalls(summary: string): number {
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-function creates(path: string): Call[] {
+function creates(path: string, authors: readonly string[]): Call[] {
   return Array.from({ length: 200 }, (_, index) => {
-    return { method: 'POST', path, body: { ...post(index), slug: 'new-@@N@@' } };
+    const values = post(index);
+    return { method: 'POST', path, body: { ...values, slug: 'new-@@N@@', author: authors[values.author] } };
   });
 }

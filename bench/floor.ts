@@ -4,13 +4,15 @@ import Hapi, { type ResponseToolkit } from '@hapi/hapi';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /**
- * The least that hapi and better-sqlite3 can do for a request: `GET /docs/{id}` sends stored JSON, `POST /docs` keeps the
- * body in one table, all that came in one turn of the event loop in one transaction. No schema, no log, no rights.
+ * The least that hapi and better-sqlite3 can do for a request: `GET /docs/{id}` sends stored JSON, `GET /docs` a page of it
+ * with a total that was counted at the start, `POST /docs` keeps the body in one table, all that came in one turn of the event loop in one transaction. No schema, no log, no rights.
  */
 async function serve(directory: string): Promise<void> {
   const db = openDatabase(join(directory, 'floor.db'), { durability: 'full', cacheMiB: 64 });
   createDocs(db);
   const select = db.prepare('SELECT json FROM docs WHERE id = ?').pluck();
+  const selectPage = db.prepare('SELECT json FROM docs ORDER BY seq DESC LIMIT ? OFFSET ?').pluck();
+  const total = db.prepare('SELECT count(*) FROM docs').pluck().get();
   const insert = groupInsert(db);
   const server = Hapi.server({ host: '127.0.0.1', port: 0 });
   const send = (h: ResponseToolkit, text: string) => h.response(text).type('application/json');
@@ -22,6 +24,16 @@ async function serve(directory: string): Promise<void> {
       handler: (request, h) => {
         const text = select.get(request.params.id) as string | undefined;
         return text === undefined ? h.response().code(404) : send(h, text);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/docs',
+      handler: ({ query }, h) => {
+        const limit = Number(query.limit ?? 10);
+        const page = Number(query.page ?? 1);
+        const docs = selectPage.all(limit, (page - 1) * limit).join(',');
+        return send(h, `{"docs":[${docs}],"total":${total},"limit":${limit},"page":${page}}`);
       },
     },
     {

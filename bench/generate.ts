@@ -6,7 +6,7 @@ import { createIds, type Ids } from '../events/ids.ts';
 import type { Command, NewEvent } from '../events/log.ts';
 import { boot } from '../projections/boot.ts';
 import config from './annals.config.ts';
-import { createRandom, post } from './content.ts';
+import { authors, createRandom, post } from './content.ts';
 
 /** What is done with documents: their shares of all events. */
 export type Mix = { creates: number; updates: number };
@@ -16,7 +16,7 @@ type Live = { id: string; slug: string; version: number };
 const batch = 1000;
 
 /**
- * Makes a data directory of `events` events on posts, in process and in batches: its log and its read tables. The handles
+ * Makes a data directory of `events` events on posts, after those of their authors, in process and in batches: its log and its read tables. The handles
  * stay open until the process ends, so this is for a process of its own.
  */
 export function generate(directory: string, events: number, mix: Mix): void {
@@ -25,16 +25,48 @@ export function generate(directory: string, events: number, mix: Mix): void {
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const logId = `annals/${ids.next().id}`;
   const { log, projector } = boot({ directory, schema, ids, now: Date.now, logId });
-  const next = commandMaker(ids, mix);
-  while (log.head().size < events) {
-    const count = Math.min(batch, events - log.head().size);
-    const { outcomes, recorded } = log.append(Array.from({ length: count }, next));
+  const authorIds = Array.from({ length: authors }, () => ids.next());
+  append(authorIds.map(({ id, at }, index) => createAuthor(ids, id, at, index)));
+  const next = commandMaker(
+    ids,
+    authorIds.map(({ id }) => id),
+    mix,
+  );
+  const size = log.head().size + events;
+  while (log.head().size < size) append(Array.from({ length: Math.min(batch, size - log.head().size) }, next));
+
+  function append(commands: Command[]): void {
+    const { outcomes, recorded } = log.append(commands);
     if (!outcomes.every((outcome) => 'ok' in outcome && outcome.ok)) throw new Error('a generated command was refused');
     projector.apply(recorded, log.head().root);
   }
 }
 
-function commandMaker(ids: Ids, { creates, updates }: Mix): () => Command {
+function createAuthor(ids: Ids, id: string, at: number, index: number): Command {
+  const time = new Date(at).toISOString();
+  const data = { id, createdAt: time, updatedAt: time, name: `Author ${index}` };
+  return commandOn(ids, documentStream('authors', id), 0, { type: 'document.created', data });
+}
+
+function commandOn(
+  ids: Ids,
+  stream: string,
+  expectedVersion: number,
+  event: NewEvent,
+  claims: Pick<Command, 'claims' | 'releases'> = { claims: [], releases: [] },
+): Command {
+  return {
+    stream,
+    expectedVersion,
+    events: [event],
+    ...claims,
+    actor: { type: 'apiKey', id: '0123456789abcdef' },
+    correlationId: ids.next().id,
+    context: { ip: '127.0.0.1', userAgent: 'bench' },
+  };
+}
+
+function commandMaker(ids: Ids, authorIds: readonly string[], { creates, updates }: Mix): () => Command {
   const random = createRandom(1);
   const live: Live[] = [];
   let created = 0;
@@ -53,7 +85,8 @@ function commandMaker(ids: Ids, { creates, updates }: Mix): () => Command {
     created += 1;
     live.push({ id, slug: values.slug, version: 1 });
     const time = new Date(at).toISOString();
-    const data = { id, createdAt: time, updatedAt: time, ...values };
+    const author = authorIds[values.author] as string;
+    const data = { id, createdAt: time, updatedAt: time, ...values, author };
     return command(id, 0, { type: 'document.created', data }, { claims: [claimOf(values.slug)], releases: [] });
   }
 
@@ -78,15 +111,7 @@ function commandMaker(ids: Ids, { creates, updates }: Mix): () => Command {
     event: NewEvent,
     claims?: Pick<Command, 'claims' | 'releases'>,
   ) {
-    return {
-      stream: documentStream('posts', id),
-      expectedVersion,
-      events: [event],
-      ...(claims ?? { claims: [], releases: [] }),
-      actor: { type: 'apiKey' as const, id: '0123456789abcdef' },
-      correlationId: ids.next().id,
-      context: { ip: '127.0.0.1', userAgent: 'bench' },
-    };
+    return commandOn(ids, documentStream('posts', id), expectedVersion, event, claims);
   }
 }
 

@@ -3,25 +3,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { create } from './create.ts';
+import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
 import { log } from './log.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
 
-const usage = `npm run bench -- [read] [create] [log] [--rounds N] [--seconds N] [--large]
+const usage = `npm run bench -- [read] [lists] [create] [log] [--rounds N] [--seconds N] [--large]
 
   read     reads by id against a bare hapi + better-sqlite3 route
+  lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
   log      rebuild and verify, events per second on one core
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
-  --large      log: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+  --large      log, lists: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
 `;
 
 const benchmarks = {
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
+  lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
 };

@@ -17,18 +17,29 @@ type StartOptions = {
 /** The API key of every server that a benchmark starts. */
 export const apiKey = 'bench-key-0123456789';
 
+type AnnalsOptions = {
+  logLevel?: string;
+  /** Default: as many as there are cores. */
+  threads?: number;
+  /** `annals` with the declared indexes, `plain` without. */
+  config?: 'annals' | 'plain';
+  wrapper?: readonly string[];
+};
+
 /** Starts our service on a data directory. What it logs goes to a file, as it would in production. */
-export function startAnnals(data: string, folder: string, logLevel: string, wrapper?: readonly string[]) {
+export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
+  const { logLevel = 'info', threads, config = 'annals', wrapper } = options;
   return startServer({
     args: [
       pathOf('../server/main.js'),
       'serve',
       '--config',
-      pathOf('./annals.config.ts'),
+      pathOf(`./${config}.config.ts`),
       '--data',
       data,
       '--port',
       '0',
+      ...(threads === undefined ? [] : ['--threads', String(threads)]),
     ],
     folder,
     environment: { ANNALS_API_KEY: apiKey, ANNALS_LOG_LEVEL: logLevel },

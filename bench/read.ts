@@ -10,15 +10,15 @@ import { compare, loadColumns, loadRow, type Plan, type Side } from './rounds.ts
 
 const documents = 10_000;
 
-/** Read by id at 32 connections, one process, against the floor, which sends the same stored JSON. */
+/** Read by id at 32 connections, one thread, against the floor, which sends the same stored JSON. */
 export async function read(folder: string, plan: Plan): Promise<void> {
   const { data, floor, ids } = prepare(folder);
   // A data directory has one server: the quiet one gets a copy of its own, made the same way.
   const quiet = prepare(join(folder, 'quiet'));
   const servers = [
     await startFloor(floor),
-    await startAnnals(data, join(folder, 'info'), 'info'),
-    await startAnnals(quiet.data, join(folder, 'silent'), 'silent'),
+    await startAnnals(data, join(folder, 'info'), { threads: 1 }),
+    await startAnnals(quiet.data, join(folder, 'silent'), { threads: 1, logLevel: 'silent' }),
   ] as const;
   try {
     const ours = (list: readonly string[]) => reads('/api/collections/posts/', list);
@@ -50,12 +50,13 @@ export function reads(prefix: string, ids: readonly string[]): Call[] {
 }
 
 /** A data directory with posts in it, and the floor's table with the very same texts. */
-export function prepare(folder: string): { data: string; floor: string; ids: string[] } {
+export function prepare(folder: string): { data: string; floor: string; ids: string[]; authors: string[] } {
   const data = join(folder, 'data');
   runModule('./generate.ts', [data, String(documents), '1', '0']);
   const name = readdirSync(data).find((file) => /^read-.*\.db$/.test(file)) as string;
   const source = openDatabase(join(data, name), { readonly: true });
   const rows = source.prepare('SELECT id, doc FROM "documents posts" ORDER BY key').all() as Row[];
+  const authors = source.prepare('SELECT id FROM "documents authors"').pluck().all() as string[];
   source.close();
 
   const db = openDatabase(join(folder, 'floor.db'));
@@ -65,7 +66,7 @@ export function prepare(folder: string): { data: string; floor: string; ids: str
     for (const { id, doc } of rows) insert.run(id, doc);
   })();
   db.close();
-  return { data, floor: folder, ids: rows.map(({ id }) => id) };
+  return { data, floor: folder, ids: rows.map(({ id }) => id), authors };
 }
 
 type Row = { id: string; doc: string };

@@ -1,0 +1,24 @@
+import { type Config, defineConfig } from '../config/define.ts';
+
+/** What the benchmarks serve: posts and their authors, read by anybody; with or without an index that the author declared. */
+export function postsConfig(declared: { index?: true }): Config {
+  const access = { read: () => true };
+  return defineConfig({
+    collections: [
+      { slug: 'authors', fields: [{ name: 'name', type: 'text', required: true }], access },
+      {
+        slug: 'posts',
+        fields: [
+          { name: 'title', type: 'text', required: true },
+          { name: 'slug', type: 'text', unique: true },
+          { name: 'body', type: 'textarea' },
+          { name: 'status', type: 'select', options: ['draft', 'published'], ...declared },
+          { name: 'views', type: 'number', ...declared },
+          { name: 'publishedAt', type: 'datetime', ...declared },
+          { name: 'author', type: 'relationship', relationTo: 'authors' },
+        ],
+        access,
+      },
+    ],
+  });
+}

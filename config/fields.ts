@@ -287,10 +287,12 @@ function block(blocks: { slug: string; fields: Field[] }[]): Joi.Schema {
 }
 
 function json(): Joi.Schema {
-  return Joi.any().custom((value: unknown, helpers) => {
+  const schema = Joi.any().custom((value: unknown, helpers) => {
     const must = jsonProblem(value);
     return must === undefined ? value : helpers.error('must', { must });
   });
+  // Any value is null too; a field that is not required allows it again.
+  return schema.invalid(null);
 }
 
 const cleanText = 'not hold NUL characters or lone surrogates';

@@ -182,10 +182,13 @@ describe('required', () => {
       { name: 'a', type: 'text', required: true },
       { name: 'b', type: 'multiSelect', options: ['x'], required: true },
       { name: 'c', type: 'number', required: true },
+      { name: 'd', type: 'json', required: true },
     );
-    assert.deepEqual(Object.keys(errorsOf(() => create({}))), ['a', 'b', 'c']);
-    assert.deepEqual(Object.keys(errorsOf(() => create({ a: null, b: null, c: null }))), ['a', 'b', 'c']);
-    assert.deepEqual(Object.keys(errorsOf(() => create({ a: '', b: [], c: 0 }))), ['a', 'b']);
+    assert.deepEqual(Object.keys(errorsOf(() => create({ d: 0 }))), ['a', 'b', 'c']);
+    const nulls = errorsOf(() => create({ a: null, b: null, c: null, d: null }));
+    assert.deepEqual(Object.keys(nulls), ['a', 'b', 'c', 'd']);
+    assert.equal(nulls.d, 'd is required, got null');
+    assert.deepEqual(Object.keys(errorsOf(() => create({ a: '', b: [], c: 0, d: '' }))), ['a', 'b']);
   });
 
   it('is met by a default, where a value is missing and not where it is null', () => {

@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
-import type { AccessArgs, Operation, RequestView } from '../config/model.ts';
+import type { AccessArgs, Model, Operation, RequestView } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Where } from '../projections/where.ts';
 import type { App, Target } from './app.ts';
@@ -40,6 +40,15 @@ export async function authorize(
  */
 export function requireCredential(request: Request, { model }: Target, operation: Operation): void {
   if (!model.access[operation] && actorOf(request).type === 'anonymous') throw credentialNeeded();
+}
+
+/**
+ * Refuses a caller without a credential who asks what is configured, unless the configuration opens that to everybody.
+ *
+ * @throws DomainError `unauthorized`.
+ */
+export function requireSchemaAccess({ publicSchema }: Model, request: Request): void {
+  if (!publicSchema && actorOf(request).type === 'anonymous') throw credentialNeeded();
 }
 
 /**

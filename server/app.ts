@@ -13,6 +13,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import type { ApiKey } from './authentication.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
+import { once } from './once.ts';
 import { type State, stateIn } from './state.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
@@ -46,6 +47,10 @@ export type App = {
   secrets: readonly string[];
   log: Logger;
   state: () => State;
+  /** The path under which clients reach the service; `/` when it is all of the host. */
+  basePath: string;
+  /** The OpenAPI document as text, made when it is asked for first. */
+  openApi: () => Promise<string>;
 };
 
 /** What every thread that answers requests is given of the running service; it can be sent to another thread. */
@@ -57,21 +62,27 @@ export type Shared = {
   apiKeys: readonly ApiKey[];
   /** For what the service signs: the first signs, all verify. */
   secrets: readonly string[];
+  basePath: string;
 };
 
+type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'log' | 'openApi'>;
+
 /** Opens the service for one thread, to be closed by it too. */
-export function openApp(model: Model, shared: Shared, append: Append, log: Logger): App & { close: () => void } {
-  const read = openDatabase(shared.readFile, { readonly: true, cacheMiB: 64 });
+export function openApp({ model, shared, append, log, openApi }: OpenOptions): App & { close: () => void } {
+  const { readFile, counter, state, apiKeys, secrets, basePath } = shared;
+  const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
   return {
     model,
     ...openTargets(read, model),
     append,
-    ids: createIds(shared.counter, Date.now),
-    apiKeys: shared.apiKeys,
-    secrets: shared.secrets,
+    ids: createIds(counter, Date.now),
+    apiKeys,
+    secrets,
     log,
-    state: () => stateIn(shared.state),
+    state: () => stateIn(state),
+    basePath,
+    openApi: once(openApi),
     close: () => read.close(),
   };
 }

@@ -3,9 +3,10 @@ import { didYouMean } from '../config/suggest.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
-import { serve, version } from './serve.ts';
+import { serve } from './serve.ts';
 import { UsageError } from './settings.ts';
 import { StartError } from './threads/writer.ts';
+import { version } from './version.ts';
 
 type Command = {
   summary: string;

@@ -8,10 +8,12 @@ import { actorOf, addressOf, requestId } from './requests.ts';
 import { collections } from './resources/collections.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
+import { openApi } from './resources/openapi.ts';
+import { schemas } from './resources/schemas.ts';
 
 type Resource = (server: Server, app: App) => void;
 
-const resources: readonly Resource[] = [collections, globals, health];
+const resources: readonly Resource[] = [collections, globals, schemas, openApi, health];
 
 const name = 'annals';
 

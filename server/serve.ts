@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createIds } from '../events/ids.ts';
@@ -10,6 +10,7 @@ import { readSettings, type Settings } from './settings.ts';
 import { createState, setState } from './state.ts';
 import { startHttpThreads } from './threads/http.ts';
 import { StartError, startWriter, type Writer } from './threads/writer.ts';
+import { version } from './version.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -39,7 +40,9 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     );
     const { readFile, size, connect } = writer;
     const { apiKeys, secrets } = directory;
-    const port = await threads.listen({ readFile, counter, state, apiKeys, secrets }, connect, settings);
+    const basePath = settings.baseUrl === undefined ? '/' : new URL(settings.baseUrl).pathname;
+    const shared = { readFile, counter, state, apiKeys, secrets, basePath };
+    const port = await threads.listen(shared, connect, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     const baseUrl = settings.baseUrl ?? reachable;
     directory.announce(baseUrl);
@@ -110,10 +113,4 @@ function welcome({ path, model }: Loaded, directory: Directory, size: number, ba
     `listening on ${address}`,
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** The version of the package. */
-export function version(): string {
-  const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -22,7 +22,7 @@ const rules: Record<string, Rule> = {
   projections: { folders: ['config', 'storage', 'events'], packages: [] },
   server: {
     folders: ['config', 'storage', 'events', 'projections'],
-    packages: ['@hapi/boom', '@hapi/bourne', '@hapi/hapi', 'pino'],
+    packages: ['@hapi/boom', '@hapi/bourne', '@hapi/hapi', 'hapi-swagger', 'joi', 'pino'],
   },
   examples: { folders: ['config', 'server'], packages: ['world-countries'] },
 };

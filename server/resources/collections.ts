@@ -11,6 +11,13 @@ import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, noPayload, readBody } from '../body.ts';
 import { after, beforeDelete } from '../hooks.ts';
+import {
+  createOperation,
+  deleteOperation,
+  listOperation,
+  readOperation,
+  updateOperation,
+} from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { checkedValues, write } from '../writes.ts';
@@ -23,7 +30,7 @@ export function collections(server: Server, app: App): void {
 const noDocument = () => null;
 
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
-  const { slug, documents } = target;
+  const { slug, documents, model } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
   const present = presenterOf(app, target);
@@ -32,7 +39,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'GET',
       path,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: () => listOperation(model) } },
       handler: async (request, h) => {
         const visible = await authorizeList(app, request, target);
         const query = await readListQuery(request.query, () => reachOf(app, request, target));
@@ -43,7 +50,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'GET',
       path: `${path}/{id}`,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: () => readOperation(model) } },
       handler: async (request, h) => {
         const text = documents.text(idOf(request));
         if (text === null) return refuseMissing(request, 'read');
@@ -55,7 +62,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, payload: jsonPayload },
+      options: { auth: strategy, plugins: { openApi: () => createOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
         requireCredential(request, target, 'create');
         const body = await readBody(request, maxBytes);
@@ -76,7 +83,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'PATCH',
       path: `${path}/{id}`,
-      options: { auth: strategy, payload: jsonPayload },
+      options: { auth: strategy, plugins: { openApi: () => updateOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
         const id = idOf(request);
         requireCredential(request, target, 'update');
@@ -98,7 +105,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'DELETE',
       path: `${path}/{id}`,
-      options: { auth: strategy, payload: noPayload },
+      options: { auth: strategy, payload: noPayload, plugins: { openApi: () => deleteOperation(model) } },
       handler: async (request, h) => {
         const id = idOf(request);
         const document = await write(app, request, documentStream(slug, id), async () => {

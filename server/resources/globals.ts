@@ -10,6 +10,7 @@ import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { after } from '../hooks.ts';
+import { readGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
 import { readDepth, readNoQuery } from '../query.ts';
 import { checkedValues, write } from '../writes.ts';
 
@@ -29,7 +30,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
     {
       method: 'GET',
       path,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(model) } },
       handler: async (request, h) => {
         const { document } = current();
         await authorize(app, request, target, 'read', { doc: () => document, data: null });
@@ -40,7 +41,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
     {
       method: 'PATCH',
       path,
-      options: { auth: strategy, payload: jsonPayload },
+      options: { auth: strategy, plugins: { openApi: () => updateGlobalOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
         requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);

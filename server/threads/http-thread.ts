@@ -5,6 +5,7 @@ import { loadConfiguration } from '../configuration.ts';
 import { type Address, startServer } from '../http.ts';
 import { createLog, gatherLines } from '../logging.ts';
 import { connectWriter } from './append.ts';
+import { makeOpenApiApart } from './openapi.ts';
 
 /** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
 export type HttpInput = { config: string; logLevel: string };
@@ -37,7 +38,9 @@ main.on('message', async (order: HttpOrder) => {
 });
 
 async function listen({ shared, writer, address }: Listen): Promise<void> {
-  const app = openApp(model, shared, connectWriter(writer), createLog(logLevel, sink));
+  const log = createLog(logLevel, sink);
+  const openApi = () => makeOpenApiApart({ config, shared });
+  const app = openApp({ model, shared, append: connectWriter(writer), log, openApi });
   const server = await startServer(app, address);
   stop = async () => {
     await server.stop({ timeout: stopMilliseconds });

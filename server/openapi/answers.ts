@@ -1,0 +1,33 @@
+import { type Schema, schemaRef } from './fields.ts';
+
+/** What a status comes with. */
+export type Answer = { description: string; schema: Schema };
+
+/** The answers of an operation by their status. */
+export type Answers = { [status: string]: Answer };
+
+/** What each refusal means (contract, section 7), for the statuses that operations can have. */
+const meanings = {
+  400: 'Fields or parameters are wrong, or the request cannot be read at all.',
+  401: 'A credential is needed, or the one that came is wrong.',
+  403: 'A rule of the configuration said no.',
+  404: 'There is no such document.',
+  408: 'The body took too long to arrive.',
+  409: 'A unique value is taken, or others keep changing the document.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON, or it is compressed.',
+  500: 'A fault of the service or of a hook.',
+  503: 'There is no room on the disk.',
+} as const;
+
+/** The answer to a request that succeeds. */
+export function json(description: string, schema: string): Answer {
+  return { description, schema: schemaRef(schema) };
+}
+
+/** The refusals with these statuses. */
+export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers {
+  return Object.fromEntries(
+    statuses.map((status) => [status, json(meanings[status], status === 400 ? 'Invalid' : 'Error')]),
+  );
+}

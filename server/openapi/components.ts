@@ -1,0 +1,162 @@
+import { fieldTypeNames } from '../../config/fields.ts';
+import type { Collection, Field, Global, Model } from '../../config/model.ts';
+import { operatorNames } from '../../projections/where.ts';
+import { objectOf, type Schema, schemaRef } from './fields.ts';
+
+/** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
+export function componentsOf(model: Model): Record<string, Schema> {
+  return {
+    ...fixed,
+    ...Object.assign({}, ...[...model.collections.values()].map(collectionSchemas)),
+    ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),
+  };
+}
+
+const time: Schema = { type: 'string', format: 'date-time' };
+const ignored: Schema = { description: 'Made by the server, ignored in a body.', readOnly: true };
+const count: Schema = { type: 'integer', minimum: 0 };
+const pageNumber: Schema = { type: 'integer', minimum: 1 };
+
+function collectionSchemas({ slug, fields }: Collection): Record<string, Schema> {
+  const name = `collections.${slug}`;
+  const joins = fields.filter(({ type }) => type === 'join').map((field) => [field.name, ignored] as const);
+  const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(joins) };
+  return {
+    [name]: objectOf(fields, 'answer', { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time }),
+    [`${name}.create`]: objectOf(fields, 'create', own),
+    [`${name}.update`]: objectOf(fields, 'update', own),
+    [`${name}.list`]: closed({
+      docs: { type: 'array', items: schemaRef(name) },
+      total: count,
+      limit: { ...pageNumber, maximum: 100 },
+      page: pageNumber,
+      totalPages: count,
+      hasNextPage: { type: 'boolean' },
+      hasPrevPage: { type: 'boolean' },
+      nextPage: { ...pageNumber, nullable: true },
+      prevPage: { ...pageNumber, nullable: true },
+    }),
+  };
+}
+
+function globalSchemas({ slug, fields }: Global): Record<string, Schema> {
+  const name = `globals.${slug}`;
+  const unwritten = { ...time, nullable: true };
+  return {
+    [name]: objectOf(fields.map(beforeItIsWritten), 'answer', { createdAt: unwritten, updatedAt: unwritten }),
+    [`${name}.update`]: objectOf(fields, 'update', { id: ignored, createdAt: ignored, updatedAt: ignored }),
+  };
+}
+
+/** A global that was never written answers its defaults: what is required has no value where it has no default. */
+function beforeItIsWritten(field: Field): Field {
+  const { required: _, ...rest } = field;
+  return field.makeDefault ? field : rest;
+}
+
+/** An object that has these members and no other. */
+function closed(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+const text: Schema = { type: 'string' };
+const whole: Schema = { type: 'integer' };
+const fieldErrors: Schema = {
+  type: 'array',
+  description: 'The fields or parameters that are to blame, where there are any; nested ones by dotted path.',
+  items: closed({ field: text, message: text }),
+};
+
+function errorSchema(name: Schema, errors: Record<string, Schema> = { errors: fieldErrors }): Schema {
+  return closed({ statusCode: whole, error: name, message: text, ...errors }, ['statusCode', 'error', 'message']);
+}
+
+const operators = Object.fromEntries(operatorNames.map((name) => [name, {}]));
+
+const fieldSchema: Schema = {
+  ...closed(
+    {
+      name: text,
+      type: { type: 'string', enum: fieldTypeNames },
+      label: text,
+      required: { type: 'boolean' },
+      unique: { type: 'boolean' },
+      index: { type: 'boolean' },
+      defaultValue: {},
+      options: { type: 'array', items: closed({ label: text, value: text }) },
+      relationTo: text,
+      hasMany: { type: 'boolean' },
+      min: { type: 'number' },
+      max: { type: 'number' },
+      integer: { type: 'boolean' },
+      minLength: whole,
+      maxLength: whole,
+      pattern: text,
+      fields: { type: 'array', items: schemaRef('Field') },
+      blocks: { type: 'array', items: schemaRef('Block') },
+      collection: text,
+      on: text,
+      renamedFrom: text,
+      admin: { type: 'object' },
+    },
+    ['type'],
+  ),
+  description: 'A field as it is configured. Options that are not set are absent; `name` is absent on `row` only.',
+};
+
+const fields: Schema = { type: 'array', items: schemaRef('Field') };
+
+/** What is there whatever the configuration. */
+const fixed: Record<string, Schema> = {
+  Error: errorSchema(text),
+  BadRequest: errorSchema({ type: 'string', enum: ['Bad Request'] }, {}),
+  ValidationError: errorSchema({ type: 'string', enum: ['Validation Error'] }),
+  Invalid: {
+    oneOf: [schemaRef('ValidationError'), schemaRef('BadRequest')],
+    discriminator: {
+      propertyName: 'error',
+      mapping: {
+        'Validation Error': '#/components/schemas/ValidationError',
+        'Bad Request': '#/components/schemas/BadRequest',
+      },
+    },
+  },
+  Field: fieldSchema,
+  Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
+  Schemas: closed({
+    collections: {
+      type: 'array',
+      items: closed({
+        slug: text,
+        labels: { ...closed({ singular: text, plural: text }), nullable: true },
+        fields,
+        auth: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
+        upload: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
+      }),
+    },
+    globals: {
+      type: 'array',
+      items: closed({ slug: text, label: { ...text, nullable: true }, fields }),
+    },
+  }),
+  Where: {
+    type: 'object',
+    description:
+      'Fields with their conditions, all of which must hold. A name may be a dotted path through objects, lists and ' +
+      'relationships.',
+    properties: {
+      and: { type: 'array', items: schemaRef('Where') },
+      or: { type: 'array', items: schemaRef('Where') },
+    },
+    additionalProperties: schemaRef('Condition'),
+  },
+  Condition: {
+    type: 'object',
+    description:
+      'Operators with their values, which are read by the type of the field. `in` and `not_in` take values separated by ' +
+      'commas, `exists` takes true or false.',
+    properties: operators,
+    minProperties: 1,
+    additionalProperties: false,
+  },
+};

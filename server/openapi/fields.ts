@@ -1,0 +1,139 @@
+import type { Field } from '../../config/model.ts';
+import { type FieldType, isList, type Json } from '../../config/schema.ts';
+
+/** A schema object of OpenAPI 3.0. */
+export type Schema = { [keyword: string]: Json };
+
+/** Where a schema stands: in an answer, in the body of a create, or in that of an update. */
+export type Use = 'answer' | 'create' | 'update';
+
+/** How the value of each field type is described, when there is one. The rules are those of `config/fields.ts`. */
+const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
+  text,
+  textarea: text,
+  richText: json,
+  email: (field) => ({ ...text(field), format: 'email' }),
+  url: (field) => ({ ...text(field), format: 'uri' }),
+  number,
+  boolean: () => ({ type: 'boolean' }),
+  date: () => ({ type: 'string', format: 'date' }),
+  datetime: () => ({ type: 'string', format: 'date-time' }),
+  // The format `time` is that of RFC 3339, which needs a zone.
+  time: () => ({ type: 'string', pattern: '^([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?$', example: '23:59' }),
+  select: oneOption,
+  radio: oneOption,
+  multiSelect: (field) => ({ ...list(field, oneOption(field)), uniqueItems: true }),
+  relationship: reference,
+  upload: reference,
+  object: ({ fields = [] }, use) => objectOf(fields, inside(use)),
+  array: (field, use) => list(field, objectOf(field.fields ?? [], inside(use))),
+  blocks: (field, use) => list(field, { oneOf: (field.blocks ?? []).map((block) => blockOf(block, inside(use))) }),
+  json,
+  join: ({ collection = '' }, use) => ({ type: 'array', items: documentOrId(collection, use) }),
+  row: () => ({}),
+};
+
+/**
+ * Describes an object of these fields. In an answer every field is present that the caller may read; in a body unknown
+ * names are refused.
+ *
+ * @param own members that are no fields, by name.
+ */
+export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Record<string, Schema>> = {}): Schema {
+  const given = fields.filter(({ type }) => type !== 'join' || use === 'answer');
+  const members = given.map((field) => [field.name, member(field, use)] as const);
+  const required = given.filter((field) => isNeeded(field, use)).map(({ name }) => name);
+  const needed = [...Object.keys(own).filter((name) => own[name]?.readOnly !== true), ...required];
+  return {
+    type: 'object',
+    properties: { ...own, ...Object.fromEntries(members) },
+    ...(needed.length > 0 ? { required: needed } : {}),
+    ...(use === 'answer' ? {} : { additionalProperties: false }),
+  };
+}
+
+/** Refers to a schema by its name in the document. */
+export function schemaRef(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function isNeeded({ required, makeDefault, access }: Field, use: Use): boolean {
+  if (use === 'answer') return !access?.read;
+  return use === 'create' && required === true && !makeDefault;
+}
+
+function member(field: Field, use: Use): Schema {
+  const value = values[field.type](field, use);
+  const isAlwaysThere = field.required || (use === 'answer' && isList(field));
+  const { label, admin, defaultValue } = field;
+  const description = [label, admin?.description].filter(Boolean).join('. ');
+  return {
+    ...(isAlwaysThere ? value : nullable(value)),
+    ...(description ? { description } : {}),
+    ...(use === 'create' && defaultValue !== undefined ? { default: defaultValue } : {}),
+  };
+}
+
+/** Inside a field that an update sets, `required` and defaults hold as on create. */
+function inside(use: Use): Use {
+  return use === 'answer' ? use : 'create';
+}
+
+/** `nullable` counts only beside a `type`, and null must be among the values of an `enum`. */
+function nullable(schema: Schema): Schema {
+  const { type, oneOf, enum: options } = schema;
+  if (Array.isArray(oneOf)) return { oneOf: oneOf.map((one, index) => (index === 0 ? nullable(one as Schema) : one)) };
+  if (type === undefined) return schema;
+  return { ...schema, nullable: true, ...(Array.isArray(options) ? { enum: [...options, null] } : {}) };
+}
+
+function text({ required, minLength = 0, maxLength, pattern }: Field): Schema {
+  const least = required ? Math.max(minLength, 1) : minLength;
+  return {
+    type: 'string',
+    ...(least > 0 ? { minLength: least } : {}),
+    ...(maxLength === undefined ? {} : { maxLength }),
+    ...(pattern === undefined ? {} : { pattern: `^(?:${pattern})$` }),
+  };
+}
+
+function number({ integer, min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Field): Schema {
+  return { type: integer ? 'integer' : 'number', minimum: min, maximum: max };
+}
+
+function oneOption({ options = [] }: Field): Schema {
+  return { type: 'string', enum: options.map(({ value }) => value) };
+}
+
+/** Without a type, null passes too. */
+function json({ required }: Field): Schema {
+  const types = ['object', 'string', 'number', 'boolean'].map((type) => ({ type }));
+  return required ? { anyOf: [...types, { type: 'array', items: {} }] } : {};
+}
+
+function reference(field: Field, use: Use): Schema {
+  const value = documentOrId(field.relationTo ?? '', use);
+  return field.hasMany ? list(field, value) : value;
+}
+
+/** With `depth` the document stands in the place of its id. */
+function documentOrId(slug: string, use: Use): Schema {
+  const id = { type: 'string', format: 'uuid' };
+  return use === 'answer' ? { oneOf: [id, schemaRef(`collections.${slug}`)] } : id;
+}
+
+/** A list that is not required may be empty whatever its minLength. */
+function list({ required, minLength = 0, maxLength }: Field, items: Schema): Schema {
+  const least = Math.max(minLength, required ? 1 : 0);
+  return {
+    type: 'array',
+    items,
+    ...(required ? { minItems: least } : {}),
+    ...(!required && least > 1 ? { anyOf: [{ maxItems: 0 }, { minItems: least }] } : {}),
+    ...(maxLength === undefined ? {} : { maxItems: maxLength }),
+  };
+}
+
+function blockOf({ slug, fields }: { slug: string; fields: readonly Field[] }, use: Use): Schema {
+  return objectOf(fields, use, { blockType: { type: 'string', enum: [slug] } });
+}

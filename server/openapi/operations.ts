@@ -1,0 +1,247 @@
+import Joi from 'joi';
+import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
+import { uniqueFields } from '../../events/claims.ts';
+import { anyField } from '../hooks.ts';
+import { type Answers, json, refusals } from './answers.ts';
+import type { Schema } from './fields.ts';
+
+/** What the OpenAPI document says about a route. */
+export type Operation = {
+  /** Unique in the document, and the same from one start to the next. */
+  id: string;
+  tag: string;
+  summary: string;
+  params?: Joi.ObjectSchema;
+  query?: Joi.ObjectSchema;
+  /** The name of the body's schema. */
+  body?: string;
+  answers: Answers;
+  security: Record<string, string[]>[];
+};
+
+declare module '@hapi/hapi' {
+  interface PluginSpecificConfiguration {
+    /** Gives what the OpenAPI document says about the route: called when the document is made, never for a request. */
+    openApi?: () => Operation;
+  }
+}
+
+/** The credentials there are, as security schemes. A route that needs one takes any of them. */
+export const credentials: Record<string, Schema> = {
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: trusted code.' },
+};
+
+const credentialNeeded = Object.keys(credentials).map((name) => ({ [name]: [] }));
+const anybody = {};
+
+const depth = Joi.number()
+  .integer()
+  .min(0)
+  .default(0)
+  .description('How many levels of related documents stand in the place of their ids; above 10 is 10.');
+const id = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
+const depthOnly = Joi.object({ depth });
+const listQuery = Joi.object({
+  limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.'),
+  page: Joi.number().integer().min(1).default(1).description('The page, from 1.'),
+  sort: Joi.string()
+    .default('-createdAt')
+    .description('Paths of fields, separated by commas, with `-` in front for descending.'),
+  depth,
+  where: Joi.object().description(
+    'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
+  ),
+});
+
+/** `GET /api/collections/<slug>` */
+export function listOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `list_${slug}`,
+    tag: slug,
+    summary: `List the documents of ${slug}`,
+    query: listQuery,
+    answers: { 200: json('A page of documents.', `collections.${slug}.list`), ...readRefusals(target) },
+    security: securityOf(target, 'read'),
+  };
+}
+
+/** `GET /api/collections/<slug>/{id}` */
+export function readOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `read_${slug}`,
+    tag: slug,
+    summary: `Read a document of ${slug}`,
+    params: id,
+    query: depthOnly,
+    answers: { 200: json('The document.', `collections.${slug}`), ...readRefusals(target), ...refusals([404]) },
+    security: securityOf(target, 'read'),
+  };
+}
+
+/** `POST /api/collections/<slug>` */
+export function createOperation(target: Collection): Operation {
+  const { slug } = target;
+  const isUnique = uniqueFields(slug, target.schema.fields).length > 0;
+  return {
+    id: `create_${slug}`,
+    tag: slug,
+    summary: `Create a document of ${slug}`,
+    body: `collections.${slug}.create`,
+    answers: {
+      201: json('The document, as it was created.', `collections.${slug}`),
+      ...writeRefusals(target, 'create'),
+      ...(isUnique ? refusals([409]) : {}),
+    },
+    security: securityOf(target, 'create'),
+  };
+}
+
+/** `PATCH /api/collections/<slug>/{id}` */
+export function updateOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `update_${slug}`,
+    tag: slug,
+    summary: `Change fields of a document of ${slug}`,
+    params: id,
+    body: `collections.${slug}.update`,
+    answers: {
+      200: json('The whole document.', `collections.${slug}`),
+      ...writeRefusals(target, 'update'),
+      ...refusals([404, 409]),
+    },
+    security: securityOf(target, 'update'),
+  };
+}
+
+/** `DELETE /api/collections/<slug>/{id}` */
+export function deleteOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `delete_${slug}`,
+    tag: slug,
+    summary: `Delete a document of ${slug}`,
+    params: id,
+    answers: {
+      200: json('The document that was.', `collections.${slug}`),
+      ...refusals([400, 401, 404, 409, 500, 503]),
+      ...forbidden(target, 'delete'),
+      ...ofHooks(target),
+    },
+    security: securityOf(target, 'delete'),
+  };
+}
+
+/** `GET /api/globals/<slug>` */
+export function readGlobalOperation(target: Global): Operation {
+  const { slug } = target;
+  return {
+    id: `readGlobal_${slug}`,
+    tag: 'globals',
+    summary: `Read the global ${slug}`,
+    query: depthOnly,
+    answers: { 200: json('The global.', `globals.${slug}`), ...readRefusals(target) },
+    security: securityOf(target, 'read'),
+  };
+}
+
+/** `PATCH /api/globals/<slug>` */
+export function updateGlobalOperation(target: Global): Operation {
+  const { slug } = target;
+  return {
+    id: `updateGlobal_${slug}`,
+    tag: 'globals',
+    summary: `Change fields of the global ${slug}`,
+    body: `globals.${slug}.update`,
+    answers: {
+      200: json('The whole global.', `globals.${slug}`),
+      ...writeRefusals(target, 'update'),
+      ...refusals([409]),
+    },
+    security: securityOf(target, 'update'),
+  };
+}
+
+/** `GET /api/schemas` */
+export function schemasOperation({ publicSchema }: Model): Operation {
+  return {
+    id: 'readSchemas',
+    tag: 'system',
+    summary: 'Read the schemas of all collections and globals',
+    answers: { 200: json('What is configured.', 'Schemas'), ...refusals([400, 401, 500]) },
+    security: publicSchema ? [...credentialNeeded, anybody] : credentialNeeded,
+  };
+}
+
+/** `GET /api/openapi.json` */
+export function openApiOperation({ publicSchema }: Model): Operation {
+  return {
+    id: 'readOpenApi',
+    tag: 'system',
+    summary: 'Read this description',
+    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 401, 500]) },
+    security: publicSchema ? [...credentialNeeded, anybody] : credentialNeeded,
+  };
+}
+
+/** `GET /health` */
+export function healthOperation(): Operation {
+  return {
+    id: 'readHealth',
+    tag: 'system',
+    summary: 'Ask whether the process answers',
+    answers: { 200: { description: 'It does.', schema: stateSchema(['ok']) } },
+    security: [],
+  };
+}
+
+/** `GET /ready` */
+export function readyOperation(): Operation {
+  return {
+    id: 'readReady',
+    tag: 'system',
+    summary: 'Ask whether the service is meant to be used',
+    answers: {
+      200: { description: 'It is.', schema: stateSchema(['ready']) },
+      503: { description: 'Not yet, or no longer.', schema: stateSchema(['starting', 'stopping']) },
+    },
+    security: [],
+  };
+}
+
+function stateSchema(states: string[]): Schema {
+  const properties = { status: { type: 'string', enum: states } };
+  return { type: 'object', properties, required: ['status'], additionalProperties: false };
+}
+
+function readRefusals(target: Collection | Global): Answers {
+  return { ...refusals([400, 401, 500]), ...forbidden(target, 'read'), ...ofHooks(target) };
+}
+
+function writeRefusals(target: Collection | Global, right: 'create' | 'update'): Answers {
+  return { ...refusals([400, 401, 408, 413, 415, 500, 503]), ...forbidden(target, right), ...ofHooks(target) };
+}
+
+/** Without a rule nobody who has a credential is refused. */
+function forbidden({ access, fields }: Collection | Global, right: Right): Answers {
+  const isRuled = right !== 'read' && right !== 'delete' && anyField(fields, (field) => Boolean(field.access?.[right]));
+  return access[right] || isRuled ? refusals([403]) : {};
+}
+
+/** A rule may let everybody in; whether it does, only it knows. */
+function securityOf({ access }: Collection | Global, right: Right): Operation['security'] {
+  return access[right] ? [...credentialNeeded, anybody] : credentialNeeded;
+}
+
+/** A hook may refuse with a status of its own, but not when all is done. */
+function ofHooks({ hooks, fields }: Collection | Global): Answers {
+  const { afterChange: _change, afterDelete: _delete, ...refusing } = hooks;
+  const hasHooks = Object.keys(refusing).length > 0 || anyField(fields, hasFieldHooks);
+  return hasHooks ? { default: json('A refusal of a hook of the configuration.', 'Error') } : {};
+}
+
+function hasFieldHooks({ hooks = {} }: Field): boolean {
+  return Object.keys(hooks).length > 0;
+}

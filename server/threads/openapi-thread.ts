@@ -1,0 +1,17 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { openApp, type Shared } from '../app.ts';
+import { loadConfiguration } from '../configuration.ts';
+import { createLog } from '../logging.ts';
+import { makeOpenApi } from '../openapi/document.ts';
+
+/** What the thread is started with that makes the OpenAPI document, says it, and ends. */
+export type OpenApiInput = { config: string; shared: Shared };
+
+const { config, shared } = workerData as OpenApiInput;
+const { model } = await loadConfiguration(config);
+const refuse = () => Promise.reject(new Error('this thread only describes the service'));
+const log = createLog('silent', { write: () => {} });
+const app = openApp({ model, shared, append: refuse, log, openApi: refuse });
+(parentPort as MessagePort).postMessage(await makeOpenApi(app));
+app.close();
+process.exit(0);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Hapi from '@hapi/hapi';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { checkConfig } from '../../config/check.ts';
+import { createIds } from '../../events/ids.ts';
+import { boot } from '../../projections/boot.ts';
+import { type App, openApp } from '../../server/app.ts';
+import { createLog } from '../../server/logging.ts';
+import { makeOpenApi } from '../../server/openapi/document.ts';
+import { annals } from '../../server/plugin.ts';
+import { createState } from '../../server/state.ts';
+import type { Answer } from './service.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
+export type OpenApi = any;
+
+/** Opens an app of this configuration in a folder of its own, without a writer, for as long as `run` takes. */
+export async function withApp<T>(config: unknown, run: (app: App) => Promise<T>, basePath = '/'): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'annals-test-'));
+  const model = checkConfig(config);
+  const counter = new BigInt64Array(new SharedArrayBuffer(8));
+  const ids = createIds(counter, Date.now);
+  const { readFile } = boot({ directory, schema: model.schema, ids, now: Date.now, logId: 'annals/test' });
+  const shared = { readFile, counter, state: createState(), apiKeys: [], secrets: [], basePath };
+  const app: ReturnType<typeof openApp> = openApp({
+    model,
+    shared,
+    append: () => assert.fail('nothing is written here'),
+    log: createLog('silent', { write: () => {} }),
+    openApi: () => makeOpenApi(app),
+  });
+  try {
+    return await run(app);
+  } finally {
+    app.close();
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  }
+}
+
+/** Every route that the service has, as `GET /path`. */
+export async function routesOf(app: App): Promise<string[]> {
+  const server = Hapi.server({ debug: false });
+  await server.register({ plugin: annals, options: { app } });
+  return server.table().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+}
+
+/** Every operation of a document, as `GET /path`. */
+export function operationsOf(document: OpenApi): string[] {
+  return Object.entries<OpenApi>(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
+/** Compiles schemas of a document: a path like `/components/schemas/Error`, whose parts may hold any character. */
+export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFunction {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  return (...path) => {
+    const pointer = path.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+    return ajv.compile({ $ref: `openapi#/${encodeURI(pointer)}` });
+  };
+}
+
+/** Asserts that an answer is one that the document names for an operation, with the body that it says. */
+export function assertDescribed(document: OpenApi, operation: string, { status, headers, body }: Answer): void {
+  const [method = '', path = ''] = operation.split(' ');
+  const described = document.paths[path]?.[method.toLowerCase()];
+  assert.ok(described, `${operation} is not described`);
+  const { content } = described.responses[status] ?? described.responses.default ?? {};
+  assert.ok(content, `${operation}: ${status} is not described`);
+  assert.match(headers.get('content-type') ?? '', /^application\/json/);
+  const key = Object.hasOwn(described.responses, status) ? String(status) : 'default';
+  const where = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
+  const validate = schemasIn(document)(...where);
+  assert.ok(validate(body), `${operation} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`);
+}

@@ -1,0 +1,433 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { fieldTypeNames } from '../../config/fields.ts';
+import { dataFields, type FieldSchema } from '../../config/schema.ts';
+import atlas from '../../examples/atlas/annals.config.ts';
+import { assertDescribed, type OpenApi, operationsOf, routesOf, schemasIn, withApp } from '../helpers/openapi.ts';
+import { type Answer, apiKey } from '../helpers/service.ts';
+import { logLines, useService } from '../helpers/shared.ts';
+
+const open = { read: () => true };
+const text = { name: 'text', type: 'text' };
+const inside = [
+  { name: 'a', type: 'text', required: true },
+  { name: 'b', type: 'number', defaultValue: 1 },
+];
+
+/** Every type of field that there can be today, wide open and otherwise. */
+const rich = {
+  collections: [
+    {
+      slug: 'things',
+      labels: { singular: 'Thing', plural: 'Things' },
+      access: open,
+      fields: [
+        { name: 'text', type: 'text', required: true, maxLength: 50, label: 'A text' },
+        { name: 'code', type: 'text', unique: true, pattern: '[a-z]+' },
+        { name: 'textarea', type: 'textarea' },
+        { name: 'rich', type: 'richText' },
+        { name: 'email', type: 'email' },
+        { name: 'url', type: 'url' },
+        { name: 'number', type: 'number', min: 0, max: 10 },
+        { name: 'integer', type: 'number', integer: true },
+        { name: 'boolean', type: 'boolean' },
+        { name: 'date', type: 'date' },
+        { name: 'datetime', type: 'datetime' },
+        { name: 'time', type: 'time' },
+        { name: 'select', type: 'select', options: ['a', { label: 'B', value: 'b' }], defaultValue: 'a' },
+        { name: 'radio', type: 'radio', options: ['a', 'b'] },
+        { name: 'multiSelect', type: 'multiSelect', options: ['a', 'b'] },
+        { name: 'other', type: 'relationship', relationTo: 'things' },
+        { name: 'others', type: 'relationship', relationTo: 'things', hasMany: true },
+        { name: 'object', type: 'object', fields: inside },
+        { name: 'array', type: 'array', fields: inside },
+        {
+          name: 'blocks',
+          type: 'blocks',
+          blocks: [
+            { slug: 'one', fields: inside },
+            { slug: 'two-b', fields: [{ name: 'to', type: 'relationship', relationTo: 'things' }] },
+          ],
+        },
+        { name: 'json', type: 'json' },
+        { name: 'before', type: 'join', collection: 'things', on: 'other' },
+        { type: 'row', fields: [{ name: 'inRow', type: 'text' }] },
+      ],
+    },
+    {
+      slug: 'ruled',
+      access: {
+        read: ({ data }: { data: unknown }) => data === null,
+        create: () => {
+          throw new Error('no');
+        },
+      },
+      fields: [text, { name: 'secret', type: 'text', access: { read: () => false, update: () => false } }],
+    },
+    { slug: 'plain', fields: [text], hooks: { afterChange: () => {} } },
+    {
+      slug: 'hooked',
+      access: { read: () => true, update: () => true },
+      fields: [text],
+      hooks: {
+        beforeChange: ({ data }: { data: { text?: string } }) => {
+          if (data.text === 'teapot') throw Object.assign(new Error('I am a teapot'), { statusCode: 418 });
+          if (data.text === 'bug') throw new Error('a bug');
+        },
+      },
+    },
+  ],
+  globals: [
+    {
+      slug: 'site',
+      access: open,
+      fields: [
+        { name: 'title', type: 'text', required: true },
+        { name: 'theme', type: 'select', options: ['light', 'dark'], required: true, defaultValue: 'light' },
+        { name: 'links', type: 'array', required: true, fields: inside },
+        { name: 'home', type: 'relationship', relationTo: 'things' },
+      ],
+    },
+  ],
+};
+
+/** Names that are words elsewhere. */
+const odd = {
+  collections: [
+    { slug: 'my-posts', fields: [{ name: 'constructor', type: 'text', required: true }] },
+    { slug: 'Error', fields: [{ name: 'toString', type: 'object', fields: [{ name: 'length', type: 'number' }] }] },
+    {
+      slug: 'constructor',
+      fields: [
+        { name: 'properties', type: 'text' },
+        { name: 'type', type: 'json' },
+      ],
+    },
+    { slug: 'api', fields: [] },
+    { slug: 'my_posts', fields: [{ name: 'required', type: 'array', fields: [] }] },
+  ],
+  globals: [
+    { slug: 'Error', fields: [{ name: 'hasOwnProperty', type: 'text' }] },
+    { slug: 'site-settings', fields: [] },
+  ],
+};
+
+const alone = { globals: [{ slug: 'only', fields: [text] }] };
+const configurations = { rich, atlas, odd, alone };
+
+/** The source of a configuration with functions, for a service of its own. */
+function sourceOf(value: unknown): string {
+  if (typeof value === 'function') return `(${value})`;
+  if (Array.isArray(value)) return `[${value.map(sourceOf)}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}: ${sourceOf(inner)}`)}}`;
+}
+
+const refusalsOfReads = ['400', '401', '500'];
+const refusalsOfWrites = ['400', '401', '408', '413', '415', '500', '503'];
+
+describe('The OpenAPI document (4.7)', () => {
+  for (const [name, config] of Object.entries(configurations)) {
+    it(`is valid OpenAPI 3.0 with every route of the service, and no other: ${name}`, async () => {
+      await withApp(config, async (app) => {
+        const document = JSON.parse(await app.openApi());
+        assert.match(document.openapi, /^3\.0\.\d$/);
+        const { valid, errors } = await new Validator().validate(structuredClone(document));
+        assert.deepEqual([valid, errors], [true, undefined]);
+        const routes = (await routesOf(app)).filter((route) => !/^\* |^GET \/api\/docs/.test(route));
+        assert.deepEqual(operationsOf(document).sort(), routes.sort());
+        assertWhole(document);
+      });
+    });
+  }
+
+  it('is made once, however many ask for it at once', async () => {
+    await withApp(alone, async (app) => {
+      const first = app.openApi();
+      assert.equal(app.openApi(), first);
+      await first;
+      assert.equal(app.openApi(), first);
+    });
+  });
+
+  it('is the same for the same configuration', async () => {
+    const [one, two] = [await withApp(rich, (app) => app.openApi()), await withApp(rich, (app) => app.openApi())];
+    assert.equal(one, two);
+  });
+
+  it('has servers with the path that the service is reached under', async () => {
+    const document = await withApp(alone, (app) => app.openApi(), '/cms');
+    assert.deepEqual(JSON.parse(document).servers, [{ url: '/cms' }]);
+  });
+
+  it('names the statuses of every operation', async () => {
+    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const statuses = (operation: string) => {
+      const [method = '', path = ''] = operation.split(' ');
+      return Object.keys(document.paths[path][method.toLowerCase()].responses).sort();
+    };
+    const expected: Record<string, string[]> = {
+      'GET /api/collections/things': ['200', '403', ...refusalsOfReads],
+      'GET /api/collections/plain': ['200', ...refusalsOfReads],
+      'GET /api/collections/things/{id}': ['200', '403', '404', ...refusalsOfReads],
+      'POST /api/collections/things': ['201', '409', ...refusalsOfWrites],
+      'POST /api/collections/plain': ['201', ...refusalsOfWrites],
+      'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
+      'PATCH /api/collections/things/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/collections/ruled/{id}': ['200', '403', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/collections/hooked/{id}': ['200', '403', '404', '409', 'default', ...refusalsOfWrites],
+      'DELETE /api/collections/things/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
+      'GET /api/globals/site': ['200', '403', ...refusalsOfReads],
+      'PATCH /api/globals/site': ['200', '409', ...refusalsOfWrites],
+      'GET /api/schemas': ['200', ...refusalsOfReads],
+      'GET /api/openapi.json': ['200', ...refusalsOfReads],
+      'GET /health': ['200'],
+      'GET /ready': ['200', '503'],
+    };
+    for (const [operation, wanted] of Object.entries(expected)) {
+      assert.deepEqual(statuses(operation), wanted.sort(), operation);
+    }
+  });
+
+  it('says which operations need a credential, and which may do without', async () => {
+    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    assert.deepEqual(Object.keys(document.components.securitySchemes), ['apiKey']);
+    const { things, plain } = {
+      things: document.paths['/api/collections/things'],
+      plain: document.paths['/api/collections/plain'],
+    };
+    assert.deepEqual(things.get.security, [{ apiKey: [] }, {}]);
+    assert.deepEqual(things.post.security, [{ apiKey: [] }]);
+    assert.deepEqual(plain.get.security, [{ apiKey: [] }]);
+    assert.deepEqual(document.paths['/api/schemas'].get.security, [{ apiKey: [] }]);
+    assert.deepEqual(document.paths['/health'].get.security, []);
+    const opened = await withApp({ ...rich, publicSchema: true }, async (app) => JSON.parse(await app.openApi()));
+    assert.deepEqual(opened.paths['/api/schemas'].get.security, [{ apiKey: [] }, {}]);
+    assert.deepEqual(opened.paths['/api/openapi.json'].get.security, [{ apiKey: [] }, {}]);
+  });
+
+  it('describes the parameters of lists and of single documents', async () => {
+    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const list = document.paths['/api/collections/things'].get.parameters;
+    const byName = Object.fromEntries(list.map((one: OpenApi) => [one.name, one]));
+    assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'where']);
+    assert.deepEqual(byName.limit.schema, { type: 'integer', minimum: 1, default: 10 });
+    assert.deepEqual(byName.depth.schema, { type: 'integer', minimum: 0, default: 0 });
+    const { style, explode, schema } = byName.where;
+    assert.deepEqual([style, explode, schema], ['deepObject', true, { $ref: '#/components/schemas/Where' }]);
+    const where = schemasIn(document)('components', 'schemas', 'Where');
+    assert.ok(
+      where({ text: { equals: 'x' }, or: [{ 'other.text': { exists: true } }, { and: [{ number: { in: '1,2' } }] }] }),
+    );
+    assert.equal(where({ text: { eqals: 'x' } }), false);
+    assert.equal(where({ text: 'x' }), false);
+
+    const single = document.paths['/api/collections/things/{id}'];
+    const [id, depth] = single.get.parameters;
+    assert.deepEqual(
+      [id.name, id.in, id.required, id.schema],
+      ['id', 'path', true, { type: 'string', format: 'uuid' }],
+    );
+    assert.deepEqual([depth.name, depth.in], ['depth', 'query']);
+    assert.deepEqual(single.delete.parameters.length, 1);
+    assert.equal(document.paths['/api/globals/site'].get.parameters[0].name, 'depth');
+  });
+
+  it('is tried here with every type of field that there is', () => {
+    const fields = rich.collections.flatMap((collection) => collection.fields as FieldSchema[]);
+    const nested = [...fields, ...dataFields(fields)].map(({ type }) => type);
+    // There can be no upload collection to point to yet.
+    const missing = fieldTypeNames.filter((type) => !nested.includes(type) && type !== 'upload');
+    assert.deepEqual(missing, []);
+  });
+});
+
+/** What holds for every operation. */
+function assertWhole(document: OpenApi): void {
+  const ids = new Set<string>();
+  const tags = new Set(document.tags.map(({ name }: { name: string }) => name));
+  assert.doesNotMatch(JSON.stringify(document), /"x-[^"]*":/, 'there are extensions of hapi-swagger left');
+  const used = new Set(
+    [...JSON.stringify(document).matchAll(/#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name),
+  );
+  const unused = Object.keys(document.components.schemas).filter((name) => !used.has(name));
+  assert.deepEqual(
+    unused.filter((name) => name !== 'Where' && name !== 'Condition'),
+    [],
+  );
+  for (const [path, methods] of Object.entries<OpenApi>(document.paths)) {
+    for (const [method, operation] of Object.entries<OpenApi>(methods)) {
+      const at = `${method} ${path}`;
+      assert.ok(operation.summary, at);
+      assert.ok(!ids.has(operation.operationId), `${at}: ${operation.operationId} is there twice`);
+      ids.add(operation.operationId);
+      assert.ok(operation.tags.length === 1 && tags.has(operation.tags[0]), at);
+      assert.ok(Array.isArray(operation.security), at);
+      assert.equal(operation.requestBody?.required, /post|patch/.test(method) || undefined, at);
+      for (const [status, { description, content }] of Object.entries<OpenApi>(operation.responses)) {
+        assert.ok(description, `${at} ${status}`);
+        assert.ok(content['application/json'].schema, `${at} ${status}`);
+      }
+    }
+  }
+}
+
+describe('GET /api/openapi.json (4.7)', () => {
+  describe('where publicSchema is not set', () => {
+    const service = useService(alone);
+
+    it('needs a credential', async () => {
+      assert.equal((await service.call('GET', '/api/openapi.json', undefined, { key: null })).status, 401);
+      const { status, body, headers } = await service.call('GET', '/api/openapi.json');
+      assert.deepEqual([status, body.openapi], [200, '3.0.3']);
+      assert.match(headers.get('content-type') ?? '', /^application\/json/);
+    });
+
+    it('is made without a word of the packages that make it', () => {
+      assert.doesNotMatch(service.output().stderr, /warning/i);
+      assert.ok(logLines(service).every(({ level }) => level === 30));
+    });
+  });
+
+  describe('where publicSchema is true', () => {
+    const service = useService({ ...alone, publicSchema: true });
+
+    it('is open, but not for a wrong key', async () => {
+      assert.equal((await service.call('GET', '/api/openapi.json', undefined, { key: null })).status, 200);
+      assert.equal((await service.call('GET', '/api/openapi.json', undefined, { key: 'wrong' })).status, 401);
+    });
+
+    it('takes no parameters, and answers HEAD', async () => {
+      assert.equal((await service.call('GET', '/api/openapi.json?tags=only')).status, 400);
+      assert.equal((await service.call('GET', '/api/openapi.json?_=1')).status, 200);
+      assert.equal((await service.call('HEAD', '/api/openapi.json')).status, 200);
+      assert.equal((await service.call('POST', '/api/openapi.json', {})).status, 404);
+    });
+  });
+});
+
+describe('The answers of the service', () => {
+  const service = useService(`export default ${sourceOf(rich)}`);
+  let document: OpenApi;
+  before(async () => {
+    document = (await service.call('GET', '/api/openapi.json')).body;
+  });
+
+  /** Calls the service and holds its answer against the document. */
+  async function described(
+    operation: string,
+    wanted: number,
+    { path, ...options }: { path?: string; body?: unknown; key?: string | null; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const [method = '', template = ''] = operation.split(' ');
+    const { body, ...rest } = options;
+    const answer = await service.call(method, path ?? template, body, rest);
+    assert.equal(answer.status, wanted, JSON.stringify(answer.body));
+    assertDescribed(document, operation, answer);
+    return answer;
+  }
+
+  const things = '/api/collections/things';
+  const whole = {
+    text: 'x',
+    code: 'abc',
+    textarea: 'a\nb',
+    rich: { ops: [] },
+    email: 'a@example.org',
+    url: 'https://example.org/',
+    number: 1.5,
+    integer: 3,
+    boolean: true,
+    date: '2024-02-29',
+    datetime: '2024-02-29T12:30+01:00',
+    time: '23:59',
+    select: 'b',
+    radio: 'a',
+    multiSelect: ['a', 'b'],
+    object: { a: 'x' },
+    array: [{ a: 'x', b: null }],
+    blocks: [{ blockType: 'one', a: 'x' }, { blockType: 'two-b' }],
+    json: [1, null],
+    inRow: 'x',
+  };
+
+  it('are described for documents with every value and with none, at every depth', async () => {
+    const { id } = (await described(`POST ${things}`, 201, { body: whole })).body;
+    const empty = (await described(`POST ${things}`, 201, { body: { text: 'x', select: null } })).body;
+    const links = { other: id, others: [id, empty.id], blocks: [{ blockType: 'two-b', to: id }] };
+    await described(`PATCH ${things}/{id}`, 200, { path: `${things}/${empty.id}`, body: links });
+    for (const query of ['', '?depth=1', '?depth=3']) {
+      await described(`GET ${things}/{id}`, 200, { path: `${things}/${id}${query}` });
+      await described(`GET ${things}/{id}`, 200, { path: `${things}/${empty.id}${query}` });
+      const { body } = await described(`GET ${things}`, 200, { path: `${things}${query}` });
+      assert.ok(body.total >= 2);
+    }
+    await described(`GET ${things}`, 200, { path: `${things}?limit=1&page=7&where[text][equals]=none` });
+    await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${empty.id}` });
+  });
+
+  it('are described for globals, never written and written', async () => {
+    const site = '/api/globals/site';
+    assert.equal((await described(`GET ${site}`, 200)).body.title, null);
+    await described(`PATCH ${site}`, 400, { body: { titel: 'x' } });
+    await described(`PATCH ${site}`, 200, { body: { title: 'x', links: [{ a: 'x' }] } });
+    await described(`GET ${site}`, 200, { path: `${site}?depth=1` });
+    await described(`GET ${site}`, 400, { path: `${site}?limit=1` });
+    await described(`PATCH ${site}`, 401, { body: {}, key: null });
+  });
+
+  it('are described for what is refused', async () => {
+    const { id } = (await service.call('POST', things, { text: 'x', code: 'taken' })).body;
+    const other = (await service.call('POST', things, { text: 'x' })).body;
+    await described(`GET ${things}`, 400, { path: `${things}?limit=0` });
+    await described(`GET ${things}/{id}`, 400, { path: `${things}/%zz` });
+    await described(`POST ${things}`, 400, { body: { txt: 1, number: 'x' } });
+    await described(`POST ${things}`, 400, { body: '{' });
+    await described(`POST ${things}`, 400, { body: '[]' });
+    await described(`POST ${things}`, 401, { body: {}, key: null });
+    await described(`GET ${things}`, 401, { key: 'wrong' });
+    await described('GET /api/collections/plain', 401, { key: null });
+    await described(`GET ${things}/{id}`, 404, { path: `${things}/none` });
+    await described(`PATCH ${things}/{id}`, 404, { path: `${things}/none`, body: {} });
+    await described(`DELETE ${things}/{id}`, 404, { path: `${things}/none` });
+    await described(`POST ${things}`, 409, { body: { text: 'x', code: 'taken' } });
+    await described(`PATCH ${things}/{id}`, 409, { path: `${things}/${other.id}`, body: { code: 'taken' } });
+    await described(`POST ${things}`, 413, { body: { text: 'x'.repeat(1_100_000) } });
+    await described(`POST ${things}`, 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
+    await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${id}` });
+  });
+
+  it('are described where rules and hooks refuse', async () => {
+    const ruled = '/api/collections/ruled';
+    const { id } = (await described(`POST ${ruled}`, 201, { body: { text: 'x', secret: 'y' } })).body;
+    await described(`POST ${ruled}`, 403, { body: {}, key: null });
+    const seen = await described(`GET ${ruled}/{id}`, 200, { path: `${ruled}/${id}`, key: null });
+    assert.equal('secret' in seen.body, false);
+    await described(`GET ${ruled}`, 200, { key: null });
+    const hooked = '/api/collections/hooked';
+    const made = (await described(`POST ${hooked}`, 201, { body: { text: 'x' } })).body;
+    await described(`PATCH ${hooked}/{id}`, 418, { path: `${hooked}/${made.id}`, body: { text: 'teapot' } });
+    await described(`POST ${hooked}`, 500, { body: { text: 'bug' } });
+  });
+
+  it('are described for the service itself', async () => {
+    await described('GET /health', 200, { key: null });
+    await described('GET /ready', 200, { key: null });
+    await described('GET /api/schemas', 200);
+    await described('GET /api/schemas', 400, { path: '/api/schemas?depth=1' });
+    await described('GET /api/schemas', 401, { key: null });
+    await described('GET /api/openapi.json', 200);
+    await described('GET /api/openapi.json', 401, { key: `${apiKey}x` });
+  });
+
+  it('are found wrong where they are', async () => {
+    const answer = await service.call('GET', things);
+    const { docs: _, ...rest } = answer.body;
+    assert.throws(() => assertDescribed(document, `GET ${things}`, { ...answer, body: rest }), /docs/);
+    const [doc] = answer.body.docs;
+    const wrong = { ...answer.body, docs: [{ ...doc, number: 'x' }] };
+    assert.throws(() => assertDescribed(document, `GET ${things}`, { ...answer, body: wrong }), /number/);
+    assert.throws(() => assertDescribed(document, `GET ${things}`, { ...answer, status: 404 }), /404/);
+  });
+});

@@ -6,6 +6,7 @@ import { noPayload } from './body.ts';
 import { answerErrors } from './errors.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { collections } from './resources/collections.ts';
+import { docs } from './resources/docs.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
 import { openApi } from './resources/openapi.ts';
@@ -13,7 +14,7 @@ import { schemas } from './resources/schemas.ts';
 
 type Resource = (server: Server, app: App) => void;
 
-const resources: readonly Resource[] = [collections, globals, schemas, openApi, health];
+const resources: readonly Resource[] = [collections, globals, schemas, openApi, docs, health];
 
 const name = 'annals';
 

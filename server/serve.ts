@@ -103,6 +103,7 @@ function welcome({ path, model }: Loaded, directory: Directory, size: number, ba
     `Annals ${version()}`,
     '',
     `  API      ${baseUrl}/api`,
+    `  Docs     ${baseUrl}/api/docs`,
     `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
     `  Config   ${path}`,
     `  Data     ${directory.path}${size > 1 ? `  (${size} events at start)` : ''}`,

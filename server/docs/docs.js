@@ -1,0 +1,55 @@
+/* The script of the documentation page: it loads the description, with an API key where it is not public, and shows it. */
+
+const form = document.querySelector('#key');
+const problem = document.querySelector('#key-problem');
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  load(form.querySelector('input').value);
+});
+
+load(null);
+
+/** @param {string | null} key */
+async function load(key) {
+  const response = await fetch('openapi.json', key === null ? {} : { headers: { 'x-api-key': key } }).catch(() => null);
+  if (response?.ok) {
+    form.hidden = true;
+    show(await response.json(), key);
+    return;
+  }
+  form.hidden = false;
+  if (response?.status === 401) problem.textContent = key === null ? '' : 'This key is not valid.';
+  else problem.textContent = `The service answered ${response?.status ?? 'nothing'}. Try again.`;
+}
+
+function show(spec, key) {
+  const ui = globalThis.SwaggerUIBundle({
+    spec,
+    dom_id: '#api',
+    deepLinking: true,
+    // The key that opened the description is the one to try it out with. It is kept in memory only.
+    onComplete: () => key !== null && ui.preauthorizeApiKey('apiKey', key),
+    requestInterceptor: (request) => ({ ...request, url: inBrackets(request.url) }),
+  });
+}
+
+/** Swagger UI writes what is nested in a filter as JSON: where[name]={"equals":"x"}. It becomes where[name][equals]=x. */
+function inBrackets(url) {
+  const [path, query = ''] = url.split('?');
+  const parameters = [...new URLSearchParams(query)].flatMap(([name, value]) => {
+    return name.startsWith('where[') && /^[{[]/.test(value) ? flatten(name, JSON.parse(value)) : [[name, value]];
+  });
+  return parameters.length === 0 ? url : `${path}?${new URLSearchParams(parameters)}`;
+}
+
+/** A list of conditions has an index in the name, and a list of values the same name several times. */
+function flatten(name, value) {
+  if (!isNested(value)) return [[name, String(value)]];
+  const hasIndex = !Array.isArray(value) || value.some(isNested);
+  return Object.entries(value).flatMap(([key, inside]) => flatten(hasIndex ? `${name}[${key}]` : name, inside));
+}
+
+function isNested(value) {
+  return typeof value === 'object' && value !== null;
+}

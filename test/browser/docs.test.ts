@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { apiKey, type Service } from '../helpers/service.ts';
+import { useService } from '../helpers/shared.ts';
+
+const places = [
+  process.env.CHROME_PATH ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+];
+const executablePath = places.find((place) => place !== '' && existsSync(place));
+
+/** Nothing but what the page asks for. */
+const args = [
+  '--no-sandbox',
+  '--disable-dev-shm-usage',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--no-first-run',
+  '--disable-sync',
+];
+
+const configuration = (publicSchema: boolean) => `export default {
+  publicSchema: ${publicSchema},
+  collections: [
+    { slug: 'notes', access: { read: () => true }, fields: [{ name: 'text', type: 'text' }] },
+    { slug: 'closed-notes', fields: [{ name: 'text', type: 'text', required: true }] },
+  ],
+}`;
+
+if (executablePath) describe('The documentation page in a browser', () => tests(executablePath));
+// Not the whole describe: the runner does not count one that is skipped.
+else it('The documentation page in a browser', { skip: 'no Chromium was found; CHROME_PATH may name one' });
+
+function tests(executablePath: string): void {
+  let browser: Browser;
+  before(async () => {
+    browser = await chromium.launch({ executablePath, args });
+  });
+  after(() => browser?.close());
+
+  /** Opens the page and gives it with all that the browser complained about and asked for. */
+  async function open(service: Service): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+    const complaints: string[] = [];
+    const requests: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(`${service.url}/api/docs`);
+    return { page, complaints, requests };
+  }
+
+  /** Opens an operation, tries it out and gives the status that the page shows. */
+  async function tryOut(operation: Locator, fill?: (operation: Locator) => Promise<void>): Promise<string> {
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await fill?.(operation);
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const status = operation.locator('.live-responses-table tbody .response-col_status');
+    return (await status.textContent())?.trim() ?? '';
+  }
+
+  const operation = (page: Page, tag: string, id: string) => page.locator(`#operations-${tag}-${id}`);
+
+  function assertAtHome(service: Service, requests: string[]): void {
+    const elsewhere = requests.filter((url) => new URL(url).origin !== service.url && !url.startsWith('data:'));
+    assert.deepEqual(elsewhere, []);
+  }
+
+  describe('where the description is public', () => {
+    const service = useService(configuration(true));
+
+    it('shows every operation without a complaint, and asks nobody else', async () => {
+      const { page, complaints, requests } = await open(service);
+      await operation(page, 'notes', 'list_notes').waitFor();
+      const { body } = await service.call('GET', '/api/openapi.json');
+      const operations = Object.values<object>(body.paths).flatMap((path) => Object.keys(path));
+      assert.equal(await page.locator('.opblock').count(), operations.length);
+      assert.equal(await page.locator('#key').isVisible(), false);
+      assert.deepEqual(complaints, []);
+      assertAtHome(service, requests);
+      assert.ok(requests.some((url) => url.endsWith('/swagger-ui-bundle.js')));
+    });
+
+    it('tries an operation out as it stands', async () => {
+      const { page, complaints, requests } = await open(service);
+      assert.equal(await tryOut(operation(page, 'notes', 'list_notes')), '200');
+      assert.deepEqual(complaints, []);
+      assertAtHome(service, requests);
+    });
+
+    it('sends a nested filter as the service reads it', async () => {
+      await service.call('POST', '/api/collections/notes', { text: 'found & shown' });
+      await service.call('POST', '/api/collections/notes', { text: 'not' });
+      const { page } = await open(service);
+      const list = operation(page, 'notes', 'list_notes');
+      const where = { or: [{ text: { equals: 'found & shown' } }, { text: { in: ['a', 'b'] } }], id: { exists: true } };
+      const status = await tryOut(list, (form) => form.locator('textarea').fill(JSON.stringify(where)));
+      assert.equal(status, '200');
+      const answer = await list.locator('.live-responses-table .highlight-code').first().textContent();
+      assert.match(answer ?? '', /found & shown/);
+      assert.match(answer ?? '', /"total": 1,/);
+    });
+
+    it('sends the key that was given to "Authorize"', async () => {
+      const { page } = await open(service);
+      const create = operation(page, 'closed-notes', 'create_closed-notes');
+      await create.waitFor();
+      await page.getByRole('button', { name: 'Authorize' }).click();
+      await page.locator('.modal-ux input').fill(apiKey);
+      await page.locator('.modal-ux').getByRole('button', { name: 'Apply credentials' }).click();
+      await page.locator('.modal-ux').getByRole('button', { name: 'Close' }).click();
+      const status = await tryOut(create, (form) => form.locator('textarea').fill('{"text":"x"}'));
+      assert.equal(status, '201');
+    });
+  });
+
+  describe('where the description is closed', () => {
+    const service = useService(configuration(false));
+
+    it('asks for a key, refuses a wrong one, and tries operations out with the right one', async () => {
+      const { page, complaints, requests } = await open(service);
+      await page.locator('#key').waitFor();
+      assert.equal(await page.locator('.opblock').count(), 0);
+      const give = async (key: string) => {
+        await page.locator('#key-text').fill(key);
+        await page.getByRole('button', { name: 'Show it' }).click();
+      };
+      await give('wrong');
+      await page.getByText('This key is not valid.').waitFor();
+      await give(apiKey);
+      assert.equal(await tryOut(operation(page, 'closed-notes', 'list_closed-notes')), '200');
+      assert.equal(await page.locator('#key').isVisible(), false);
+      assertAtHome(service, requests);
+      // The browser itself writes a line for each answer of 401.
+      assert.deepEqual(
+        complaints.filter((text) => !text.includes('status of 401')),
+        [],
+      );
+      assert.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0);
+    });
+  });
+}

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import type { CallOptions } from '../helpers/service.ts';
 import { errorsOf, useService } from '../helpers/shared.ts';
 
-const service = useService(`
+// One thread, for the configuration counts in a variable.
+const service = useService(
+  `
 const never = () => false;
 const hidden = (name, more) => ({ name, type: 'text', access: { read: never, ...more } });
 const text = (name) => ({ name, type: 'text' });
@@ -31,7 +33,9 @@ export default {
     ], access: { create: yes, read: yes } },
   ],
   globals: [{ slug: 'site', fields, access: { read: yes, update: yes } }],
-};`);
+};`,
+  { ANNALS_THREADS: '1' },
+);
 
 const staff = '/api/collections/staff';
 const anonymous: CallOptions = { key: null };

@@ -2,8 +2,8 @@ import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Current } from '../events/documents.ts';
 import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
-import { quote, type Tables } from './tables.ts';
-import { compileSort, compileWhere, fold, type SortKey, type Sql, type Where } from './where.ts';
+import { fold, quote, type Tables } from './tables.ts';
+import { compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
 /** What a list is asked for. `page` is counted from 1. */
 export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };

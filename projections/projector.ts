@@ -5,7 +5,7 @@ import { foldDocument } from '../events/documents.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import { schemaKey, type Upcaster } from '../events/upcasters.ts';
 import type { Sqlite, Statement } from '../storage/sqlite.ts';
-import { columnValue, type Tables } from './tables.ts';
+import { columnValue, fold, type Tables } from './tables.ts';
 
 /** How far a read file has come: the last position it has applied, and the root of the log's tree there. */
 export type Checkpoint = { position: number; root: Buffer };
@@ -96,16 +96,17 @@ type DocumentRow = { key: number; valid_from: number; version: number; doc: stri
 function tableWriter(db: Sqlite, tables: Tables) {
   const { documents, versions, links, linkTable } = tables;
   const columns = tables.columns.filter(({ isStored }) => isStored);
+  const keyed = columns.filter(({ key }) => key);
   const shape = compileShape(tables.fields);
-  const names = ['version', 'created_at', 'updated_at', 'doc', ...columns.map(({ name }) => name)];
-  const holes = names.map(() => '?').join(', ');
+  const versionNames = ['version', 'created_at', 'updated_at', 'doc', ...columns.map(({ name }) => name)];
+  const names = [...versionNames, ...keyed.map(({ key }) => key)];
   const select = db.prepare(`SELECT key, valid_from, version, doc FROM ${documents} WHERE id = ?`);
   const insert = db.prepare(
-    `INSERT INTO ${documents} (id, key, valid_from, ${names.join(', ')}) VALUES (?, ?, ?, ${holes})`,
+    `INSERT INTO ${documents} (id, key, valid_from, ${names.join(', ')}) VALUES (?, ?, ?, ${holes(names)})`,
   );
   const remove = db.prepare(`DELETE FROM ${documents} WHERE id = ?`);
   const insertVersion = db.prepare(
-    `INSERT INTO ${versions} (id, valid_from, valid_to, ${names.join(', ')}) VALUES (?, ?, ?, ${holes})`,
+    `INSERT INTO ${versions} (id, valid_from, valid_to, ${versionNames.join(', ')}) VALUES (?, ?, ?, ${holes(versionNames)})`,
   );
   const insertLink = linkTable ? db.prepare(`INSERT OR IGNORE INTO ${linkTable} VALUES (?, ?, ?)`) : null;
   const deleteLink = linkTable
@@ -147,6 +148,17 @@ function tableWriter(db: Sqlite, tables: Tables) {
     return [...common, ...columns.map((column) => columnValue(column, document))];
   }
 
+  function keys({ document }: Version): (string | null)[] {
+    return keyed.map((column) => {
+      const value = columnValue(column, document);
+      return typeof value === 'string' ? fold(value) : null;
+    });
+  }
+
+  function row(version: Version): (string | number | null)[] {
+    return [...values(version), ...keys(version)];
+  }
+
   /** Keeps a version that an event at `validTo` has replaced or ended. */
   function close(id: string, old: Version, validTo: number): void {
     insertVersion.run(id, old.validFrom, validTo, ...values(old));
@@ -160,14 +172,14 @@ function tableWriter(db: Sqlite, tables: Tables) {
     else if (stored && stored.key === current.key) change(stored, current);
     else {
       if (stored) remove.run(id);
-      insert.run(id, current.key, current.validFrom, ...values(current));
+      insert.run(id, current.key, current.validFrom, ...row(current));
     }
   }
 
   /** Sets only what differs: SQLite rewrites the index of every column that is named, changed or not. */
   function change(stored: Version, current: Version): void {
-    const before = values(stored);
-    const after = values(current);
+    const before = row(stored);
+    const after = row(current);
     const changed = names.flatMap((_, index) => (before[index] === after[index] ? [] : [index]));
     const sets = changed.map((index) => `${names[index]} = ?`).join(', ');
     let update = updates.get(sets);
@@ -189,6 +201,10 @@ function tableWriter(db: Sqlite, tables: Tables) {
   }
 
   return { load, version, close, write };
+}
+
+function holes(names: readonly unknown[]): string {
+  return names.map(() => '?').join(', ');
 }
 
 function idsOf(version: Version | null, name: string): string[] {

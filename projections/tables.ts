@@ -1,12 +1,21 @@
 import { hash } from 'node:crypto';
 import { affinityOf } from '../config/fields.ts';
-import { type DataField, dataFields, type FieldSchema, type JsonObject, type Schema } from '../config/schema.ts';
+import {
+  type DataField,
+  dataFields,
+  type FieldSchema,
+  type FieldType,
+  type JsonObject,
+  type Schema,
+} from '../config/schema.ts';
 import { globalStream } from '../events/catalogue.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 1;
+const engineVersion = 2;
+/** Part of it too: what is folded by one version of Unicode may not be found by another. */
+const { unicode } = process.versions;
 
 /** A column that serves `where` and `sort`: the value at `path` of a document. */
 export type Column = {
@@ -15,6 +24,10 @@ export type Column = {
   affinity: 'TEXT' | 'REAL' | 'INTEGER';
   /** False: computed from the document when it is asked for. Long texts are not worth a second copy in every row. */
   isStored: boolean;
+  /** Whether its texts can differ in nothing but case: not ids, nor dates and times, whose form has one case. */
+  hasCase: boolean;
+  /** The column beside it that keeps the folded text, where an index has to serve sorting too. */
+  key: string | null;
 };
 
 /** A list of ids of related documents, kept as rows so that it can be followed backwards. */
@@ -52,10 +65,11 @@ function describe(key: string, name: string, declared: readonly FieldSchema[]): 
     .filter((field) => field.hasMany === true && (field.type === 'relationship' || field.type === 'upload'))
     .map((field) => ({ name: field.name }));
   const indexed = indexedPaths(fields);
+  const columns = columnsOf(fields, indexed);
   return {
     key,
     fields,
-    columns: columnsOf(fields, indexed),
+    columns,
     links,
     documents,
     versions: quote(`versions ${name}`),
@@ -64,9 +78,13 @@ function describe(key: string, name: string, declared: readonly FieldSchema[]): 
       // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id.
       `CREATE UNIQUE INDEX ${quote(`versions ${name} id`)} ON ${quote(`versions ${name}`)} (id, version)`,
       `CREATE INDEX ${quote(`documents ${name} updated`)} ON ${documents} (updated_at, id)`,
-      ...[...indexed].map((path) => {
-        return `CREATE INDEX ${quote(`documents ${name} f.${path}`)} ON ${documents} (${quote(`f.${path}`)}, id)`;
-      }),
+      // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
+      ...columns
+        .filter(({ path }) => indexed.has(path.join('.')))
+        .map((column) => {
+          const index = quote(`documents ${name} f.${column.path.join('.')}`);
+          return `CREATE INDEX ${index} ON ${documents} (${column.key ?? column.name}, id)`;
+        }),
     ],
   };
 }
@@ -91,10 +109,20 @@ function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: s
     const path = [...prefix, field.name];
     if (field.type === 'object') return columnsOf(dataFields(field.fields ?? []), indexed, path);
     const affinity = affinityOf(field);
-    if (!affinity || (prefix.length > 0 && !indexed.has(path.join('.')))) return [];
-    const isStored = field.type !== 'textarea' || indexed.has(path.join('.'));
-    return [{ name: quote(`f.${path.join('.')}`), path, affinity, isStored }];
+    const isIndexed = indexed.has(path.join('.'));
+    if (!affinity || (prefix.length > 0 && !isIndexed)) return [];
+    const hasCase = affinity === 'TEXT' && !field.relationTo && !caseless.has(field.type);
+    const key = hasCase && isIndexed ? quote(`k.${path.join('.')}`) : null;
+    const isStored = field.type !== 'textarea' || isIndexed;
+    return [{ name: quote(`f.${path.join('.')}`), path, affinity, isStored, hasCase, key }];
   });
+}
+
+const caseless: ReadonlySet<FieldType> = new Set<FieldType>(['date', 'datetime', 'time']);
+
+/** Text as it is compared without regard to case: upper case, which also makes ß and SS, ς and σ the same. */
+export function fold(text: string): string {
+  return text.toUpperCase();
 }
 
 /** The value of a column: what SQLite keeps of it, or null when the document's value is of another type. */
@@ -114,14 +142,15 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
   db.exec('CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT');
   for (const { documents, versions, columns, linkTable } of all) {
     const declared = columns.map((column) => `, ${declare(column)}`).join('');
+    const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');
     // The text last: what is sorted and filtered by must not lie behind it, on overflow pages.
-    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${declared}, doc TEXT NOT NULL`;
+    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${declared}`;
     db.exec(`
       CREATE TABLE ${documents} (
-        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, UNIQUE (id)
+        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}, doc TEXT NOT NULL, UNIQUE (id)
       ) STRICT;
       CREATE TABLE ${versions} (
-        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}
+        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, doc TEXT NOT NULL
       ) STRICT;
     `);
     if (linkTable) {
@@ -151,7 +180,11 @@ export function projectionHash(schema: Schema, upcaster: Upcaster): string {
   const content = tablesOf(schema).map(({ key, fields, columns, links, indexes }) => {
     return { key, fields: fields.map(contentOf), columns, links, indexes };
   });
-  return hash('sha256', JSON.stringify({ engineVersion, renames: upcaster.fingerprint, content }), 'hex').slice(0, 16);
+  return hash(
+    'sha256',
+    JSON.stringify({ engineVersion, unicode, renames: upcaster.fingerprint, content }),
+    'hex',
+  ).slice(0, 16);
 }
 
 function contentOf(field: DataField): object {

@@ -1,4 +1,4 @@
-import { quote, type Tables } from './tables.ts';
+import { fold, quote, type Tables } from './tables.ts';
 
 /** Every operator of the API (contract, section 4.9). */
 export const operatorNames = [
@@ -121,7 +121,7 @@ function compileSteps(where: Condition, index: number, place: Place, compiler: C
   };
   return step.isList
     ? someOf(at, ids, compiler)
-    : { text: `${valueAt(at, 'text')} IN (${ids.text})`, values: ids.values };
+    : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
 }
 
 /** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
@@ -154,39 +154,45 @@ function compileLeaf({ leaf, operator, values }: Condition, at: Place, compiler:
   return operators[operator](valueAt(place, leaf.kind), values);
 }
 
-/** One entry per operator on a single value: an SQL expression and typed values in, SQL out. */
-const operators: Record<Operator, (value: string, values: readonly Bound[]) => Sql> = {
-  equals: (value, [wanted = null]) => {
-    return wanted === null ? { text: `${value} IS NULL`, values: [] } : { text: `${value} = ?`, values: [wanted] };
+/** One entry per operator on a single value: SQL expressions and typed values in, SQL out. */
+const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sql> = {
+  equals: ({ text, key }, [wanted = null]) => {
+    if (wanted === null) return { text: `${key ?? text} IS NULL`, values: [] };
+    // The index is on the key; texts of one key may still differ in case.
+    return key
+      ? { text: `(${key} = ? AND ${text} = ?)`, values: [foldBound(wanted), wanted] }
+      : { text: `${text} = ?`, values: [wanted] };
   },
   // NULL is "not equal" to any value for a reader of the API, but not for SQL's <>.
-  not_equals: (value, [wanted = null]) => ({ text: `${value} IS NOT ?`, values: [wanted] }),
-  like: (value, [wanted]) => ({ text: `instr(fold(${value}), ?) > 0`, values: [fold(String(wanted))] }),
+  not_equals: ({ text }, [wanted = null]) => ({ text: `${text} IS NOT ?`, values: [wanted] }),
+  like: ({ folded }, [wanted]) => ({ text: `instr(${folded}, ?) > 0`, values: [fold(String(wanted))] }),
   contains: (value, values) => operators.equals(value, values),
-  in: (value, values) => {
+  in: ({ text, key }, values) => {
     const present = values.filter((one) => one !== null);
-    const isNull = present.length < values.length ? `${value} IS NULL OR ` : '';
-    return { text: `(${isNull}${value} IN (${holes(present)}))`, values: present };
+    const isNull = present.length < values.length ? `${key ?? text} IS NULL OR ` : '';
+    const among = (column: string) => `${column} IN (${holes(present)})`;
+    return key
+      ? { text: `(${isNull}(${among(key)} AND ${among(text)}))`, values: [...present.map(foldBound), ...present] }
+      : { text: `(${isNull}${among(text)})`, values: present };
   },
-  not_in: (value, values) => {
+  not_in: ({ text }, values) => {
     const present = values.filter((one) => one !== null);
-    const nulls = present.length < values.length ? `${value} IS NOT NULL AND` : `${value} IS NULL OR`;
-    return { text: `(${nulls} ${value} NOT IN (${holes(present)}))`, values: present };
+    const nulls = present.length < values.length ? `${text} IS NOT NULL AND` : `${text} IS NULL OR`;
+    return { text: `(${nulls} ${text} NOT IN (${holes(present)}))`, values: present };
   },
-  greater_than: (value, [bound = null]) => ({ text: `${value} > ?`, values: [bound] }),
-  less_than: (value, [bound = null]) => ({ text: `${value} < ?`, values: [bound] }),
-  greater_than_equal: (value, [bound = null]) => ({ text: `${value} >= ?`, values: [bound] }),
-  less_than_equal: (value, [bound = null]) => ({ text: `${value} <= ?`, values: [bound] }),
-  exists: (value, [isThere]) => ({ text: `${value} IS ${isThere === 1 ? 'NOT ' : ''}NULL`, values: [] }),
+  greater_than: ({ text }, [bound = null]) => ({ text: `${text} > ?`, values: [bound] }),
+  less_than: ({ text }, [bound = null]) => ({ text: `${text} < ?`, values: [bound] }),
+  greater_than_equal: ({ text }, [bound = null]) => ({ text: `${text} >= ?`, values: [bound] }),
+  less_than_equal: ({ text }, [bound = null]) => ({ text: `${text} <= ?`, values: [bound] }),
+  exists: ({ text, key }, [isThere]) => ({ text: `${key ?? text} IS ${isThere === 1 ? 'NOT ' : ''}NULL`, values: [] }),
 };
+
+function foldBound(value: Bound): Bound {
+  return typeof value === 'string' ? fold(value) : value;
+}
 
 function holes(values: readonly Bound[]): string {
   return values.map(() => '?').join(', ');
-}
-
-/** Text as it is compared without regard to case: upper case, which also makes ß and SS, ς and σ the same. */
-export function fold(text: string): string {
-  return text.toUpperCase();
 }
 
 /** The server's own fields, and the columns that keep them. */
@@ -196,15 +202,39 @@ const ownColumns = new Map([
   ['updatedAt', 'updated_at'],
 ]);
 
-/** The SQL expression of a single value: its column where it has one. */
-function valueAt({ expression, path, row }: Place, kind: ValueKind): string {
+/**
+ * The SQL expressions of a single value: as it is, folded, and as it is sorted by. `key` is a column of the folded text
+ * that has an index.
+ */
+type Value = { text: string; folded: string; sorted: string; key: string | null };
+
+/** A single value: by its column where it has one. */
+function valueAt({ expression, path, row }: Place, kind: ValueKind): Value {
   if (row) {
     const own = path.length === 1 ? ownColumns.get(path[0] as string) : undefined;
-    if (own) return `${row.alias}.${own}`;
+    if (own) return ofColumn(`${row.alias}.${own}`, false);
     const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
-    if (column) return `${row.alias}.${column.name}`;
+    const text = `${row.alias}.${column?.name}`;
+    if (column?.key) {
+      const key = `${row.alias}.${column.key}`;
+      return { text, folded: key, sorted: key, key };
+    }
+    if (column?.isStored) return ofColumn(text, column.hasCase);
+    if (column) return computed(text, kind);
   }
-  return ofKind(kind, `${expression}, '${jsonPath(path)}'`);
+  return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
+}
+
+/** Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us. */
+function ofColumn(text: string, hasCase: boolean): Value {
+  const folded = `CASE WHEN octet_length(${text}) > length(${text}) THEN fold(${text}) ELSE upper(${text}) END`;
+  return { text, folded, sorted: hasCase ? folded : text, key: null };
+}
+
+/** Reading JSON costs more than calling us: the value is named once. */
+function computed(text: string, kind: ValueKind): Value {
+  const folded = `fold(${text})`;
+  return { text, folded, sorted: kind === 'text' ? folded : text, key: null };
 }
 
 /** What JSON holds at a place, as a column would keep it: NULL when it is of another type than the field is by now. */
@@ -241,7 +271,7 @@ export function compileSort(sort: readonly SortKey[], tables: Tables, alias: str
       return joined(terms);
     }
     const { text, values } = sortValue(key, 0, place, compiler);
-    terms.push({ text: `${key.leaf.kind === 'text' ? `fold(${text})` : text} ${direction} NULLS LAST`, values });
+    terms.push({ text: `${text} ${direction} NULLS LAST`, values });
   }
   terms.push({ text: `${alias}.id ${sort[0]?.isDescending === false ? 'ASC' : 'DESC'}`, values: [] });
   return joined(terms);
@@ -258,7 +288,7 @@ function isAge({ steps, leaf }: SortKey): boolean {
 
 function sortValue({ steps, leaf }: SortKey, index: number, place: Place, compiler: Compiler): Sql {
   const step = steps[index];
-  if (!step) return { text: valueAt({ ...place, path: [...place.path, leaf.name] }, leaf.kind), values: [] };
+  if (!step) return { text: valueAt({ ...place, path: [...place.path, leaf.name] }, leaf.kind).sorted, values: [] };
   const at = advance(place, [step]);
   if (step.kind !== 'related') return sortValue({ steps, leaf, isDescending: false }, index + 1, at, compiler);
   compiler.lastAlias += 1;
@@ -267,7 +297,7 @@ function sortValue({ steps, leaf }: SortKey, index: number, place: Place, compil
   const inner = sortValue({ steps, leaf, isDescending: false }, index + 1, related, compiler);
   const allowed = step.filter ? compile(step.filter, related, compiler) : { text: '1', values: [] };
   return {
-    text: `(SELECT ${inner.text} FROM ${step.tables.documents} AS ${alias} WHERE ${alias}.id = ${valueAt(at, 'text')} AND ${allowed.text})`,
+    text: `(SELECT ${inner.text} FROM ${step.tables.documents} AS ${alias} WHERE ${alias}.id = ${valueAt(at, 'text').text} AND ${allowed.text})`,
     values: [...inner.values, ...allowed.values],
   };
 }

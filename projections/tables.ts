@@ -40,6 +40,8 @@ export type LinkField = { name: string };
 export type Tables = {
   /** What its streams follow: `posts`, or `globals/site`. */
   key: string;
+  /** Its id is its slug, and tells no time. */
+  isGlobal: boolean;
   fields: DataField[];
   columns: Column[];
   links: LinkField[];
@@ -53,14 +55,14 @@ export type Tables = {
 /** The tables of every collection and global of a schema. */
 export function tablesOf(schema: Schema): Tables[] {
   return [
-    ...schema.collections.map(({ slug, fields }) => describe(slug, slug, fields)),
-    ...schema.globals.map(({ slug, fields }) => describe(globalStream(slug), `globals/${slug}`, fields)),
+    ...schema.collections.map(({ slug, fields }) => describe(slug, false, fields)),
+    ...schema.globals.map(({ slug, fields }) => describe(globalStream(slug), true, fields)),
   ];
 }
 
-function describe(key: string, name: string, declared: readonly FieldSchema[]): Tables {
+function describe(key: string, isGlobal: boolean, declared: readonly FieldSchema[]): Tables {
   const fields = dataFields(declared);
-  const documents = quote(`documents ${name}`);
+  const documents = quote(`documents ${key}`);
   const links = fields
     .filter((field) => field.hasMany === true && (field.type === 'relationship' || field.type === 'upload'))
     .map((field) => ({ name: field.name }));
@@ -68,21 +70,22 @@ function describe(key: string, name: string, declared: readonly FieldSchema[]): 
   const columns = columnsOf(fields, indexed);
   return {
     key,
+    isGlobal,
     fields,
     columns,
     links,
     documents,
-    versions: quote(`versions ${name}`),
-    linkTable: links.length > 0 ? quote(`links ${name}`) : '',
+    versions: quote(`versions ${key}`),
+    linkTable: links.length > 0 ? quote(`links ${key}`) : '',
     indexes: [
       // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id.
-      `CREATE UNIQUE INDEX ${quote(`versions ${name} id`)} ON ${quote(`versions ${name}`)} (id, version)`,
-      `CREATE INDEX ${quote(`documents ${name} updated`)} ON ${documents} (updated_at, id)`,
+      `CREATE UNIQUE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id, version)`,
+      `CREATE INDEX ${quote(`documents ${key} updated`)} ON ${documents} (updated_at, id)`,
       // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
       ...columns
         .filter(({ path }) => indexed.has(path.join('.')))
         .map((column) => {
-          const index = quote(`documents ${name} f.${column.path.join('.')}`);
+          const index = quote(`documents ${key} f.${column.path.join('.')}`);
           return `CREATE INDEX ${index} ON ${documents} (${column.key ?? column.name}, id)`;
         }),
     ],

@@ -151,7 +151,38 @@ function compileLeaf({ leaf, operator, values }: Condition, at: Place, compiler:
     const isThere = `coalesce(json_type(${place.expression}, '${jsonPath(place.path)}'), 'null') <> 'null'`;
     return { text: values[0] === 1 ? isThere : `NOT ${isThere}`, values: [] };
   }
+  if (place.row && !place.row.tables.isGlobal && leaf.name === 'createdAt' && place.path.length === 1) {
+    const age = compareAge(`${place.row.alias}.id`, operator, values);
+    if (age) return age;
+  }
   return operators[operator](valueAt(place, leaf.kind), values);
+}
+
+/**
+ * A bound on `createdAt` as one on the id, which begins with the millisecond and has an index: the ids of a millisecond
+ * lie between the text it begins with and that of the next.
+ */
+function compareAge(id: string, operator: Operator, [from]: readonly Bound[]): Sql | null {
+  // Times before 1970 are in no id.
+  if (typeof from !== 'number' || from < 0) return null;
+  switch (operator) {
+    case 'greater_than':
+      return { text: `${id} >= ?`, values: [idsFrom(from + 1)] };
+    case 'greater_than_equal':
+      return { text: `${id} >= ?`, values: [idsFrom(from)] };
+    case 'less_than':
+      return { text: `${id} < ?`, values: [idsFrom(from)] };
+    case 'less_than_equal':
+      return { text: `${id} < ?`, values: [idsFrom(from + 1)] };
+    default:
+      return null;
+  }
+}
+
+/** What the ids made at a moment, in milliseconds since the epoch, begin with. */
+function idsFrom(milliseconds: number): string {
+  const time = milliseconds.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 /** One entry per operator on a single value: SQL expressions and typed values in, SQL out. */

@@ -121,11 +121,16 @@ const model = checkConfig({
 
 type Slug = 'things' | 'others';
 const fieldsOf = (slug: string) => model.collections.get(slug)?.fields ?? [];
-const ids: Record<Slug, string[]> = { things: [], others: [] };
-for (const slug of ['things', 'others'] as const) {
-  for (let n = 10; n < (slug === 'things' ? 34 : 18); n += 1)
-    ids[slug].push(`0190${slug === 'things' ? 'a' : 'b'}${n}`);
-}
+/** Several documents are of one millisecond; ids go up with time, and begin with it. */
+const timeOf = (index: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, 0, index >> 1)).toISOString();
+const idOf = (index: number, end: string) => {
+  const time = Date.parse(timeOf(index)).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${end}${10 + index}`;
+};
+const ids: Record<Slug, string[]> = {
+  things: Array.from({ length: 24 }, (_, index) => idOf(index, 'a')),
+  others: Array.from({ length: 8 }, (_, index) => idOf(index, 'b')),
+};
 
 const pools = {
   text: [
@@ -187,9 +192,6 @@ function anyValue(field: Field): fc.Arbitrary<Json> {
 function anyObject(fields: readonly Field[]): fc.Arbitrary<JsonObject> {
   return fc.record(Object.fromEntries(fields.map((field) => [field.name, anyValue(field)])));
 }
-
-/** Several documents are of one millisecond; ids go up with time. */
-const timeOf = (index: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, 0, index >> 1)).toISOString();
 
 function documents(slug: Slug): fc.Arbitrary<JsonObject[]> {
   const rows = ids[slug].map((id, index) =>
@@ -280,7 +282,7 @@ function operatorsOf({ field }: End): string[] {
 function wanted({ field }: End): fc.Arbitrary<Json> {
   if (field.relationTo) return some([...ids[field.relationTo as Slug], 'gone']);
   if (field.name === 'id') return some([...ids.things, ...ids.others]);
-  if (/^(created|updated)At$/.test(field.name)) return fc.integer({ min: 0, max: 40 }).map(timeOf);
+  if (/^(created|updated)At$/.test(field.name)) return fc.oneof(some(pools.datetime), fc.nat(40).map(timeOf));
   if (field.type === 'boolean') return fc.boolean();
   if (field.options) return some(field.options.map(({ value }) => value));
   if (field.type === 'number' || field.type === 'date' || field.type === 'datetime' || field.type === 'time')

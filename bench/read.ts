@@ -55,7 +55,9 @@ export function prepare(folder: string): { data: string; floor: string; ids: str
   runModule('./generate.ts', [data, String(documents), '1', '0']);
   const name = readdirSync(data).find((file) => /^read-.*\.db$/.test(file)) as string;
   const source = openDatabase(join(data, name), { readonly: true });
-  const rows = source.prepare('SELECT id, doc FROM "documents posts" ORDER BY key').all() as Row[];
+  const rows = source
+    .prepare('SELECT id, doc FROM "documents posts" JOIN "texts posts" USING (key) ORDER BY key')
+    .all() as Row[];
   const authors = source.prepare('SELECT id FROM "documents authors"').pluck().all() as string[];
   source.close();
 

@@ -10,9 +10,10 @@ import { createIndexes, createTables, quote, type Tables } from './tables.ts';
  */
 export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tables: readonly Tables[]): string | null {
   live.prepare('ATTACH ? AS replay').run(path);
-  for (const { documents, versions, linkTable } of tables) {
+  for (const { documents, texts, versions, linkTable } of tables) {
     const difference =
       compareTable(live, documents, 'key', 'key') ??
+      compareTable(live, texts, 'key', 'key') ??
       compareTable(live, versions, 'valid_to', 'valid_from') ??
       (linkTable ? compareWhole(live, replay, linkTable) : null);
     if (difference) return difference;

@@ -18,10 +18,15 @@ const mostKept = 500;
 
 /** Reads the live documents of one collection or global. */
 export function openDocuments(db: Sqlite, tables: Tables) {
-  const { documents } = tables;
-  const selectText = db.prepare(`SELECT doc FROM ${documents} WHERE id = ?`).pluck();
+  const { documents, texts } = tables;
+  // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
+  const selectText = db
+    .prepare(`SELECT doc FROM ${texts} WHERE key = (SELECT key FROM ${documents} WHERE id = ?)`)
+    .pluck();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
-  const selectCurrent = db.prepare(`SELECT version, doc FROM ${documents} WHERE id = ?`);
+  const selectCurrent = db.prepare(
+    `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
+  );
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
@@ -55,10 +60,11 @@ export function openDocuments(db: Sqlite, tables: Tables) {
   function some(ids: readonly string[], where: Where | null): Map<string, string> {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
     const select = prepare(
-      `SELECT d.doc FROM ${documents} AS d WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
+      `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
+       WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
     );
-    const texts = select.all(JSON.stringify(ids), ...condition.values) as string[];
-    return new Map(texts.map((one) => [idIn(one), one]));
+    const found = select.all(JSON.stringify(ids), ...condition.values) as string[];
+    return new Map(found.map((one) => [idIn(one), one]));
   }
 
   /** A page of the documents that meet a condition, and how many do. */
@@ -66,12 +72,16 @@ export function openDocuments(db: Sqlite, tables: Tables) {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
     const order = compileSort(sort, tables, 'd');
     const select = prepare(
-      `SELECT d.doc FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order.text} LIMIT ? OFFSET ?`,
+      // The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop.
+      // A bare `LIMIT ?` is planned anew for every number.
+      `SELECT t.doc FROM (
+         SELECT d.key FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order.text} LIMIT ? + 0 OFFSET ? + 0
+       ) AS page CROSS JOIN ${texts} AS t ON t.key = page.key`,
     );
     begin.run();
     try {
-      const texts = select.all(...condition.values, ...order.values, limit, (page - 1) * limit) as string[];
-      return { texts, total: total(condition) };
+      const found = select.all(...condition.values, ...order.values, limit, (page - 1) * limit) as string[];
+      return { texts: found, total: total(condition) };
     } finally {
       commit.run();
     }

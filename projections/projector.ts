@@ -94,19 +94,24 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
 type DocumentRow = { key: number; valid_from: number; version: number; doc: string };
 
 function tableWriter(db: Sqlite, tables: Tables) {
-  const { documents, versions, links, linkTable } = tables;
+  const { documents, texts, versions, links, linkTable } = tables;
   const columns = tables.columns.filter(({ isStored }) => isStored);
   const keyed = columns.filter(({ key }) => key);
   const shape = compileShape(tables.fields);
-  const versionNames = ['version', 'created_at', 'updated_at', 'doc', ...columns.map(({ name }) => name)];
-  const names = [...versionNames, ...keyed.map(({ key }) => key)];
-  const select = db.prepare(`SELECT key, valid_from, version, doc FROM ${documents} WHERE id = ?`);
-  const insert = db.prepare(
-    `INSERT INTO ${documents} (id, key, valid_from, ${names.join(', ')}) VALUES (?, ?, ?, ${holes(names)})`,
+  const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
+  const withKeys = [...names, ...keyed.map(({ key }) => key)];
+  const select = db.prepare(
+    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
-  const remove = db.prepare(`DELETE FROM ${documents} WHERE id = ?`);
+  const insert = db.prepare(
+    `INSERT INTO ${documents} (id, key, valid_from, ${withKeys.join(', ')}) VALUES (?, ?, ?, ${holes(withKeys)})`,
+  );
+  const insertText = db.prepare(`INSERT INTO ${texts} (key, doc) VALUES (?, ?)`);
+  const updateText = db.prepare(`UPDATE ${texts} SET doc = ? WHERE key = ?`);
+  const remove = db.prepare(`DELETE FROM ${documents} WHERE key = ?`);
+  const removeText = db.prepare(`DELETE FROM ${texts} WHERE key = ?`);
   const insertVersion = db.prepare(
-    `INSERT INTO ${versions} (id, valid_from, valid_to, ${versionNames.join(', ')}) VALUES (?, ?, ?, ${holes(versionNames)})`,
+    `INSERT INTO ${versions} (id, valid_from, valid_to, doc, ${names.join(', ')}) VALUES (?, ?, ?, ?, ${holes(names)})`,
   );
   const insertLink = linkTable ? db.prepare(`INSERT OR IGNORE INTO ${linkTable} VALUES (?, ?, ?)`) : null;
   const deleteLink = linkTable
@@ -143,45 +148,48 @@ function tableWriter(db: Sqlite, tables: Tables) {
     };
   }
 
-  function values({ version, document, text }: Version): (string | number | null)[] {
-    const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt), text];
+  function values({ version, document }: Version): (string | number | null)[] {
+    const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt)];
     return [...common, ...columns.map((column) => columnValue(column, document))];
   }
 
-  function keys({ document }: Version): (string | null)[] {
-    return keyed.map((column) => {
-      const value = columnValue(column, document);
+  function valuesWithKeys(version: Version): (string | number | null)[] {
+    const keys = keyed.map((column) => {
+      const value = columnValue(column, version.document);
       return typeof value === 'string' ? fold(value) : null;
     });
-  }
-
-  function row(version: Version): (string | number | null)[] {
-    return [...values(version), ...keys(version)];
+    return [...values(version), ...keys];
   }
 
   /** Keeps a version that an event at `validTo` has replaced or ended. */
   function close(id: string, old: Version, validTo: number): void {
-    insertVersion.run(id, old.validFrom, validTo, ...values(old));
+    insertVersion.run(id, old.validFrom, validTo, old.text, ...values(old));
   }
 
-  /** Brings the row of a document from what is stored to what it is now. */
+  /** Brings the rows of a document from what is stored to what it is now. */
   function write(id: string, stored: Version | null, current: Version | null): void {
     if (stored === current) return;
     if (linkTable) writeLinks(id, stored, current);
-    if (!current) remove.run(id);
-    else if (stored && stored.key === current.key) change(stored, current);
-    else {
-      if (stored) remove.run(id);
-      insert.run(id, current.key, current.validFrom, ...row(current));
+    if (stored && current && stored.key === current.key) {
+      change(stored, current);
+      return;
+    }
+    if (stored) {
+      remove.run(stored.key);
+      removeText.run(stored.key);
+    }
+    if (current) {
+      insert.run(id, current.key, current.validFrom, ...valuesWithKeys(current));
+      insertText.run(current.key, current.text);
     }
   }
 
   /** Sets only what differs: SQLite rewrites the index of every column that is named, changed or not. */
   function change(stored: Version, current: Version): void {
-    const before = row(stored);
-    const after = row(current);
-    const changed = names.flatMap((_, index) => (before[index] === after[index] ? [] : [index]));
-    const sets = changed.map((index) => `${names[index]} = ?`).join(', ');
+    const before = valuesWithKeys(stored);
+    const after = valuesWithKeys(current);
+    const changed = withKeys.flatMap((_, index) => (before[index] === after[index] ? [] : [index]));
+    const sets = changed.map((index) => `${withKeys[index]} = ?`).join(', ');
     let update = updates.get(sets);
     if (!update) {
       if (updates.size > 200) updates.clear();
@@ -189,6 +197,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
       updates.set(sets, update);
     }
     update.run(...changed.map((index) => after[index]), current.validFrom, current.key);
+    if (stored.text !== current.text) updateText.run(current.text, current.key);
   }
 
   function writeLinks(id: string, stored: Version | null, current: Version | null): void {

@@ -34,8 +34,9 @@ export type Column = {
 export type LinkField = { name: string };
 
 /**
- * The read tables of one collection or global: `documents` holds every live document as it is, `versions` every version
- * that was, each with the positions between which it held. A document's row is keyed by the position that created it.
+ * The read tables of one collection or global: `documents` holds what every live document is found and sorted by, `texts`
+ * the document itself, `versions` every version that was, each with the positions between which it held. A document is
+ * keyed by the position that created it.
  */
 export type Tables = {
   /** What its streams follow: `posts`, or `globals/site`. */
@@ -46,6 +47,7 @@ export type Tables = {
   columns: Column[];
   links: LinkField[];
   documents: string;
+  texts: string;
   versions: string;
   /** Empty when no field holds a list of ids. */
   linkTable: string;
@@ -75,6 +77,7 @@ function describe(key: string, isGlobal: boolean, declared: readonly FieldSchema
     columns,
     links,
     documents,
+    texts: quote(`texts ${key}`),
     versions: quote(`versions ${key}`),
     linkTable: links.length > 0 ? quote(`links ${key}`) : '',
     indexes: [
@@ -143,17 +146,18 @@ export function columnValue({ path, affinity }: Column, document: JsonObject): s
 /** Makes the tables in an empty file; the secondary indexes are made by {@link createIndexes}, after a bulk load. */
 export function createTables(db: Sqlite, all: readonly Tables[]): void {
   db.exec('CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT');
-  for (const { documents, versions, columns, linkTable } of all) {
-    const declared = columns.map((column) => `, ${declare(column)}`).join('');
+  for (const { documents, texts, versions, columns, linkTable } of all) {
+    const stored = columns.map((column) => (column.isStored ? `, ${column.name} ${column.affinity}` : '')).join('');
     const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');
-    // The text last: what is sorted and filtered by must not lie behind it, on overflow pages.
-    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${declared}`;
+    const computed = columns.map((column) => (column.isStored ? '' : `, ${declareComputed(column)}`)).join('');
+    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${stored}`;
     db.exec(`
       CREATE TABLE ${documents} (
-        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}, doc TEXT NOT NULL, UNIQUE (id)
+        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}, UNIQUE (id)
       ) STRICT;
+      CREATE TABLE ${texts} (key INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
       CREATE TABLE ${versions} (
-        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, doc TEXT NOT NULL
+        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, doc TEXT NOT NULL${computed}
       ) STRICT;
     `);
     if (linkTable) {
@@ -164,8 +168,7 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
   }
 }
 
-function declare({ name, path, affinity, isStored }: Column): string {
-  if (isStored) return `${name} ${affinity}`;
+function declareComputed({ name, path }: Column): string {
   const json = `'$${path.map((key) => `."${key}"`).join('')}'`;
   return `${name} TEXT AS (CASE json_type(doc, ${json}) WHEN 'text' THEN doc ->> ${json} END) VIRTUAL`;
 }

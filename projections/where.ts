@@ -54,7 +54,15 @@ type Place = { expression: string; path: readonly string[]; row: { alias: string
  */
 export function compileWhere(where: Where, tables: Tables, alias: string): Sql {
   const compiler = { lastAlias: 0 };
-  return compile(where, { expression: `${alias}.doc`, path: [], row: { alias, tables } }, compiler);
+  return compile(where, rowOf(tables, alias), compiler);
+}
+
+function rowOf(tables: Tables, alias: string): Place {
+  return { expression: inTexts(tables, alias, 'doc'), path: [], row: { alias, tables } };
+}
+
+function inTexts({ texts }: Tables, alias: string, column: string): string {
+  return `(SELECT ${column} FROM ${texts} WHERE key = ${alias}.key)`;
 }
 
 type Compiler = { lastAlias: number };
@@ -112,7 +120,7 @@ function compileSteps(where: Condition, index: number, place: Place, compiler: C
     };
   }
   const { tables, filter } = step;
-  const related: Place = { expression: `${alias}.doc`, path: [], row: { alias, tables } };
+  const related = rowOf(tables, alias);
   const inner = compileSteps(where, index + 1, related, compiler);
   const allowed = filter ? compile(filter, related, compiler) : { text: '1', values: [] };
   const ids: Sql = {
@@ -251,7 +259,7 @@ function valueAt({ expression, path, row }: Place, kind: ValueKind): Value {
       return { text, folded: key, sorted: key, key };
     }
     if (column?.isStored) return ofColumn(text, column.hasCase);
-    if (column) return computed(text, kind);
+    if (column) return computed(inTexts(row.tables, row.alias, column.name), kind);
   }
   return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
 }
@@ -291,7 +299,7 @@ export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolea
  * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key.
  */
 export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Sql {
-  const place: Place = { expression: `${alias}.doc`, path: [], row: { alias, tables } };
+  const place = rowOf(tables, alias);
   const compiler: Compiler = { lastAlias: 1000 };
   const terms: Sql[] = [];
   for (const key of sort) {
@@ -324,7 +332,7 @@ function sortValue({ steps, leaf }: SortKey, index: number, place: Place, compil
   if (step.kind !== 'related') return sortValue({ steps, leaf, isDescending: false }, index + 1, at, compiler);
   compiler.lastAlias += 1;
   const alias = `t${compiler.lastAlias}`;
-  const related: Place = { expression: `${alias}.doc`, path: [], row: { alias, tables: step.tables } };
+  const related = rowOf(step.tables, alias);
   const inner = sortValue({ steps, leaf, isDescending: false }, index + 1, related, compiler);
   const allowed = step.filter ? compile(step.filter, related, compiler) : { text: '1', values: [] };
   return {

@@ -117,7 +117,7 @@ describe('annals verify', () => {
 
   it('exits 1 for read tables that are not what the log gives', async (t) => {
     const data = await copy(t);
-    tamper(readFile(data), `UPDATE "documents posts" SET doc = replace(doc, 't2', 'XX')`);
+    tamper(readFile(data), `UPDATE "texts posts" SET doc = replace(doc, 't2', 'XX')`);
     const { code, stdout } = await runCommand(['verify', '--data', data]);
     assert.equal(code, 1);
     assert.match(stdout, /^NOT SOUND: read tables: /m);
@@ -183,7 +183,7 @@ describe('annals rebuild', () => {
 
   it('mends read tables that were altered', async (t) => {
     const data = await copy(t);
-    tamper(readFile(data), `UPDATE "documents posts" SET doc = replace(doc, 't2', 'XX')`);
+    tamper(readFile(data), `UPDATE "texts posts" SET doc = replace(doc, 't2', 'XX')`);
     const check = ['rebuild', '--check', '--config', configFile, '--data', data];
     const { code, stdout } = await runCommand(check);
     assert.equal(code, 1);

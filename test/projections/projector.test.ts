@@ -285,7 +285,7 @@ describe('a read file', () => {
     const before = dump(db);
     const seen = new Set([before]);
     for (const sql of [
-      `UPDATE "documents posts" SET doc = replace(doc, '"a"', '"b"')`,
+      `UPDATE "texts posts" SET doc = replace(doc, '"a"', '"b"')`,
       `UPDATE "documents posts" SET "f.title" = 'b'`,
       `UPDATE checkpoint SET root = zeroblob(32)`,
       `INSERT INTO "links posts" VALUES ('tags', 'z', '1')`,

@@ -551,12 +551,16 @@ describe('tampering that is more than one byte', () => {
   it('is found when a row of a read table is forged, deleted or added, and the event that made it is named', () => {
     const after = (sql: string) => findingAfter(small, (copy) => copy.read.exec(sql));
     const documents = '"documents posts"';
-    const columns = `version, created_at, updated_at, doc, "f.title"`;
+    const texts = '"texts posts"';
+    const columns = `version, created_at, updated_at, "f.title", "k.title"`;
     assert.match(
-      after(`UPDATE ${documents} SET doc = replace(doc, '"t3"', '"t?"') WHERE key = 5`),
+      after(`UPDATE ${texts} SET doc = replace(doc, '"t3"', '"t?"') WHERE key = 5`),
       /^read tables: .* event 5 /,
     );
+    assert.match(after(`DELETE FROM ${texts} WHERE key = 5`), /^read tables: .* event 5 /);
+    assert.match(after(`INSERT INTO ${texts} VALUES (1000, '{}')`), /^read tables: .* event 1000 is not in the log/);
     assert.match(after(`UPDATE ${documents} SET "f.title" = 'forged' WHERE key = 5`), /^read tables: .* event 5 /);
+    assert.match(after(`UPDATE ${documents} SET "k.title" = 'FORGED' WHERE key = 5`), /^read tables: .* event 5 /);
     assert.match(after(`UPDATE ${documents} SET version = 2 WHERE key = 5`), /^read tables: .* event 5 /);
     assert.match(after(`UPDATE ${documents} SET valid_from = 6 WHERE key = 5`), /^read tables: .* event 5 /);
     assert.match(after(`DELETE FROM ${documents} WHERE key = 5`), /^read tables: .* event 5 /);

@@ -16,6 +16,14 @@ export type Documents = ReturnType<typeof openDocuments>;
 const everything: Sql = { text: '1', values: [] };
 const mostKept = 500;
 
+/**
+ * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index reaches the
+ * end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below `few · end` no
+ * index gives the order: what is found is sorted. Above `many · end` only the index of the order is used.
+ */
+const few = 10;
+const many = 100;
+
 /** Reads the live documents of one collection or global. */
 export function openDocuments(db: Sqlite, tables: Tables) {
   const { documents, texts } = tables;
@@ -71,20 +79,29 @@ export function openDocuments(db: Sqlite, tables: Tables) {
   function list({ where, sort, limit, page }: ListRequest): Page {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
     const order = compileSort(sort, tables, 'd');
-    const select = prepare(
-      // The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop.
-      // A bare `LIMIT ?` is planned anew for every number.
-      `SELECT t.doc FROM (
-         SELECT d.key FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order.text} LIMIT ? + 0 OFFSET ? + 0
-       ) AS page CROSS JOIN ${texts} AS t ON t.key = page.key`,
-    );
+    const skipped = (page - 1) * limit;
     begin.run();
     try {
-      const found = select.all(...condition.values, ...order.values, limit, (page - 1) * limit) as string[];
-      return { texts: found, total: total(condition) };
+      const found = total(condition);
+      if (found <= skipped) return { texts: [], total: found };
+      const isFew = found < few * (skipped + limit);
+      const isMany = found > many * (skipped + limit);
+      const filter = where && isMany ? compileWhere(where, tables, 'd', order.index) : condition;
+      const select = prepare(pageIn(filter, where && isFew ? order.unindexed : order.text));
+      return { texts: select.all(...filter.values, ...order.values, limit, skipped) as string[], total: found };
     } finally {
       commit.run();
     }
+  }
+
+  /**
+   * The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop. A
+   * bare `LIMIT ?` would be planned anew for every number.
+   */
+  function pageIn(condition: Sql, order: string): string {
+    return `SELECT t.doc FROM (
+        SELECT d.key FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0
+      ) AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
   }
 
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */

@@ -24,6 +24,7 @@ export type Column = {
   affinity: 'TEXT' | 'REAL' | 'INTEGER';
   /** False: computed from the document when it is asked for. Long texts are not worth a second copy in every row. */
   isStored: boolean;
+  isIndexed: boolean;
   /** Whether its texts can differ in nothing but case: not ids, nor dates and times, whose form has one case. */
   hasCase: boolean;
   /** The column beside it that keeps the folded text, where an index has to serve sorting too. */
@@ -85,11 +86,12 @@ function describe(key: string, isGlobal: boolean, declared: readonly FieldSchema
       `CREATE UNIQUE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id, version)`,
       `CREATE INDEX ${quote(`documents ${key} updated`)} ON ${documents} (updated_at, id)`,
       // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
+      // Texts of one key may differ in case, and are compared in the index itself.
       ...columns
-        .filter(({ path }) => indexed.has(path.join('.')))
+        .filter(({ isIndexed }) => isIndexed)
         .map((column) => {
           const index = quote(`documents ${key} f.${column.path.join('.')}`);
-          return `CREATE INDEX ${index} ON ${documents} (${column.key ?? column.name}, id)`;
+          return `CREATE INDEX ${index} ON ${documents} (${column.key ? `${column.key}, id, ${column.name}` : `${column.name}, id`})`;
         }),
     ],
   };
@@ -120,7 +122,7 @@ function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: s
     const hasCase = affinity === 'TEXT' && !field.relationTo && !caseless.has(field.type);
     const key = hasCase && isIndexed ? quote(`k.${path.join('.')}`) : null;
     const isStored = field.type !== 'textarea' || isIndexed;
-    return [{ name: quote(`f.${path.join('.')}`), path, affinity, isStored, hasCase, key }];
+    return [{ name: quote(`f.${path.join('.')}`), path, affinity, isStored, isIndexed, hasCase, key }];
   });
 }
 

@@ -46,19 +46,24 @@ export type Sql = { text: string; values: Bound[] };
 type Condition = Extract<Where, { leaf: Leaf }>;
 
 /** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
-type Place = { expression: string; path: readonly string[]; row: { alias: string; tables: Tables } | null };
+type Place = { expression: string; path: readonly string[]; row: Row | null };
+
+/** A table's row. `onlyIndex` names the only path whose index SQLite may use to find it. */
+type Row = { alias: string; tables: Tables; onlyIndex: string | null };
 
 /**
  * Compiles a condition for the rows of a table that stand under `alias`. Values are always bound; names come from the
  * configuration. The text is never NULL-sensitive: a null equals no value, and what is not equal to it matches.
+ *
+ * @param onlyIndex compiles it so that at most the index of this path can find the rows.
  */
-export function compileWhere(where: Where, tables: Tables, alias: string): Sql {
+export function compileWhere(where: Where, tables: Tables, alias: string, onlyIndex: string | null = null): Sql {
   const compiler = { lastAlias: 0 };
-  return compile(where, rowOf(tables, alias), compiler);
+  return compile(where, rowOf(tables, alias, onlyIndex), compiler);
 }
 
-function rowOf(tables: Tables, alias: string): Place {
-  return { expression: inTexts(tables, alias, 'doc'), path: [], row: { alias, tables } };
+function rowOf(tables: Tables, alias: string, onlyIndex: string | null = null): Place {
+  return { expression: inTexts(tables, alias, 'doc'), path: [], row: { alias, tables, onlyIndex } };
 }
 
 function inTexts({ texts }: Tables, alias: string, column: string): string {
@@ -160,7 +165,7 @@ function compileLeaf({ leaf, operator, values }: Condition, at: Place, compiler:
     return { text: values[0] === 1 ? isThere : `NOT ${isThere}`, values: [] };
   }
   if (place.row && !place.row.tables.isGlobal && leaf.name === 'createdAt' && place.path.length === 1) {
-    const age = compareAge(`${place.row.alias}.id`, operator, values);
+    const age = compareAge(columnOf(place.row, 'id', 'id'), operator, values);
     if (age) return age;
   }
   return operators[operator](valueAt(place, leaf.kind), values);
@@ -199,8 +204,8 @@ const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sq
     if (wanted === null) return { text: `${key ?? text} IS NULL`, values: [] };
     // The index is on the key; texts of one key may still differ in case.
     return key
-      ? { text: `(${key} = ? AND ${text} = ?)`, values: [foldBound(wanted), wanted] }
-      : { text: `${text} = ?`, values: [wanted] };
+      ? { text: `(${key} = ${hole} AND ${text} = ${hole})`, values: [foldBound(wanted), wanted] }
+      : { text: `${text} = ${hole}`, values: [wanted] };
   },
   // NULL is "not equal" to any value for a reader of the API, but not for SQL's <>.
   not_equals: ({ text }, [wanted = null]) => ({ text: `${text} IS NOT ?`, values: [wanted] }),
@@ -225,6 +230,9 @@ const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sq
   less_than_equal: ({ text }, [bound = null]) => ({ text: `${text} <= ?`, values: [bound] }),
   exists: ({ text, key }, [isThere]) => ({ text: `${key ?? text} IS ${isThere === 1 ? 'NOT ' : ''}NULL`, values: [] }),
 };
+
+/** A value to be equal to. SQLite looks at a bare `?` there and plans anew for each value, which costs 10 µs. */
+const hole = '(SELECT ?)';
 
 function foldBound(value: Bound): Bound {
   return typeof value === 'string' ? fold(value) : value;
@@ -251,17 +259,21 @@ type Value = { text: string; folded: string; sorted: string; key: string | null 
 function valueAt({ expression, path, row }: Place, kind: ValueKind): Value {
   if (row) {
     const own = path.length === 1 ? ownColumns.get(path[0] as string) : undefined;
-    if (own) return ofColumn(`${row.alias}.${own}`, false);
+    if (own) return ofColumn(columnOf(row, own, path.join('.')), false);
     const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
-    const text = `${row.alias}.${column?.name}`;
-    if (column?.key) {
-      const key = `${row.alias}.${column.key}`;
-      return { text, folded: key, sorted: key, key };
+    if (column && !column.isStored) return computed(inTexts(row.tables, row.alias, column.name), kind);
+    if (column) {
+      const text = columnOf(row, column.name, path.join('.'));
+      const key = column.key && columnOf(row, column.key, path.join('.'));
+      return key ? { text, folded: key, sorted: key, key } : ofColumn(text, column.hasCase);
     }
-    if (column?.isStored) return ofColumn(text, column.hasCase);
-    if (column) return computed(inTexts(row.tables, row.alias, column.name), kind);
   }
   return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
+}
+
+/** With a plus sign before it, a column is an expression like any other, which no index serves. */
+function columnOf({ alias, onlyIndex }: Row, name: string, path: string): string {
+  return `${onlyIndex === null || onlyIndex === path ? '' : '+'}${alias}.${name}`;
 }
 
 /** Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us. */
@@ -295,10 +307,32 @@ function jsonPath(path: readonly string[]): string {
 /** One key of a sort: a path without lists, and the direction. */
 export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolean };
 
+/** An `ORDER BY`. `index` is the path whose index has this order; `unindexed` says the same, but no index serves it. */
+export type Order = Sql & { unindexed: string; index: string | null };
+
 /**
- * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key.
+ * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index has
+ * its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
  */
-export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Sql {
+export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
+  const terms = sortTerms(sort, tables, alias);
+  return {
+    text: terms.map(({ text }) => text).join(', '),
+    unindexed: terms.map(({ text }) => `+${text}`).join(', '),
+    values: terms.flatMap(({ values }) => values),
+    index: indexOf(sort, tables),
+  };
+}
+
+function indexOf([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
+  if (!key || isAge(key)) return 'id';
+  if (rest.length > 0 || key.steps.some(({ kind }) => kind !== 'member')) return null;
+  const path = [...key.steps.map(({ name }) => name), key.leaf.name].join('.');
+  const isIndexed = path === 'updatedAt' || columns.some((one) => one.isIndexed && one.path.join('.') === path);
+  return isIndexed ? path : null;
+}
+
+function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Sql[] {
   const place = rowOf(tables, alias);
   const compiler: Compiler = { lastAlias: 1000 };
   const terms: Sql[] = [];
@@ -307,17 +341,13 @@ export function compileSort(sort: readonly SortKey[], tables: Tables, alias: str
     if (isAge(key)) {
       // No two documents are of one age: what follows cannot matter.
       terms.push({ text: `${alias}.id ${direction}`, values: [] });
-      return joined(terms);
+      return terms;
     }
     const { text, values } = sortValue(key, 0, place, compiler);
     terms.push({ text: `${text} ${direction} NULLS LAST`, values });
   }
   terms.push({ text: `${alias}.id ${sort[0]?.isDescending === false ? 'ASC' : 'DESC'}`, values: [] });
-  return joined(terms);
-}
-
-function joined(terms: readonly Sql[]): Sql {
-  return { text: terms.map(({ text }) => text).join(', '), values: terms.flatMap(({ values }) => values) };
+  return terms;
 }
 
 /** An id begins with the millisecond of its `createdAt`, and ids only go up: one order, one index. */

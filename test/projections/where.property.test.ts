@@ -12,7 +12,7 @@ import type { Upcaster } from '../../events/upcasters.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
-import type { Where } from '../../projections/where.ts';
+import { compileSort, compileWhere, type SortKey, type Where } from '../../projections/where.ts';
 import { type Reach, readSort } from '../../server/paths.ts';
 import { readWhere, readWhereObject } from '../../server/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
@@ -45,6 +45,8 @@ const model = checkConfig({
       fields: [
         { name: 'word', type: 'text', index: true },
         { name: 'body', type: 'textarea' },
+        { name: 'note', type: 'textarea', index: true },
+        { name: 'code', type: 'text', unique: true },
         { name: 'rich', type: 'richText' },
         { name: 'mail', type: 'email' },
         { name: 'link', type: 'url', index: true },
@@ -53,8 +55,8 @@ const model = checkConfig({
         { name: 'flag', type: 'boolean', index: true },
         { name: 'day', type: 'date' },
         { name: 'at', type: 'datetime', index: true },
-        { name: 'clock', type: 'time' },
-        { name: 'pick', type: 'select', options: letters },
+        { name: 'clock', type: 'time', index: true },
+        { name: 'pick', type: 'select', options: letters, index: true },
         { name: 'dial', type: 'radio', options: letters },
         { name: 'tags', type: 'multiSelect', options: letters },
         { name: 'data', type: 'json' },
@@ -267,6 +269,8 @@ const sortable = ends.filter(({ path, field }) => {
   );
 });
 
+const indexed = sortable.filter(({ hops, field }) => hops === 0 && (field.index || field.unique));
+
 type Condition = { end: End; operator: string; value: Json };
 type Level = { conditions: readonly Condition[]; or: readonly Level[]; and: readonly Level[] };
 
@@ -450,7 +454,10 @@ function compare(world: World, keys: readonly Key[], a: JsonObject, b: JsonObjec
 
 const query = fc.record({
   filter: fc.option(level, { freq: 8 }),
-  sort: fc.array(fc.record({ end: some(sortable), isDescending: fc.boolean() }), { maxLength: 3 }),
+  sort: fc.oneof(
+    fc.array(fc.record({ end: some(sortable), isDescending: fc.boolean() }), { maxLength: 3 }),
+    fc.tuple(fc.record({ end: some(indexed), isDescending: fc.boolean() })),
+  ),
   limit: fc.integer({ min: 1, max: 12 }),
   page: fc.integer({ min: 1, max: 4 }),
 });
@@ -477,21 +484,38 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
     fields: fieldsOf(slug),
     related: async (other) => ({ reach: reach(other, filter), filter: other === 'others' ? filter : null }),
   });
-  return { db, reach, things: openDocuments(db, tablesAt('things')) };
+  /** The ids of those that meet a condition, as a page would have them if none were cut off. */
+  function ordered(
+    where: Where | null,
+    sort: readonly SortKey[],
+    onlyIndex: string | null,
+    isSorted: boolean,
+  ): string[] {
+    const tables = tablesAt('things');
+    const condition = where ? compileWhere(where, tables, 'd', onlyIndex) : { text: '1', values: [] };
+    const order = compileSort(sort, tables, 'd');
+    const sql = `SELECT d.id FROM ${tables.documents} AS d WHERE ${condition.text} ORDER BY ${isSorted ? order.unindexed : order.text}`;
+    return db
+      .prepare(sql)
+      .pluck()
+      .all(...condition.values, ...order.values) as string[];
+  }
+
+  return { db, reach, ordered, things: openDocuments(db, tablesAt('things')) };
 }
 
 const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
 
 describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () => {
   it('give the same documents in the same order with the same total, in both notations', async () => {
-    const counts = { queries: 0, found: 0, empty: 0, hidden: 0, sorted: 0 };
+    const counts = { queries: 0, found: 0, empty: 0, hidden: 0, sorted: 0, indexed: 0 };
     const world = fc.tuple(documents('things'), documents('others'), fc.boolean());
     await fc.assert(
       fc.asyncProperty(
         world,
         fc.array(query, { minLength: 15, maxLength: 25 }),
         async ([things, others, hides], list) => {
-          const { db, reach, things: tested } = openWorld(things, others);
+          const { db, reach, things: tested, ordered } = openWorld(things, others);
           try {
             const rule = hides ? await readWhereObject({ flag: { not_equals: true } }, reach('others', null)) : null;
             const isShown = (other: JsonObject) => !hides || other.flag !== true;
@@ -519,6 +543,11 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
               const what = `${JSON.stringify(object)} sort=${text} limit=${limit} page=${page}`;
               assert.equal(found.total, expected.length, what);
               assert.deepEqual(shown, expected.slice((page - 1) * limit, page * limit), what);
+              // By whatever index, the order is the same.
+              const { index } = compileSort(keys, caller.tables, 'd');
+              assert.deepEqual(ordered(where, keys, index, false), expected, `${what} by the index of ${index}`);
+              assert.deepEqual(ordered(where, keys, null, true), expected, `${what} by no index of the order`);
+              if (index !== null && index !== 'id') counts.indexed += 1;
               if (where) {
                 assert.deepEqual([...tested.some(ids.things, where).keys()].sort(), expected.toSorted(), what);
                 const [first = ''] = ids.things;

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkConfig } from '../../config/check.ts';
+import type { Config } from '../../config/define.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { documentStream } from '../../events/catalogue.ts';
+import type { RecordedEvent } from '../../events/log.ts';
+import type { Upcaster } from '../../events/upcasters.ts';
+import { openDocuments, openJoin, registerFunctions } from '../../projections/documents.ts';
+import { openProjector } from '../../projections/projector.ts';
+import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables.ts';
+import { type Reach, readSort } from '../../server/paths.ts';
+import { readWhereObject } from '../../server/where.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+
+/** The collections of the benchmark, and fields of the kinds that it has none of. */
+const configWith = (index: boolean): Config => ({
+  collections: [
+    {
+      slug: 'authors',
+      fields: [
+        { name: 'name', type: 'text' },
+        { name: 'email', type: 'email', unique: true },
+        { name: 'posts', type: 'join', collection: 'posts', on: 'author' },
+        { name: 'edited', type: 'join', collection: 'posts', on: 'editors' },
+      ],
+    },
+    {
+      slug: 'posts',
+      fields: [
+        { name: 'title', type: 'text' },
+        { name: 'slug', type: 'text', unique: true },
+        { name: 'body', type: 'textarea' },
+        { name: 'status', type: 'select', options: ['draft', 'published'], index },
+        { name: 'views', type: 'number', index },
+        { name: 'publishedAt', type: 'datetime', index },
+        { name: 'day', type: 'date', index },
+        { name: 'isOpen', type: 'boolean', index },
+        { name: 'link', type: 'url', index },
+        { name: 'seo', type: 'object', fields: [{ name: 'code', type: 'text', index }] },
+        { name: 'author', type: 'relationship', relationTo: 'authors' },
+        { name: 'editors', type: 'relationship', relationTo: 'authors', hasMany: true },
+      ],
+    },
+  ],
+});
+
+const count = 600;
+
+/** An id of the form that the service makes, one to a millisecond. */
+function idOf(index: number): string {
+  const time = (Date.UTC(2026, 0, 1) + index).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}
+
+function author(index: number): JsonObject {
+  return { name: `Author ${index}`, email: `a${index}@example.com` };
+}
+
+function post(index: number): JsonObject {
+  const time = new Date(Date.UTC(2025, 0, 1 + ((index * 7) % count))).toISOString();
+  return {
+    title: `Title ${(index * 31) % count} of this`,
+    slug: `post-${index}`,
+    body: 'The body',
+    status: index % 10 < 7 ? 'published' : 'draft',
+    views: (index * 13) % count,
+    publishedAt: index % 50 === 0 ? null : time,
+    day: time.slice(0, 10),
+    isOpen: index % 2 === 0,
+    link: `https://example.com/${index % 9}`,
+    seo: { code: `Code ${index}` },
+    author: idOf(index % 10),
+    editors: [idOf(index % 10), idOf((index + 1) % 10)],
+  };
+}
+
+/** A service's read file with documents in it. */
+function openWorld(index: boolean) {
+  const model = checkConfig(configWith(index));
+  const db = openDatabase(':memory:', { durability: 'off' });
+  registerFunctions(db);
+  const all = tablesOf(model.schema);
+  createTables(db, all);
+  createIndexes(db, all);
+  const documents = [
+    ...Array.from({ length: 10 }, (_, at) => ['authors', idOf(at), author(at)] as const),
+    ...Array.from({ length: count }, (_, at) => ['posts', idOf(10 + at), post(at)] as const),
+  ];
+  const events = documents.map(([slug, id, values], at) => {
+    const time = new Date(Date.UTC(2026, 0, 1) + at).toISOString();
+    const header = { stream: documentStream(slug, id), type: 'document.created', version: 1, position: at + 1 };
+    return { header, data: { id, createdAt: time, updatedAt: time, ...values } };
+  });
+  const upcaster = { upcast: (_key, _header, data) => data } as Upcaster;
+  openProjector(db, all, upcaster).apply(events as unknown as RecordedEvent[], Buffer.alloc(32));
+
+  const tablesAt = (slug: string) => all.find(({ key }) => key === slug) as Tables;
+  const reach = (slug: string): Reach => ({
+    tables: tablesAt(slug),
+    fields: model.collections.get(slug)?.fields ?? [],
+    related: async (other) => ({ reach: reach(other), filter: null }),
+  });
+  return { db, tablesAt, reach };
+}
+
+const worlds = { plain: openWorld(false), indexed: openWorld(true) };
+type World = typeof worlds.plain;
+
+/** A database that keeps the text of every statement that is prepared in it. */
+function listening(db: Sqlite): { db: Sqlite; heard: string[] } {
+  const heard: string[] = [];
+  const prepare = (sql: string) => {
+    heard.push(sql);
+    return db.prepare(sql);
+  };
+  return { db: { prepare } as unknown as Sqlite, heard };
+}
+
+/** How SQLite runs a statement: one line per table, with the indexes named as we name them. */
+function planOf({ db }: World, sql: string): string {
+  const values = (sql.match(/\?/g) ?? []).map(() => null);
+  const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+  return steps
+    .map(({ detail }) => detail.replace(/sqlite_autoindex_documents (\w+)_1/, 'documents $1 id'))
+    .filter((detail) => !/^(CO-ROUTINE|SCAN page|SCALAR SUBQUERY|LIST SUBQUERY|SCAN CONSTANT ROW)/.test(detail))
+    .join('\n');
+}
+
+type Asked = { where?: object; sort?: string; limit?: number; page?: number };
+
+/** The plans of a list: of its page, and of its total. */
+async function plansOf(world: World, { where, sort = '-createdAt', limit = 1, page = 1 }: Asked) {
+  const { db, heard } = listening(world.db);
+  const documents = openDocuments(db, world.tablesAt('posts'));
+  const prepared = heard.length;
+  const { texts } = documents.list({
+    where: where ? await readWhereObject(where, world.reach('posts')) : null,
+    sort: (await readSort(sort, world.reach('posts'))).keys,
+    limit,
+    page,
+  });
+  assert.ok(texts.length > 0, 'an empty page is not asked for');
+  const [total = '', found = ''] = heard.slice(prepared);
+  return { page: planOf(world, found), total: planOf(world, total) };
+}
+
+/** A walk in the order of an index of `documents posts`, then the texts of the page. */
+const walks = (index: string) =>
+  new RegExp(
+    `^SCAN d USING (COVERING )?INDEX documents posts ${index}\nSEARCH t USING INTEGER PRIMARY KEY \\(rowid=\\?\\)$`,
+  );
+/** A look into an index of `documents posts`; `$` where nothing has to be sorted after it. */
+const finds = (index: string, condition: string) =>
+  new RegExp(`^SEARCH d USING (COVERING )?INDEX documents posts ${index} \\(${condition}\\)\n`);
+const sorts = /^USE TEMP B-TREE FOR ORDER BY$/m;
+
+const benchmark: Record<string, Asked> = {
+  R2: {},
+  R3: { where: { status: { equals: 'published' }, views: { greater_than: count / 2 } }, sort: '-publishedAt' },
+  R4: { where: { title: { like: 'TITLE 3' } } },
+  R5: { where: { or: [{ status: { equals: 'draft' } }, { views: { greater_than: count * 0.9 } }] } },
+  R7: { page: 500 },
+  R8: { limit: 100 },
+};
+
+describe("the benchmark's lists", () => {
+  it('walk in the order of the id where that is their order, whatever is indexed, and read the texts of one page', async () => {
+    for (const world of Object.values(worlds)) {
+      for (const name of ['R2', 'R4', 'R5', 'R7', 'R8']) {
+        assert.match((await plansOf(world, benchmark[name] ?? {})).page, walks('id'), name);
+      }
+    }
+  });
+
+  it('of many by an indexed order walk in it, past the indexes of conditions that most documents meet (R3)', async () => {
+    assert.match((await plansOf(worlds.indexed, benchmark.R3 ?? {})).page, walks('f.publishedAt'));
+    assert.match((await plansOf(worlds.plain, benchmark.R3 ?? {})).page, sorts);
+  });
+
+  it('are counted in an index alone where one holds all that is asked (R2, R5)', async () => {
+    for (const world of Object.values(worlds)) {
+      assert.match((await plansOf(world, {})).total, /^SCAN d USING COVERING INDEX/);
+    }
+    const { total } = await plansOf(worlds.indexed, benchmark.R5 ?? {});
+    assert.match(total, /SEARCH d USING (COVERING )?INDEX documents posts f\.status \(k\.status=\?\)/);
+    assert.match(total, /SEARCH d USING (COVERING )?INDEX documents posts f\.views \(f\.views>\?\)/);
+  });
+
+  it('look up a document, and those of its relations, by their ids (R1, R6)', () => {
+    const { db, heard } = listening(worlds.plain.db);
+    const documents = openDocuments(db, worlds.plain.tablesAt('authors'));
+    assert.equal(documents.some([idOf(1), idOf(3)], null).size, 2);
+    const byId = heard.filter((sql) => / id = \?| d\.id IN /.test(sql));
+    assert.equal(byId.length, 4);
+    for (const sql of byId) {
+      const plan = planOf(worlds.plain, sql);
+      assert.match(plan, /SEARCH (d|documents authors) USING (COVERING )?INDEX documents authors id \(id=\?\)/);
+      assert.doesNotMatch(plan, /SCAN (?!json_each)/);
+    }
+  });
+
+  it('are counted once for as long as nothing is written', async () => {
+    const { db } = worlds.plain;
+    let counted = 0;
+    const prepare = (sql: string) => {
+      const statement = db.prepare(sql);
+      const get = statement.get.bind(statement);
+      statement.get = (...values) => {
+        if (sql.startsWith('SELECT count(*)')) counted += 1;
+        return get(...values);
+      };
+      return statement;
+    };
+    const documents = openDocuments({ prepare } as unknown as Sqlite, worlds.plain.tablesAt('posts'));
+    const where = await readWhereObject({ status: { equals: 'draft' } }, worlds.plain.reach('posts'));
+    for (let page = 1; page <= 3; page += 1) documents.list({ where, sort: [], limit: 1, page });
+    assert.equal(counted, 1);
+  });
+});
+
+describe('an index', () => {
+  it('gives the order, up and down, nulls last: of numbers, dates, texts, whatever has one', async () => {
+    const paths = [
+      'views',
+      'publishedAt',
+      'day',
+      'isOpen',
+      'status',
+      'link',
+      'slug',
+      'seo.code',
+      'author',
+      'updatedAt',
+    ];
+    for (const path of paths) {
+      for (const direction of ['', '-']) {
+        const { page } = await plansOf(worlds.indexed, { sort: direction + path });
+        assert.match(page, walks(path === 'updatedAt' ? 'updated' : `f.${path}`), direction + path);
+      }
+    }
+    for (const sort of ['id', '-id', 'createdAt', '-createdAt']) {
+      assert.match((await plansOf(worlds.indexed, { sort })).page, walks('id'), sort);
+    }
+  });
+
+  it('of a text folds nothing while it sorts, for the folded text is a column; ids and dates have no case', async () => {
+    for (const sort of ['slug', 'link', 'day', 'author', 'id']) {
+      const { db, heard } = listening(worlds.indexed.db);
+      const { keys } = await readSort(sort, worlds.indexed.reach('posts'));
+      openDocuments(db, worlds.indexed.tablesAt('posts')).list({ where: null, sort: keys, limit: 1, page: 1 });
+      assert.doesNotMatch(heard.at(-1) ?? '', /fold|upper/, sort);
+    }
+  });
+
+  it('finds what is equal, among some, missing, or in a range', async () => {
+    const cases: [where: object, index: string, condition: string][] = [
+      [{ slug: { equals: 'post-7' } }, 'f.slug', 'k.slug=\\?'],
+      [{ slug: { in: ['post-7', 'post-8'] } }, 'f.slug', 'k.slug=\\?'],
+      [{ 'seo.code': { equals: 'Code 7' } }, 'f.seo.code', 'k.seo.code=\\?'],
+      [{ views: { equals: 7 } }, 'f.views', 'f.views=\\?'],
+      [{ views: { in: [7, 8] } }, 'f.views', 'f.views=\\?'],
+      [{ views: { greater_than: 597 } }, 'f.views', 'f.views>\\?'],
+      [{ day: { less_than_equal: '2025-01-05' } }, 'f.day', 'f.day<\\?'],
+      [{ publishedAt: { exists: false } }, 'f.publishedAt', 'f.publishedAt=\\?'],
+      [{ author: { equals: idOf(3) }, title: { like: 'title 93 ' } }, 'f.author', 'f.author=\\?'],
+      [{ id: { equals: idOf(77) } }, 'id', 'id=\\?'],
+      [{ createdAt: { greater_than: '2026-01-01T00:00:00.600Z' } }, 'id', 'id>\\?'],
+      [
+        { createdAt: { greater_than: '2026-01-01', less_than_equal: '2026-01-01T00:00:00.015Z' } },
+        'id',
+        'id>\\? AND id<\\?',
+      ],
+    ];
+    for (const [where, index, condition] of cases) {
+      const { page, total } = await plansOf(worlds.indexed, { where, sort: 'title' });
+      assert.match(page, finds(index, condition), JSON.stringify(where));
+      assert.match(`${total}\n`, finds(index, condition), JSON.stringify(where));
+    }
+  });
+
+  it('holds all that equality needs, texts that differ only in case told apart', async () => {
+    for (const where of [
+      { slug: { equals: 'post-7' } },
+      { status: { equals: 'draft' } },
+      { link: { in: ['a', 'b'] } },
+    ]) {
+      const { db, heard } = listening(worlds.indexed.db);
+      const condition = await readWhereObject(where, worlds.indexed.reach('posts'));
+      openDocuments(db, worlds.indexed.tablesAt('posts')).list({ where: condition, sort: [], limit: 1, page: 1 });
+      const total = heard.find((sql) => sql.startsWith('SELECT count(*)')) ?? '';
+      assert.match(planOf(worlds.indexed, total), /^SEARCH d USING COVERING INDEX/, JSON.stringify(where));
+    }
+  });
+
+  it('serves a range and the order at once', async () => {
+    const { page } = await plansOf(worlds.indexed, { where: { views: { greater_than: 100 } }, sort: '-views' });
+    assert.match(page, finds('f.views', 'f.views>\\?'));
+    assert.doesNotMatch(page, sorts);
+  });
+
+  it('of the order is not walked for the few that meet a condition: they are found and sorted', async () => {
+    const { page } = await plansOf(worlds.indexed, { where: { views: { less_than: 5 } }, sort: '-day' });
+    assert.match(page, finds('f.views', 'f.views<\\?'));
+    assert.match(page, sorts);
+  });
+});
+
+describe('across relationships', () => {
+  it('a condition is met from the other side, by the indexes of both', async () => {
+    const where = { 'author.email': { equals: 'a3@example.com' }, title: { like: 'title 93 ' } };
+    const { total } = await plansOf(worlds.plain, { where });
+    assert.match(total, /^SEARCH d USING INDEX documents posts f\.author \(f\.author=\?\)$/m);
+    assert.match(total, /^SEARCH t1 USING (COVERING )?INDEX documents authors f\.email \(k\.email=\?\)$/m);
+  });
+
+  it('a list of ids is followed backwards by its links', async () => {
+    const where = { editors: { contains: idOf(3) }, title: { like: 'title 93 ' } };
+    const { total } = await plansOf(worlds.plain, { where });
+    assert.match(total, /^SEARCH d USING INDEX documents posts id \(id=\?\)$/m);
+    assert.match(total, /^SEARCH links posts USING PRIMARY KEY \(field=\? AND target=\?\)$/m);
+  });
+
+  it('a join is read from an index, in the order of creation', () => {
+    for (const field of ['author', 'editors']) {
+      const { db, heard } = listening(worlds.plain.db);
+      const sources = openJoin(db, worlds.plain.tablesAt('posts'), field)([idOf(3)]);
+      assert.equal(sources.get(idOf(3))?.length, field === 'author' ? count / 10 : count / 5);
+      const plan = planOf(worlds.plain, heard[0] ?? '');
+      assert.match(plan, /^SEARCH .* USING (COVERING INDEX documents posts f\.author|PRIMARY KEY)/);
+      assert.doesNotMatch(plan, /SCAN (?!json_each)/);
+    }
+  });
+});

@@ -43,6 +43,7 @@ const configWith = (index: boolean): Config => ({
       ],
     },
   ],
+  globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
 });
 
 const count = 600;
@@ -80,9 +81,9 @@ function openWorld(index: boolean) {
   const model = checkConfig(configWith(index));
   const db = openDatabase(':memory:', { durability: 'off' });
   registerFunctions(db);
-  const all = tablesOf(model.schema);
-  createTables(db, all);
-  createIndexes(db, all);
+  const tables = tablesOf(model.schema);
+  createTables(db, tables);
+  createIndexes(db, tables);
   const documents = [
     ...Array.from({ length: 10 }, (_, at) => ['authors', idOf(at), author(at)] as const),
     ...Array.from({ length: count }, (_, at) => ['posts', idOf(10 + at), post(at)] as const),
@@ -92,10 +93,13 @@ function openWorld(index: boolean) {
     const header = { stream: documentStream(slug, id), type: 'document.created', version: 1, position: at + 1 };
     return { header, data: { id, createdAt: time, updatedAt: time, ...values } };
   });
+  const set = { createdAt: '2026-01-02T00:00:00.000Z', updatedAt: '2026-01-02T00:00:00.000Z', motto: 'x' };
+  const header = { stream: 'globals/site', type: 'global.updated', version: 1, position: events.length + 1 };
+  const all: object[] = [...events, { header, data: { set } }];
   const upcaster = { upcast: (_key, _header, data) => data } as Upcaster;
-  openProjector(db, all, upcaster).apply(events as unknown as RecordedEvent[], Buffer.alloc(32));
+  openProjector(db, tables, upcaster).apply(all as RecordedEvent[], Buffer.alloc(32));
 
-  const tablesAt = (slug: string) => all.find(({ key }) => key === slug) as Tables;
+  const tablesAt = (slug: string) => tables.find(({ key }) => key === slug) as Tables;
   const reach = (slug: string): Reach => ({
     tables: tablesAt(slug),
     fields: model.collections.get(slug)?.fields ?? [],
@@ -277,6 +281,15 @@ describe('an index', () => {
       assert.match(page, finds(index, condition), JSON.stringify(where));
       assert.match(`${total}\n`, finds(index, condition), JSON.stringify(where));
     }
+  });
+
+  it('on the id serves bounds on createdAt, but not of a global, whose id is its slug', async () => {
+    const site = openDocuments(worlds.plain.db, worlds.plain.tablesAt('globals/site'));
+    const meets = async (where: object) =>
+      site.matches('site', await readWhereObject(where, worlds.plain.reach('posts')));
+    assert.equal(await meets({ createdAt: { greater_than: '2026-01-01' } }), true);
+    assert.equal(await meets({ createdAt: { less_than: '2026-01-03' } }), true);
+    assert.equal(await meets({ createdAt: { less_than: '2026-01-02' } }), false);
   });
 
   it('holds all that equality needs, texts that differ only in case told apart', async () => {

@@ -1,0 +1,81 @@
+import { quote, type Tables } from './tables.ts';
+import type { ValueKind } from './where.ts';
+
+/** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
+export type Place = { expression: string; path: readonly string[]; row: Row | null };
+
+/** A table's row. `onlyIndex` names the only path whose index SQLite may use to find it. */
+type Row = { alias: string; tables: Tables; onlyIndex: string | null };
+
+/** A row of a table that stands under `alias`. */
+export function rowOf(tables: Tables, alias: string, onlyIndex: string | null = null): Place {
+  return { expression: inTexts(tables, alias, 'doc'), path: [], row: { alias, tables, onlyIndex } };
+}
+
+function inTexts({ texts }: Tables, alias: string, column: string): string {
+  return `(SELECT ${column} FROM ${texts} WHERE key = ${alias}.key)`;
+}
+
+/** The server's own fields, and the columns that keep them. */
+const ownColumns = new Map([
+  ['id', 'id'],
+  ['createdAt', 'created_at'],
+  ['updatedAt', 'updated_at'],
+]);
+
+/**
+ * The SQL expressions of a single value: as it is, folded, and as it is sorted by. `key` is a column of the folded text
+ * that has an index.
+ */
+export type Value = { text: string; folded: string; sorted: string; key: string | null };
+
+/** A single value: by its column where it has one. */
+export function valueAt({ expression, path, row }: Place, kind: ValueKind): Value {
+  if (row) {
+    const own = path.length === 1 ? ownColumns.get(path[0] as string) : undefined;
+    if (own) return ofColumn(columnOf(row, own, path.join('.')), false);
+    const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
+    if (column && !column.isStored) return computed(inTexts(row.tables, row.alias, column.name), kind);
+    if (column) {
+      const text = columnOf(row, column.name, path.join('.'));
+      const key = column.key && columnOf(row, column.key, path.join('.'));
+      return key ? { text, folded: key, sorted: key, key } : ofColumn(text, column.hasCase);
+    }
+  }
+  return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
+}
+
+/** With a plus sign before it, a column is an expression like any other, which no index serves. */
+export function columnOf({ alias, onlyIndex }: Row, name: string, path: string): string {
+  return `${onlyIndex === null || onlyIndex === path ? '' : '+'}${alias}.${name}`;
+}
+
+/** Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us. */
+function ofColumn(text: string, hasCase: boolean): Value {
+  const folded = `CASE WHEN octet_length(${text}) > length(${text}) THEN fold(${text}) ELSE upper(${text}) END`;
+  return { text, folded, sorted: hasCase ? folded : text, key: null };
+}
+
+/** Reading JSON costs more than calling us: the value is named once. */
+function computed(text: string, kind: ValueKind): Value {
+  const folded = `fold(${text})`;
+  return { text, folded, sorted: kind === 'text' ? folded : text, key: null };
+}
+
+/** What JSON holds at a place, as a column would keep it: NULL when it is of another type than the field is by now. */
+function ofKind(kind: ValueKind, place: string): string {
+  const type = `json_type(${place})`;
+  if (kind === 'boolean') return `(CASE ${type} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)`;
+  if (kind === 'text') return `(CASE ${type} WHEN 'text' THEN json_extract(${place}) END)`;
+  return `(CASE WHEN ${type} IN ('integer', 'real') THEN json_extract(${place}) END)`;
+}
+
+/** The table of the items of a list in JSON. */
+export function eachOf({ expression, path }: Place): string {
+  return `json_each(${expression}, '${jsonPath(path)}')`;
+}
+
+/** A path as SQLite's JSON functions take it. */
+export function jsonPath(path: readonly string[]): string {
+  return `$${path.map((name) => `.${quote(name)}`).join('')}`;
+}

@@ -58,7 +58,8 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
     return await promise;
   } finally {
     clearTimeout(timer);
-    stream.off('data', take).pause();
+    // Every request closes in the end, and to refuse it then would cost a stack trace.
+    stream.off('data', take).off('close', breakOff).pause();
   }
 }
 

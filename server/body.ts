@@ -53,13 +53,16 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
   const breakOff = () => reject(Boom.badRequest('the body ended too early'));
   const timer = setTimeout(() => reject(Boom.clientTimeout('the body took too long to arrive')), patience);
   stream.on('error', breakOff).on('close', breakOff).on('data', take);
-  stream.on('end', () => resolve(Buffer.concat(chunks)));
+  stream.on('end', () => {
+    // What ends is closed next, and to refuse it then would cost a stack trace.
+    stream.off('close', breakOff);
+    resolve(Buffer.concat(chunks));
+  });
   try {
     return await promise;
   } finally {
     clearTimeout(timer);
-    // Every request closes in the end, and to refuse it then would cost a stack trace.
-    stream.off('data', take).off('close', breakOff).pause();
+    stream.off('data', take).pause();
   }
 }
 

@@ -39,7 +39,15 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   listener.on('checkExpectation', refuseExpectation);
   // hapi answers what is not even HTTP without a body; ours is the contract's.
   listener.removeAllListeners('clientError');
-  listener.on('clientError', answerClientError);
+  const latest = new WeakMap<Socket, ServerResponse>();
+  listener.on('request', ({ socket }, response) => latest.set(socket, response));
+  listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const response = latest.get(socket);
+    // What follows a whole request is wrong, not the request: its answer comes first.
+    if (response?.req.complete && !response.writableFinished) {
+      response.once('close', () => answerClientError(error, socket));
+    } else answerClientError(error, socket);
+  });
   await server.register({ plugin: annals, options: { app, isAlone: true } });
   await server.start();
   const { host, port, isShared } = address;
@@ -47,6 +55,9 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   await once(listener, 'listening');
   return server;
 }
+
+/** How long a client has to read why it is cut off. */
+const lingerMilliseconds = 1000;
 
 const statusOf: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
@@ -61,6 +72,8 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${statusCode} ${name}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+  // That closes our half only. Who never closes the other would be kept for ever.
+  setTimeout(() => socket.destroy(), lingerMilliseconds).unref();
 }
 
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {

@@ -18,4 +18,6 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const { run } = await import('./cli.ts');
-process.exitCode = await run(process.argv.slice(2), process.env);
+const code = await run(process.argv.slice(2), process.env);
+// What the configuration left running, a timer or a connection, must not keep the process from ending.
+process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));

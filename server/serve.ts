@@ -7,9 +7,9 @@ import { type Directory, openDirectory } from './directory.ts';
 import { createLog, standardError } from './logging.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, type Settings } from './settings.ts';
-import { createState, setState } from './state.ts';
+import { createState, setState, stateIn } from './state.ts';
 import { startHttpThreads } from './threads/http.ts';
-import { StartError, startWriter, type Writer } from './threads/writer.ts';
+import { StartError, startWriter } from './threads/writer.ts';
 import { version } from './version.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
@@ -29,40 +29,43 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     log,
     onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced; the process ends'),
   });
-  let writer: Writer | null = null;
-  try {
-    const counter = new BigInt64Array(new SharedArrayBuffer(8));
-    const logId = `annals/${createIds(counter, Date.now).next().id}`;
-    writer = await startWriter(
-      { directory: directory.path, schema: loaded.model.schema, counter, logId },
-      showProgress('building the read tables'),
-      (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
-    );
-    const { readFile, size, connect } = writer;
+  const counter = new BigInt64Array(new SharedArrayBuffer(8));
+  const logId = `annals/${createIds(counter, Date.now).next().id}`;
+  const writer = startWriter(
+    { directory: directory.path, schema: loaded.model.schema, counter, logId },
+    showProgress('building the read tables'),
+    (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
+  );
+  const signalled = new Promise<'stop'>((resolve) => {
+    // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
+  });
+
+  async function start(): Promise<void> {
+    const { readFile, size } = await writer.ready;
     const { apiKeys, secrets } = directory;
     const basePath = settings.baseUrl === undefined ? '/' : new URL(settings.baseUrl).pathname;
     const shared = { readFile, counter, state, apiKeys, secrets, basePath };
-    const port = await threads.listen(shared, connect, settings);
+    const port = await threads.listen(shared, writer.connect, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     const baseUrl = settings.baseUrl ?? reachable;
     directory.announce(baseUrl);
+    await fill(loaded, directory, settings, reachable);
+    if (stateIn(state) === 'stopping') return;
+    setState(state, 'ready');
+    process.stdout.write(welcome(loaded, directory, size, baseUrl, urlOf(settings.host, port)));
+  }
 
-    const signalled = new Promise<'stop'>((resolve) => {
-      // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
-    });
-    const filled = fill(loaded, directory, settings, reachable);
-    if ((await Promise.race([filled, signalled])) !== 'stop') {
-      setState(state, 'ready');
-      process.stdout.write(welcome(loaded, directory, size, baseUrl, urlOf(settings.host, port)));
-      await signalled;
-    }
-    // A first load that is cut short fails on the stopping server; it goes on at the next start.
-    filled.catch(() => {});
+  const started = start();
+  try {
+    await Promise.race([started, signalled]);
+    await signalled;
   } finally {
+    // A start that is cut short fails on what is closed now; a first load goes on at the next one.
+    started.catch(() => {});
     setState(state, 'stopping');
     await threads.stop();
-    await writer?.close();
+    await writer.close();
     directory.close();
     sink.flushSync();
   }

@@ -39,7 +39,7 @@ main.on('message', async (order: HttpOrder) => {
 
 async function listen({ shared, writer, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
-  const openApi = () => makeOpenApiApart({ config, shared });
+  const openApi = () => makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [] } });
   const app = openApp({ model, shared, append: connectWriter(writer), log, openApi });
   const server = await startServer(app, address);
   stop = async () => {

@@ -7,6 +7,9 @@ import type { LogSink } from '../logging.ts';
 import type { HttpInput, HttpMessage, HttpOrder } from './http-thread.ts';
 import { StartError } from './writer.ts';
 
+/** Longer than a thread gives the requests that it has in flight. */
+const stopMilliseconds = 12_000;
+
 /** The threads that answer requests, seen from the main thread. */
 export type HttpThreads = {
   /** Makes all of them answer; resolves with the port, one for all. `connect` makes a way to the writer for each. */
@@ -38,15 +41,19 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
     const thread = startThread(input, sink);
     threads.add(thread);
     thread.ended.then((error) => {
+      // One that never listened stays, to tell those who wait for it.
+      if (isStopping || !thread.isListening()) return;
       threads.delete(thread);
-      if (!isStopping && thread.isListening()) replace(error);
+      replace(error);
     });
     return thread;
   }
 
   function replace(error: Error): void {
     log.error({ err: error }, 'a thread that answers requests ended; another one takes its place');
-    listenWith(start()).catch(onFailure);
+    listenWith(start()).catch((failure) => {
+      if (!isStopping) onFailure(failure);
+    });
   }
 
   async function listen(shared: Shared, connect: () => MessagePort, address: { host: string; port: number }) {
@@ -70,15 +77,22 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
 
   async function stop(): Promise<void> {
     isStopping = true;
-    await Promise.all(
-      [...threads].map(({ worker, ended }) => {
-        worker.postMessage({ kind: 'stop' } satisfies HttpOrder);
-        return ended;
-      }),
-    );
+    await Promise.all([...threads].map(end));
   }
 
   return { listen, stop };
+}
+
+/** One that is not listening has nothing to finish; one that is stuck in what it runs never gets to. */
+async function end({ worker, isListening, ended }: Thread): Promise<void> {
+  if (!isListening()) {
+    await worker.terminate();
+    return;
+  }
+  worker.postMessage({ kind: 'stop' } satisfies HttpOrder);
+  const timer = setTimeout(() => worker.terminate(), stopMilliseconds);
+  await ended;
+  clearTimeout(timer);
 }
 
 type Thread = {
@@ -106,7 +120,8 @@ function startThread(input: HttpInput, sink: LogSink): Thread {
     }
   });
   worker.on('error', (error) => {
-    failure = error as Error;
+    // Anything can be thrown.
+    failure = error instanceof Error ? error : new Error(String(error));
   });
   worker.on('exit', (code) => {
     const reason = failure ?? new Error(`the thread exited with ${code}`);

@@ -9,34 +9,34 @@ export class StartError extends Error {
 
 /** The writer thread, seen from the main thread. */
 export type Writer = {
-  readFile: string;
-  /** Events in the log when the writer had started. */
-  size: number;
+  /** Resolves when it takes writes; rejects with a StartError when the data directory refuses. */
+  ready: Promise<Ready>;
   /** A way in for one thread that answers requests. */
   connect: () => MessagePort;
-  /** Records what is queued, then ends the thread. */
+  /** Records what is queued, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
 
+/** `size`: events in the log when the writer had started. */
+type Ready = { readFile: string; size: number };
+
 /**
- * Starts the writer thread and resolves when it takes writes.
+ * Starts the writer thread.
  *
  * @param onDeath called when the thread ends unasked; the process must end too, for what it holds is in doubt.
- * @throws StartError when the data directory refuses.
  */
-export async function startWriter(
-  input: WriterInput,
-  progress: Progress,
-  onDeath: (error: Error) => void,
-): Promise<Writer> {
+export function startWriter(input: WriterInput, progress: Progress, onDeath: (error: Error) => void): Writer {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: input });
-  const ready = Promise.withResolvers<{ readFile: string; size: number }>();
+  const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
+  let isReady = false;
   let isClosing = false;
 
   worker.on('message', (message: WriterMessage) => {
-    if (message.kind === 'ready') ready.resolve(message);
-    else if (message.kind === 'progress') progress(message.done, message.total);
+    if (message.kind === 'ready') {
+      isReady = true;
+      ready.resolve(message);
+    } else if (message.kind === 'progress') progress(message.done, message.total);
     else if (message.kind === 'refused') {
       // The thread ends by itself now, and that is not a death.
       isClosing = true;
@@ -59,11 +59,12 @@ export async function startWriter(
 
   async function close(): Promise<void> {
     isClosing = true;
-    worker.postMessage({ kind: 'close' } satisfies WriterOrder);
-    await closed.promise;
+    if (isReady) {
+      worker.postMessage({ kind: 'close' } satisfies WriterOrder);
+      await closed.promise;
+    }
     await worker.terminate();
   }
 
-  const { readFile, size } = await ready.promise;
-  return { readFile, size, connect, close };
+  return { ready: ready.promise, connect, close };
 }

@@ -357,6 +357,28 @@ describe('The end of a service', () => {
     });
   }
 
+  it('does not wait for what the configuration left running', async (t) => {
+    const folder = temporaryFolder(t);
+    const source = `setInterval(() => {}, 1000); export default ${JSON.stringify(config)};`;
+    assert.equal((await runCommand(['config', 'check', '--config', writeConfig(folder, source)])).code, 0);
+    const service = await startService(t, source);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it('comes at once in the middle of a start, and leaves the directory to the next one', async (t) => {
+    const data = temporaryFolder(t);
+    const slow = `import { isMainThread } from 'node:worker_threads';
+      if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
+      export default ${JSON.stringify(config)};`;
+    const args = ['serve', '--config', writeConfig(shared, slow), '--data', data, '--port', '0'];
+    const { child, exited, output } = launch(t, args);
+    await eventually(() => existsSync(join(data, 'log.db')));
+    child.kill('SIGTERM');
+    assert.deepEqual([await exited, output().stdout], [0, '']);
+    const next = await startService(t, config, { data });
+    assert.equal((await next.call('GET', posts)).status, 200);
+  });
+
   it('comes at once when nothing is in flight, with connections kept open', async (t) => {
     const service = await startService(t, config);
     await service.call('GET', posts);

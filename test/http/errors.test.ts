@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { type Answer, apiKey } from '../helpers/service.ts';
 import { eventually, logLines, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
@@ -31,6 +34,20 @@ function assertError({ status, body, headers }: Answer, expected: number, error:
 
 const head = (line: string, ...headers: string[]) =>
   [`${line} HTTP/1.1`, 'host: x', `x-api-key: ${apiKey}`, ...headers, '', ''].join('\r\n');
+
+/** A client that never closes its half, and all that comes until the service closes its own. */
+async function sendAndStay(bytes: string): Promise<{ text: string; socket: Socket }> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'end');
+  return { text, socket };
+}
 
 describe('Error bodies (7)', () => {
   it('are { statusCode, error, message } for every refusal of the service', async () => {
@@ -105,6 +122,24 @@ describe('Error bodies (7)', () => {
       assertError(answer, 400, 'Bad Request');
       assert.equal(answer.headers.get('connection'), 'close');
     }
+  });
+
+  it('come after the answer to the request before', async () => {
+    const body = '{"text":"before garbage"}';
+    const length = `content-length: ${body.length}`;
+    const request = head(`POST ${notes}`, 'content-type: application/json', length) + body;
+    const { text, socket } = await sendAndStay(`${request}no request\r\n\r\n`);
+    socket.destroy();
+    assert.match(text, /^HTTP\/1\.1 201 .*"text":"before garbage".*HTTP\/1\.1 400 Bad Request.*"statusCode":400/s);
+  });
+
+  it('end the connection, also that of a client who keeps its half open', async (t) => {
+    const descriptors = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
+    const before = descriptors();
+    const clients = await Promise.all(Array.from({ length: 30 }, () => sendAndStay('no request\r\n\r\n')));
+    t.after(() => clients.forEach(({ socket }) => socket.destroy()));
+    for (const { text } of clients) assert.match(text, /^HTTP\/1\.1 400 /);
+    await eventually(() => descriptors() < before + 15);
   });
 
   it('are the same for requests that hapi or Node refuse before any route', async () => {

@@ -24,6 +24,7 @@ export default { collections: [{
   hooks: {
     beforeChange: [async ({ data }) => {
       if (data.title === 'throw later') setTimeout(() => { throw new Error('nobody catches this'); }, 20);
+      if (data.title === 'throw text later') setTimeout(() => { throw 'only a text'; }, 20);
       if (data.title === 'reject later') Promise.reject(new Error('nobody waits for this'));
       if (data.title === 'exit') process.exit(7);
       if (data.title?.endsWith(' later')) await new Promise(() => {});
@@ -115,7 +116,7 @@ describe('A thread that dies', () => {
         const wanted = acknowledged.size + 10;
         return eventually(() => acknowledged.size >= wanted);
       };
-      for (const [index, title] of ['throw later', 'exit', 'reject later'].entries()) {
+      for (const [index, title] of ['throw later', 'exit', 'throw text later', 'reject later'].entries()) {
         await tenMore();
         await assert.rejects(service.call('POST', posts, { title }, { headers: { connection: 'close' } }), title);
         await eventually(() => replaced() === index + 1);
@@ -129,7 +130,12 @@ describe('A thread that dies', () => {
         assert.deepEqual([status, body.title], [200, title]);
       }
       const said = service.output().stderr;
-      for (const reason of ['nobody catches this', 'nobody waits for this', 'the thread exited with 7']) {
+      for (const reason of [
+        'nobody catches this',
+        'nobody waits for this',
+        'only a text',
+        'the thread exited with 7',
+      ]) {
         assert.ok(said.includes(reason), reason);
       }
       assert.equal(await service.stop(), 0);

@@ -137,7 +137,9 @@ describe('Error bodies (7)', () => {
     const descriptors = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
     const before = descriptors();
     const clients = await Promise.all(Array.from({ length: 30 }, () => sendAndStay('no request\r\n\r\n')));
-    t.after(() => clients.forEach(({ socket }) => socket.destroy()));
+    t.after(() => {
+      for (const { socket } of clients) socket.destroy();
+    });
     for (const { text } of clients) assert.match(text, /^HTTP\/1\.1 400 /);
     await eventually(() => descriptors() < before + 15);
   });

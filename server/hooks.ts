@@ -10,8 +10,8 @@ import { requestId, viewOf } from './requests.ts';
 export type Occasion = { request: Request; operation: Operation; doc: JsonObject | null };
 
 /** True when a write of this target runs hooks, so that what they return has to be checked again. */
-export function hasChangeHooks({ model }: Target): boolean {
-  return Boolean(model.hooks.beforeChange) || anyField(model.fields, ({ hooks }) => Boolean(hooks?.beforeChange));
+export function hasChangeHooks({ hooks, fields }: Target['model']): boolean {
+  return Boolean(hooks.beforeChange) || anyField(fields, (field) => Boolean(field.hooks?.beforeChange));
 }
 
 /** True when a read of this target runs hooks. */

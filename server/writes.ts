@@ -65,7 +65,7 @@ export async function checkedValues(
     throw error instanceof InvalidBody ? await withOwnHints(request, target, error) : error;
   }
   checkRelations(app, target.model.fields, values, doc);
-  if (hasChangeHooks(target)) values = await beforeChange(target, occasion, values);
+  if (hasChangeHooks(target.model)) values = await beforeChange(target, occasion, values);
   return values;
 }
 

@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
 import { uniqueFields } from '../../events/claims.ts';
-import { anyField } from '../hooks.ts';
+import { hasChangeHooks, hasReadHooks } from '../hooks.ts';
 import { type Answers, json, refusals } from './answers.ts';
 import type { Schema } from './fields.ts';
 
@@ -54,20 +54,20 @@ const listQuery = Joi.object({
 });
 
 /** `GET /api/collections/<slug>` */
-export function listOperation(target: Collection): Operation {
+export function listOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
   return {
     id: `list_${slug}`,
     tag: slug,
     summary: `List the documents of ${slug}`,
     query: listQuery,
-    answers: { 200: json('A page of documents.', `collections.${slug}.list`), ...readRefusals(target) },
+    answers: { 200: json('A page of documents.', `collections.${slug}.list`), ...readRefusals(model, target) },
     security: securityOf(target, 'read'),
   };
 }
 
 /** `GET /api/collections/<slug>/{id}` */
-export function readOperation(target: Collection): Operation {
+export function readOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
   return {
     id: `read_${slug}`,
@@ -75,7 +75,7 @@ export function readOperation(target: Collection): Operation {
     summary: `Read a document of ${slug}`,
     params: id,
     query: depthOnly,
-    answers: { 200: json('The document.', `collections.${slug}`), ...readRefusals(target), ...refusals([404]) },
+    answers: { 200: json('The document.', `collections.${slug}`), ...readRefusals(model, target), ...refusals([404]) },
     security: securityOf(target, 'read'),
   };
 }
@@ -128,21 +128,21 @@ export function deleteOperation(target: Collection): Operation {
       200: json('The document that was.', `collections.${slug}`),
       ...refusals([400, 401, 404, 409, 500, 503]),
       ...forbidden(target, 'delete'),
-      ...ofHooks(target),
+      ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
     security: securityOf(target, 'delete'),
   };
 }
 
 /** `GET /api/globals/<slug>` */
-export function readGlobalOperation(target: Global): Operation {
+export function readGlobalOperation(model: Model, target: Global): Operation {
   const { slug } = target;
   return {
     id: `readGlobal_${slug}`,
     tag: 'globals',
     summary: `Read the global ${slug}`,
     query: depthOnly,
-    answers: { 200: json('The global.', `globals.${slug}`), ...readRefusals(target) },
+    answers: { 200: json('The global.', `globals.${slug}`), ...readRefusals(model, target) },
     security: securityOf(target, 'read'),
   };
 }
@@ -216,18 +216,20 @@ function stateSchema(states: string[]): Schema {
   return { type: 'object', properties, required: ['status'], additionalProperties: false };
 }
 
-function readRefusals(target: Collection | Global): Answers {
-  return { ...refusals([400, 401, 500]), ...forbidden(target, 'read'), ...ofHooks(target) };
+function readRefusals(model: Model, target: Collection | Global): Answers {
+  const isHooked = [...withinDepth(model, target)].some(hasReadHooks);
+  return { ...refusals([400, 401, 500]), ...forbidden(target, 'read'), ...ofHooks(isHooked) };
 }
 
+/** A write is answered as a read is, but takes no `depth`. */
 function writeRefusals(target: Collection | Global, right: 'create' | 'update'): Answers {
-  return { ...refusals([400, 401, 408, 413, 415, 500, 503]), ...forbidden(target, right), ...ofHooks(target) };
+  const isHooked = hasChangeHooks(target) || hasReadHooks(target);
+  return { ...refusals([400, 401, 408, 413, 415, 500, 503]), ...forbidden(target, right), ...ofHooks(isHooked) };
 }
 
-/** Without a rule nobody who has a credential is refused. */
-function forbidden({ access, fields }: Collection | Global, right: Right): Answers {
-  const isRuled = right !== 'read' && right !== 'delete' && anyField(fields, (field) => Boolean(field.access?.[right]));
-  return access[right] || isRuled ? refusals([403]) : {};
+/** Without a rule nobody who has a credential is refused, and a key may write every field. */
+function forbidden({ access }: Collection | Global, right: Right): Answers {
+  return access[right] ? refusals([403]) : {};
 }
 
 /** A rule may let everybody in; whether it does, only it knows. */
@@ -235,13 +237,28 @@ function securityOf({ access }: Collection | Global, right: Right): Operation['s
   return access[right] ? [...credentialNeeded, anybody] : credentialNeeded;
 }
 
-/** A hook may refuse with a status of its own, but not when all is done. */
-function ofHooks({ hooks, fields }: Collection | Global): Answers {
-  const { afterChange: _change, afterDelete: _delete, ...refusing } = hooks;
-  const hasHooks = Object.keys(refusing).length > 0 || anyField(fields, hasFieldHooks);
-  return hasHooks ? { default: json('A refusal of a hook of the configuration.', 'Error') } : {};
+/** A hook may refuse with a status of its own. */
+function ofHooks(isHooked: boolean): Answers {
+  return isHooked ? { default: json('A refusal of a hook of the configuration.', 'Error') } : {};
 }
 
-function hasFieldHooks({ hooks = {} }: Field): boolean {
-  return Object.keys(hooks).length > 0;
+/** A target with every collection whose documents `depth` may put into its answers. */
+function withinDepth({ collections }: Model, target: Collection | Global): Set<Collection | Global> {
+  const found = new Set([target]);
+  // What is added on the way is walked too.
+  for (const { fields } of found) {
+    for (const slug of relatedIn(fields)) {
+      const related = collections.get(slug);
+      if (related) found.add(related);
+    }
+  }
+  return found;
+}
+
+function relatedIn(fields: readonly Field[]): string[] {
+  return fields.flatMap((field) => {
+    const slug = field.relationTo ?? field.collection;
+    const inside = [...(field.fields ?? []), ...(field.blocks ?? []).flatMap((block) => block.fields)];
+    return [...(slug ? [slug] : []), ...relatedIn(inside)];
+  });
 }

@@ -39,7 +39,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'GET',
       path,
-      options: { auth: strategy, plugins: { openApi: () => listOperation(model) } },
+      options: { auth: strategy, plugins: { openApi: () => listOperation(app.model, model) } },
       handler: async (request, h) => {
         const visible = await authorizeList(app, request, target);
         const query = await readListQuery(request.query, () => reachOf(app, request, target));
@@ -50,7 +50,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'GET',
       path: `${path}/{id}`,
-      options: { auth: strategy, plugins: { openApi: () => readOperation(model) } },
+      options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
         const text = documents.text(idOf(request));
         if (text === null) return refuseMissing(request, 'read');

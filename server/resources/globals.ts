@@ -30,7 +30,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
     {
       method: 'GET',
       path,
-      options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(model) } },
+      options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(app.model, model) } },
       handler: async (request, h) => {
         const { document } = current();
         await authorize(app, request, target, 'read', { doc: () => document, data: null });

@@ -77,6 +77,41 @@ const rich = {
         },
       },
     },
+    {
+      slug: 'lawful',
+      fields: [text],
+      hooks: {
+        afterRead: ({ data }: { data: { text?: string } }) => {
+          if (data.text === 'secret') throw Object.assign(new Error('not for your eyes'), { statusCode: 451 });
+        },
+      },
+    },
+    { slug: 'near', fields: [{ name: 'lawful', type: 'relationship', relationTo: 'lawful' }] },
+    {
+      slug: 'far',
+      fields: [
+        text,
+        { name: 'parts', type: 'object', fields: [{ name: 'near', type: 'relationship', relationTo: 'near' }] },
+        { name: 'writable', type: 'text', access: { create: () => true, update: () => true } },
+      ],
+    },
+    { slug: 'farther', fields: [{ name: 'fars', type: 'join', collection: 'pointing', on: 'to' }] },
+    {
+      slug: 'pointing',
+      fields: [
+        { name: 'to', type: 'relationship', relationTo: 'farther' },
+        {
+          name: 'blocks',
+          type: 'blocks',
+          blocks: [{ slug: 'one', fields: [{ name: 'far', type: 'relationship', relationTo: 'far' }] }],
+        },
+      ],
+    },
+    { slug: 'kept', fields: [text], hooks: { beforeDelete: () => {} } },
+    {
+      slug: 'fieldHooked',
+      fields: [{ name: 'parts', type: 'array', fields: [{ ...text, hooks: { beforeChange: () => {} } }] }],
+    },
   ],
   globals: [
     {
@@ -89,6 +124,7 @@ const rich = {
         { name: 'home', type: 'relationship', relationTo: 'things' },
       ],
     },
+    { slug: 'front', fields: [{ name: 'far', type: 'relationship', relationTo: 'far' }] },
   ],
 };
 
@@ -175,8 +211,29 @@ describe('The OpenAPI document (4.7)', () => {
       'POST /api/collections/plain': ['201', ...refusalsOfWrites],
       'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
       'PATCH /api/collections/things/{id}': ['200', '404', '409', ...refusalsOfWrites],
-      'PATCH /api/collections/ruled/{id}': ['200', '403', '404', '409', ...refusalsOfWrites],
+      // Only keys get in where there is no rule for the collection, and their fields are not looked at.
+      'PATCH /api/collections/ruled/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'POST /api/collections/far': ['201', ...refusalsOfWrites],
+      'GET /api/collections/hooked': ['200', '403', ...refusalsOfReads],
+      'POST /api/collections/hooked': ['201', 'default', ...refusalsOfWrites],
       'PATCH /api/collections/hooked/{id}': ['200', '403', '404', '409', 'default', ...refusalsOfWrites],
+      'DELETE /api/collections/hooked/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
+      'GET /api/collections/fieldHooked/{id}': ['200', '404', ...refusalsOfReads],
+      'POST /api/collections/fieldHooked': ['201', 'default', ...refusalsOfWrites],
+      'GET /api/collections/kept': ['200', ...refusalsOfReads],
+      'POST /api/collections/kept': ['201', ...refusalsOfWrites],
+      'DELETE /api/collections/kept/{id}': ['200', '404', '409', '503', 'default', ...refusalsOfReads],
+      // What a write answers goes through the read hooks too, and what `depth` adds through those of its collection.
+      'GET /api/collections/lawful': ['200', 'default', ...refusalsOfReads],
+      'POST /api/collections/lawful': ['201', 'default', ...refusalsOfWrites],
+      'DELETE /api/collections/lawful/{id}': ['200', '404', '409', '503', 'default', ...refusalsOfReads],
+      'GET /api/collections/near': ['200', 'default', ...refusalsOfReads],
+      'PATCH /api/collections/near/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'DELETE /api/collections/near/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
+      'GET /api/collections/far/{id}': ['200', '404', 'default', ...refusalsOfReads],
+      'GET /api/collections/farther': ['200', 'default', ...refusalsOfReads],
+      'GET /api/globals/front': ['200', 'default', ...refusalsOfReads],
+      'PATCH /api/globals/front': ['200', '409', ...refusalsOfWrites],
       'DELETE /api/collections/things/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
       'GET /api/globals/site': ['200', '403', ...refusalsOfReads],
       'PATCH /api/globals/site': ['200', '409', ...refusalsOfWrites],
@@ -395,7 +452,10 @@ describe('The answers of the service', () => {
     await described(`PATCH ${things}/{id}`, 409, { path: `${things}/${other.id}`, body: { code: 'taken' } });
     await described(`POST ${things}`, 413, { body: { text: 'x'.repeat(1_100_000) } });
     await described(`POST ${things}`, 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
-    await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${id}` });
+    await described(`DELETE ${things}/{id}`, 400, { path: `${things}/${id}?depth=1` });
+    // Its body counts for nothing, of whatever kind.
+    const body = { body: '{', headers: { 'content-type': 'text/plain', 'content-encoding': 'gzip' } };
+    await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${id}`, ...body });
   });
 
   it('are described where rules and hooks refuse', async () => {
@@ -409,6 +469,27 @@ describe('The answers of the service', () => {
     const made = (await described(`POST ${hooked}`, 201, { body: { text: 'x' } })).body;
     await described(`PATCH ${hooked}/{id}`, 418, { path: `${hooked}/${made.id}`, body: { text: 'teapot' } });
     await described(`POST ${hooked}`, 500, { body: { text: 'bug' } });
+  });
+
+  it('are described where a hook refuses what is related', async () => {
+    const make = async (slug: string, body: object) =>
+      (await service.call('POST', `/api/collections/${slug}`, body)).body.id;
+    const secret = (await service.call('POST', '/api/collections/lawful', { text: 'x' })).body.id;
+    const near = await make('near', { lawful: secret });
+    const far = '/api/collections/far';
+    const id = await make('far', { parts: { near } });
+    const farther = '/api/collections/farther';
+    const to = await make('farther', {});
+    await make('pointing', { to, blocks: [{ blockType: 'one', far: id }] });
+    await service.call('PATCH', '/api/globals/front', { far: id });
+    await described('PATCH /api/collections/lawful/{id}', 451, {
+      path: `/api/collections/lawful/${secret}`,
+      body: { text: 'secret' },
+    });
+    await described(`GET ${far}/{id}`, 200, { path: `${far}/${id}?depth=1` });
+    await described(`GET ${far}/{id}`, 451, { path: `${far}/${id}?depth=2` });
+    await described(`GET ${farther}`, 451, { path: `${farther}?depth=4` });
+    await described('GET /api/globals/front', 451, { path: '/api/globals/front?depth=3' });
   });
 
   it('are described for the service itself', async () => {

@@ -12,12 +12,13 @@ const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
   text,
   textarea: text,
   richText: json,
-  email: (field) => ({ ...text(field), format: 'email' }),
-  url: (field) => ({ ...text(field), format: 'uri' }),
+  // The formats `email` and `uri` are ASCII, which the service does not ask for.
+  email: (field) => formed(field, '^[^@\\u0000-\\u0020]+@[^@\\u0000-\\u0020]+$', 'ada@example.org'),
+  url: (field) => formed(field, '^[hH][tT][tT][pP][sS]?://[^\\s/]\\S*$', 'https://example.org/'),
   number,
   boolean: () => ({ type: 'boolean' }),
   date: () => ({ type: 'string', format: 'date' }),
-  datetime: () => ({ type: 'string', format: 'date-time' }),
+  datetime,
   // The format `time` is that of RFC 3339, which needs a zone.
   time: () => ({ type: 'string', pattern: '^([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?$', example: '23:59' }),
   select: oneOption,
@@ -95,6 +96,21 @@ function text({ required, minLength = 0, maxLength, pattern }: Field): Schema {
     ...(maxLength === undefined ? {} : { maxLength }),
     ...(pattern === undefined ? {} : { pattern: `^(?:${pattern})$` }),
   };
+}
+
+/** A text that has a form by its type, beside the pattern that the field may have. */
+function formed(field: Field, form: string, example: string): Schema {
+  const { pattern, ...rest } = text(field);
+  return { ...rest, pattern: form, ...(pattern === undefined ? {} : { allOf: [{ pattern }] }), example };
+}
+
+/** The format `date-time` wants seconds; a body may leave them out, an answer has them. */
+function datetime(_: Field, use: Use): Schema {
+  if (use === 'answer') return { type: 'string', format: 'date-time' };
+  const date = '\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])';
+  const time = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d+)?)?';
+  const zone = '(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)';
+  return { type: 'string', pattern: `^${date}T${time}${zone}$`, example: '2024-02-29T12:30:00Z' };
 }
 
 function number({ integer, min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Field): Schema {

@@ -23,13 +23,20 @@ const cases: [field: object, values: unknown[]][] = [
   [{ type: 'textarea', maxLength: 2 }, ['x\n', 'xxx']],
   [hex, ['', 'af', 'x', 'afx', 'xaf']],
   [{ ...hex, pattern: 'a|bc' }, ['a', 'bc', 'ac', 'abc']],
-  [{ type: 'email' }, ['', 'a@example.org', 'a', 'a@', '@b.c']],
-  [{ type: 'url' }, ['', 'https://example.org/a?b=c', 'example.org', '/a', 3]],
+  [{ type: 'email' }, ['', 'a@example.org', 'ä@example.org', 'a@bücher.example', 'a@example。org', 'a', 'a@', '@b.c']],
+  [{ type: 'email', pattern: '.*org', maxLength: 15 }, ['ä@example.org', 'ab@c.example', 'abc@example.org.org']],
+  [{ type: 'url' }, ['', 'https://example.org/a?b=c', 'https://example.org/ü', 'HTTP://ü.example', 'a.org', '/a', 3]],
+  [{ type: 'url' }, ['https://exa mple.org', 'https:example.org', 'ftp://example.org', 'https:///', ' https://a.org']],
+  [{ type: 'url', pattern: '[a-z:/.]+' }, ['https://example.org/', 'https://example.org/1', 'example.org']],
   [{ type: 'number' }, [0, -1.5, 2 ** 53, -(2 ** 53), 2 ** 53 - 1, '3', true]],
   [{ type: 'number', integer: true, min: 1, max: 3 }, [0, 1, 1.5, 3, 4]],
   [{ type: 'boolean' }, [true, false, 0, 'true']],
   [{ type: 'date' }, ['2024-02-29', '2023-02-29', '2024-2-29', '2024-02-29T00:00:00Z', '']],
   [{ type: 'datetime' }, ['2024-02-29T12:30:00Z', '2024-02-29T12:30:00+01:00', '2024-02-29', '12:30', '']],
+  [{ type: 'datetime' }, ['2024-02-29T12:30Z', '2024-02-29T12:30-23:59', '2024-02-29T12:30:59.1234567Z']],
+  [{ type: 'datetime' }, ['2024-02-29T24:00Z', '2024-02-29T12:60Z', '2024-02-29T12:30:60Z', '2024-02-29T12:30+24:00']],
+  [{ type: 'datetime' }, ['2024-13-01T12:30Z', '2024-00-01T12:30Z', '2024-01-32T12:30Z', '2024-01-01T12:30']],
+  [{ type: 'datetime' }, ['2024-02-29t12:30:00z', '2024-02-29 12:30:00Z', '2024-02-29T12:30:00.Z']],
   [{ type: 'time' }, ['23:59', '23:59:59', '24:00', '23:60', '23:59:60', '1:00', '23:59Z', '']],
   [{ type: 'select', options: ['a', 'b'] }, ['a', 'c', '', 0]],
   [{ type: 'radio', options: ['a'], required: true }, ['a', 'c']],
@@ -148,6 +155,13 @@ describe('The documents that the document describes', () => {
       { type: 'string', format: 'uuid', nullable: true },
       { $ref: '#/components/schemas/collections.media' },
     ]);
+  });
+
+  it('have a time with its seconds, however it was written', () => {
+    const { validator } = check({ type: 'datetime' });
+    const { properties } = JSON.parse(JSON.stringify(objectOf([{ name: 'value', type: 'datetime' }], 'answer')));
+    assert.deepEqual(properties.value, { type: 'string', format: 'date-time', nullable: true });
+    assert.deepEqual(validator.create({ value: '2024-02-29T12:30Z' }), { value: '2024-02-29T12:30:00.000Z' });
   });
 
   it('say what people call a field and what it is for', () => {

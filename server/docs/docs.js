@@ -15,6 +15,8 @@ async function load(key) {
   const response = await fetch('openapi.json', key === null ? {} : { headers: { 'x-api-key': key } }).catch(() => null);
   if (response?.ok) {
     form.hidden = true;
+    // The key does not stay in the page for others to find.
+    form.reset();
     show(await response.json(), key);
     return;
   }
@@ -38,16 +40,30 @@ function show(spec, key) {
 function inBrackets(url) {
   const [path, query = ''] = url.split('?');
   const parameters = [...new URLSearchParams(query)].flatMap(([name, value]) => {
-    return name.startsWith('where[') && /^[{[]/.test(value) ? flatten(name, JSON.parse(value)) : [[name, value]];
+    return name.startsWith('where[') ? flatten(name, readNested(value)) : [[name, value]];
   });
   return parameters.length === 0 ? url : `${path}?${new URLSearchParams(parameters)}`;
 }
 
-/** A list of conditions has an index in the name, and a list of values the same name several times. */
+/** A text may begin as JSON does, and be none. */
+function readNested(value) {
+  try {
+    return /^[{[]/.test(value) ? JSON.parse(value) : value;
+  } catch {
+    return value;
+  }
+}
+
+/**
+ * A list of conditions has an index in the name, and a list of values the same name several times. What is empty stays as
+ * a name without a value: without it the service would not see that there was a condition.
+ */
 function flatten(name, value) {
   if (!isNested(value)) return [[name, String(value)]];
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [[name, '']];
   const hasIndex = !Array.isArray(value) || value.some(isNested);
-  return Object.entries(value).flatMap(([key, inside]) => flatten(hasIndex ? `${name}[${key}]` : name, inside));
+  return entries.flatMap(([key, inside]) => flatten(hasIndex ? `${name}[${key}]` : name, inside));
 }
 
 function isNested(value) {

@@ -113,6 +113,28 @@ function tests(executablePath: string): void {
       assert.match(answer ?? '', /"total": 1,/);
     });
 
+    for (const [where, parameter, status] of [
+      // Left out, the service would list everything.
+      [{ text: { in: [] } }, 'where[text][in]=', '200'],
+      [{ text: {} }, 'where[text]=', '400'],
+      [{ text: '[x' }, 'where[text]=[x', '400'],
+      [{ text: { equals: '[x' } }, 'where[text][equals]=[x', '200'],
+    ] as const) {
+      it(`sends ${JSON.stringify(where)} as it stands`, async () => {
+        await service.call('POST', '/api/collections/notes', { text: 'not asked for' });
+        const { page, complaints, requests } = await open(service);
+        const list = operation(page, 'notes', 'list_notes');
+        const fill = (form: Locator) => form.locator('textarea').fill(JSON.stringify(where));
+        assert.equal(await tryOut(list, fill), status);
+        const sent = requests.map(decodeURIComponent).filter((url) => url.includes('where'));
+        assert.deepEqual([sent.length, sent[0]?.split('&').at(-1)], [1, parameter]);
+        if (status !== '200') return;
+        const answer = await list.locator('.live-responses-table .highlight-code').first().textContent();
+        assert.match(answer ?? '', /"total": 0,/);
+        assert.deepEqual(complaints, []);
+      });
+    }
+
     it('sends the key that was given to "Authorize"', async () => {
       const { page } = await open(service);
       const create = operation(page, 'closed-notes', 'create_closed-notes');
@@ -142,6 +164,7 @@ function tests(executablePath: string): void {
       await give(apiKey);
       assert.equal(await tryOut(operation(page, 'closed-notes', 'list_closed-notes')), '200');
       assert.equal(await page.locator('#key').isVisible(), false);
+      assert.equal(await page.locator('#key-text').inputValue(), '');
       assertAtHome(service, requests);
       // The browser itself writes a line for each answer of 401.
       assert.deepEqual(

@@ -269,6 +269,15 @@ describe('annals', () => {
     }
   });
 
+  it('has every flag in docs/operations.md', async () => {
+    const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    for (const command of ['serve', 'verify', 'config check']) {
+      const { stdout } = await runCommand([...command.split(' '), '--help']);
+      const [usage = ''] = stdout.split('\n');
+      assert.ok(text.includes(`| \`${usage}\` |`), usage);
+    }
+  });
+
   it('tells its version', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string;

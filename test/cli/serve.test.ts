@@ -428,6 +428,21 @@ describe('The first load', () => {
 });
 
 describe('GET /health and /ready', () => {
+  it('tell the first load from a service that is meant to be used', async (t) => {
+    const service = await startService(
+      t,
+      `export default ${JSON.stringify(config)};
+       export async function seed({ baseUrl }) {
+         for (const path of ['/health', '/ready']) {
+           const response = await fetch(baseUrl + path);
+           console.log(path, response.status, await response.text());
+         }
+       }`,
+    );
+    assert.match(service.output().stdout, /^\/health 200 {"status":"ok"}\n\/ready 503 {"status":"starting"}\n/);
+    assert.equal((await service.call('GET', '/ready')).status, 200);
+  });
+
   it('answer 200 to anybody, with or without a credential', async (t) => {
     const service = await startService(t, config);
     for (const key of [null, apiKey, 'wrong']) {

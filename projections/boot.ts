@@ -13,7 +13,7 @@ import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { type Checkpoint, openProjector, type Projector } from './projector.ts';
 import { buildReadFile, catchUp, type Progress, type Projection } from './rebuild.ts';
-import { projectionHash, quote, type Tables, tablesOf } from './tables.ts';
+import { jsonPath, projectionHash, quote, type Tables, tablesOf } from './tables.ts';
 
 /** Thrown when the configuration does not fit the documents that are there; one problem per line. */
 export class SchemaError extends Error {
@@ -274,10 +274,6 @@ function jsonTypes({ columns }: Tables, field: ReturnType<typeof dataFields>[num
     default:
       return undefined;
   }
-}
-
-function jsonPath(path: readonly string[]): string {
-  return `$${path.map((key) => `."${key}"`).join('')}`;
 }
 
 function shorten(ids: string): string {

@@ -1,4 +1,4 @@
-import { quote, type Tables } from './tables.ts';
+import { jsonPath, type Tables } from './tables.ts';
 import type { ValueKind } from './where.ts';
 
 /** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
@@ -73,9 +73,4 @@ function ofKind(kind: ValueKind, place: string): string {
 /** The table of the items of a list in JSON. */
 export function eachOf({ expression, path }: Place): string {
   return `json_each(${expression}, '${jsonPath(path)}')`;
-}
-
-/** A path as SQLite's JSON functions take it. */
-export function jsonPath(path: readonly string[]): string {
-  return `$${path.map((name) => `.${quote(name)}`).join('')}`;
 }

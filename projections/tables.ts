@@ -171,7 +171,7 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
 }
 
 function declareComputed({ name, path }: Column): string {
-  const json = `'$${path.map((key) => `."${key}"`).join('')}'`;
+  const json = `'${jsonPath(path)}'`;
   return `${name} TEXT AS (CASE json_type(doc, ${json}) WHEN 'text' THEN doc ->> ${json} END) VIRTUAL`;
 }
 
@@ -209,4 +209,9 @@ function contentOf(field: DataField): object {
 /** An SQL identifier. Names come from the checked configuration, never from a request. */
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A path as SQLite's JSON functions take it: `$."seo"."code"`. */
+export function jsonPath(path: readonly string[]): string {
+  return `$${path.map((name) => `.${quote(name)}`).join('')}`;
 }

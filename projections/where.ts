@@ -1,5 +1,5 @@
-import { columnOf, eachOf, jsonPath, type Place, rowOf, type Value, valueAt } from './places.ts';
-import { fold, type Tables } from './tables.ts';
+import { columnOf, eachOf, type Place, rowOf, type Value, valueAt } from './places.ts';
+import { fold, jsonPath, type Tables } from './tables.ts';
 
 /** Every operator of the API (contract, section 4.9). */
 export const operatorNames = [

@@ -21,11 +21,14 @@ const mostKept = 500;
  * end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below `few · end` no
  * index gives the order: what is found is sorted. Above `many · end` only the index of the order is used.
  */
-const few = 10;
-const many = 100;
+const measured = { few: 10, many: 100 };
 
-/** Reads the live documents of one collection or global. */
-export function openDocuments(db: Sqlite, tables: Tables) {
+/**
+ * Reads the live documents of one collection or global.
+ *
+ * @param factors for tests, whose few documents would never be many.
+ */
+export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measured) {
   const { documents, texts } = tables;
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
@@ -75,7 +78,7 @@ export function openDocuments(db: Sqlite, tables: Tables) {
     return new Map(found.map((one) => [idIn(one), one]));
   }
 
-  /** A page of the documents that meet a condition, and how many do. */
+  /** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
   function list({ where, sort, limit, page }: ListRequest): Page {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
     const order = compileSort(sort, tables, 'd');
@@ -84,8 +87,9 @@ export function openDocuments(db: Sqlite, tables: Tables) {
     try {
       const found = total(condition);
       if (found <= skipped) return { texts: [], total: found };
-      const isFew = found < few * (skipped + limit);
-      const isMany = found > many * (skipped + limit);
+      const end = limit < 0 ? found : skipped + limit;
+      const isFew = found < few * end;
+      const isMany = found > many * end;
       const filter = where && isMany ? compileWhere(where, tables, 'd', order.index) : condition;
       const select = prepare(pageIn(filter, where && isFew ? order.unindexed : order.text));
       return { texts: select.all(...filter.values, ...order.values, limit, skipped) as string[], total: found };

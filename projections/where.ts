@@ -129,7 +129,7 @@ function someOf(place: Place, among: Sql, compiler: Compiler): Sql {
   const { row, path } = place;
   if (row && path.length === 1 && row.tables.links.some(({ name }) => name === path[0])) {
     return {
-      text: `${row.alias}.id IN (SELECT source FROM ${row.tables.linkTable} WHERE field = ? AND target IN (${among.text}))`,
+      text: `${columnOf(row, 'id', 'id')} IN (SELECT source FROM ${row.tables.linkTable} WHERE field = ? AND target IN (${among.text}))`,
       values: [path[0] as string, ...among.values],
     };
   }

@@ -317,6 +317,11 @@ describe('an index', () => {
     assert.match(page, finds('f.views', 'f.views<\\?'));
     assert.match(page, sorts);
   });
+
+  it('finds all that meet a condition where all are asked for, as a rule that looks at each document does', async () => {
+    const asked = { where: { views: { less_than: 5 } }, sort: '-day', limit: -1 };
+    assert.match((await plansOf(worlds.indexed, asked)).page, finds('f.views', 'f.views<\\?'));
+  });
 });
 
 describe('across relationships', () => {
@@ -332,6 +337,13 @@ describe('across relationships', () => {
     const { total } = await plansOf(worlds.plain, { where });
     assert.match(total, /^SEARCH d USING INDEX documents posts id \(id=\?\)$/m);
     assert.match(total, /^SEARCH links posts USING PRIMARY KEY \(field=\? AND target=\?\)$/m);
+  });
+
+  it('a list of ids that many hold is looked into while the index of the order is walked', async () => {
+    const where = { editors: { contains: idOf(3) } };
+    const { page } = await plansOf(worlds.indexed, { where, sort: '-views' });
+    assert.match(page, /^SCAN d USING COVERING INDEX documents posts f\.views$/m);
+    assert.doesNotMatch(page, /documents posts id/);
   });
 
   it('a join is read from an index, in the order of creation', () => {

@@ -2,6 +2,7 @@ import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Current } from '../events/documents.ts';
 import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
+import { intact } from './damage.ts';
 import { fold, quote, type Tables } from './tables.ts';
 import { compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
@@ -32,7 +33,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const { documents, texts } = tables;
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
-    .prepare(`SELECT doc FROM ${texts} WHERE key = (SELECT key FROM ${documents} WHERE id = ?)`)
+    .prepare(`SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
     .pluck();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectCurrent = db.prepare(
@@ -47,13 +48,14 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
 
   /** The document as it is sent, or null. */
   function text(id: string): string | null {
-    return (selectText.get(id) as string | undefined) ?? null;
+    const found = selectText.get(id) as string | null | undefined;
+    return found === undefined ? null : intact(found, texts, id);
   }
 
   /** The document and the version of its stream, to decide a change on; null when there is none. */
   function current(id: string): Current | null {
-    const row = selectCurrent.get(id) as { version: number; doc: string } | undefined;
-    return row ? { version: row.version, document: JSON.parse(row.doc) as JsonObject } : null;
+    const row = selectCurrent.get(id) as { version: number; doc: string | null } | undefined;
+    return row ? { version: row.version, document: JSON.parse(intact(row.doc, texts, id)) as JsonObject } : null;
   }
 
   function exists(id: string): boolean {

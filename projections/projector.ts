@@ -5,6 +5,7 @@ import { foldDocument } from '../events/documents.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import { schemaKey, type Upcaster } from '../events/upcasters.ts';
 import type { Sqlite, Statement } from '../storage/sqlite.ts';
+import { intact } from './damage.ts';
 import { columnValue, fold, type Tables } from './tables.ts';
 
 /** How far a read file has come: the last position it has applied, and the root of the log's tree there. */
@@ -91,7 +92,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   return { checkpoint, apply };
 }
 
-type DocumentRow = { key: number; valid_from: number; version: number; doc: string };
+type DocumentRow = { key: number; valid_from: number; version: number; doc: string | null };
 
 function tableWriter(db: Sqlite, tables: Tables) {
   const { documents, texts, versions, links, linkTable } = tables;
@@ -122,8 +123,9 @@ function tableWriter(db: Sqlite, tables: Tables) {
   function load(id: string): Version | null {
     const row = select.get(id) as DocumentRow | undefined;
     if (!row) return null;
-    const document = JSON.parse(row.doc) as JsonObject;
-    return { key: row.key, validFrom: row.valid_from, version: row.version, document, text: row.doc };
+    const text = intact(row.doc, texts, id);
+    const document = JSON.parse(text) as JsonObject;
+    return { key: row.key, validFrom: row.valid_from, version: row.version, document, text };
   }
 
   /** The version that an event makes; its key is the position that created the document. */

@@ -13,9 +13,12 @@ import {
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
-import { decideUpdate } from '../../events/documents.ts';
+import { decideDelete, decideUpdate } from '../../events/documents.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { SchemaError } from '../../projections/boot.ts';
+import { openDocuments } from '../../projections/documents.ts';
+import { catchUp } from '../../projections/rebuild.ts';
+import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { runCommand, startService, writeConfig } from '../helpers/service.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
@@ -467,6 +470,36 @@ describe('a start after a crash', () => {
     assert.deepEqual(readFilesIn(folder).length, 1);
     assert.equal(logOf(folder), log);
     assert.equal(findingIn(folder), null);
+  });
+
+  it('builds a read file anew that lost the text of a document, when it meets that document', (t) => {
+    const { folder, start } = startable(t);
+    const config = configOf(posts(title));
+    for (const decide of [decideUpdate, decideDelete]) {
+      const first = start(config);
+      const id = first.create('posts', { title: 'a' });
+      const current = { version: 1, document: first.document('posts', id) ?? {} };
+      const file = openDatabase(first.readFile);
+      file.exec('DELETE FROM "texts posts" WHERE key = (SELECT max(key) FROM "texts posts")');
+      file.close();
+
+      const lost = { name: 'DamagedReadFileError', message: new RegExp(`"texts posts" lost its row of ${id}`) };
+      const documents = openDocuments(first.reader, tablesOf(first.schema)[0] as Tables);
+      assert.throws(() => documents.text(id), lost);
+      assert.throws(() => documents.current(id), lost);
+      assert.deepEqual([documents.text('none'), documents.current('none')], [null, null]);
+
+      // Decided by somebody who had read it before it was lost.
+      const decision = decide({ slug: 'posts', unique: [] }, id, current, { title: 'b' }, Date.now());
+      assert.ok(decision && first.append(decision).ok);
+      const { size } = first.log.head();
+      assert.throws(() => catchUp(first.projector, first.log, size), lost);
+
+      const second = start(config);
+      assert.equal(second.rebuilt, true);
+      assert.equal(second.document('posts', id)?.title, decide === decideUpdate ? 'b' : undefined);
+      assert.equal(findingIn(folder), null);
+    }
   });
 });
 

@@ -164,6 +164,7 @@ function isUpToDate(path: string, log: LogReader, made: Projection, progress?: P
   if (!existsSync(path) || !checkpointOf(path)) return false;
   const db = openDatabase(path, { durability: 'normal', cacheMiB: 64 });
   try {
+    if (!hasCounts(db, made.tables)) return false;
     catchUp(openProjector(db, made.tables, made.upcaster), log, log.head().size, progress);
     return true;
   } catch (error) {
@@ -172,6 +173,11 @@ function isUpToDate(path: string, log: LogReader, made: Projection, progress?: P
   } finally {
     db.close();
   }
+}
+
+function hasCounts(db: Sqlite, tables: readonly Tables[]): boolean {
+  const keys = new Set(db.prepare('SELECT key FROM counts').pluck().all());
+  return tables.every(({ key }) => keys.has(key));
 }
 
 function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids): void {

@@ -18,7 +18,9 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tab
       (linkTable ? compareWhole(live, replay, linkTable) : null);
     if (difference) return difference;
   }
-  return compareWhole(live, replay, 'checkpoint') ?? compareSchemas(live, tables);
+  return (
+    compareWhole(live, replay, 'counts') ?? compareWhole(live, replay, 'checkpoint') ?? compareSchemas(live, tables)
+  );
 }
 
 /**

@@ -39,6 +39,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const selectCurrent = db.prepare(
     `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
+  const selectCount = db.prepare('SELECT documents FROM counts WHERE key = ?').pluck();
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
@@ -112,6 +113,9 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
 
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */
   function total(condition: Sql): number {
+    if (condition.text === everything.text) {
+      return intact(selectCount.get(tables.key) as number | undefined, 'counts', tables.key);
+    }
     const at = selectChanged.get();
     if (at !== totalsAt || totals.size > mostKept) totals.clear();
     totalsAt = at;

@@ -39,6 +39,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   const selectCheckpoint = db.prepare('SELECT position, root FROM checkpoint');
   const deleteCheckpoint = db.prepare('DELETE FROM checkpoint');
   const insertCheckpoint = db.prepare('INSERT INTO checkpoint VALUES (?, ?)');
+  const updateCount = db.prepare('UPDATE counts SET documents = documents + ? WHERE key = ?');
 
   function checkpoint(): Checkpoint | null {
     return (selectCheckpoint.get() as Checkpoint | undefined) ?? null;
@@ -59,6 +60,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       const touched = new Map<string, Entry>();
       for (const event of events) applyOne(event, touched);
       for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
+      count(touched);
       deleteCheckpoint.run();
       insertCheckpoint.run(last.header.position, root);
       if (isOurs) commit.run();
@@ -66,6 +68,16 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       if (isOurs && db.inTransaction) rollback.run();
       throw error;
     }
+  }
+
+  /** How many documents there are is what most lists ask for, and counting them takes longer than all else of a list. */
+  function count(touched: ReadonlyMap<string, Entry>): void {
+    const changes = new Map<string, number>();
+    for (const { writer, stored, current } of touched.values()) {
+      const change = Number(current !== null) - Number(stored !== null);
+      if (change !== 0) changes.set(writer.key, (changes.get(writer.key) ?? 0) + change);
+    }
+    for (const [key, change] of changes) updateCount.run(change, key);
   }
 
   function applyOne({ header, data }: RecordedEvent, touched: Map<string, Entry>): void {
@@ -211,7 +223,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
     }
   }
 
-  return { load, version, close, write };
+  return { key: tables.key, load, version, close, write };
 }
 
 function holes(names: readonly unknown[]): string {

@@ -13,7 +13,7 @@ import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 2;
+const engineVersion = 3;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -147,7 +147,12 @@ export function columnValue({ path, affinity }: Column, document: JsonObject): s
 
 /** Makes the tables in an empty file; the secondary indexes are made by {@link createIndexes}, after a bulk load. */
 export function createTables(db: Sqlite, all: readonly Tables[]): void {
-  db.exec('CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT');
+  db.exec(`
+    CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT;
+    CREATE TABLE counts (key TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `);
+  const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
+  for (const { key } of all) count.run(key);
   for (const { documents, texts, versions, columns, linkTable } of all) {
     const stored = columns.map((column) => (column.isStored ? `, ${column.name} ${column.affinity}` : '')).join('');
     const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');

@@ -456,6 +456,9 @@ describe('a start after a crash', () => {
       'two checkpoint rows': edit('INSERT INTO checkpoint SELECT position - 1, root FROM checkpoint'),
       'no checkpoint table': edit('DROP TABLE checkpoint'),
       'a table missing': edit('DROP TABLE "versions posts"'),
+      'no table of counts': edit('DROP TABLE counts'),
+      'no counts': edit('DELETE FROM counts'),
+      'a count missing': edit("DELETE FROM counts WHERE key = 'others'"),
     };
     for (const [name, damage] of Object.entries(damages)) {
       damage(first.readFile);

@@ -165,6 +165,48 @@ describe('the versions of a document', () => {
   });
 });
 
+/** What is kept, and what is counted, of each collection and global. */
+function countsOf(db: Sqlite): { kept: object; counted: object } {
+  const kept = db.prepare('SELECT key, documents FROM counts').raw().all() as [string, number][];
+  const counted = tables.map(({ key, documents }) => [
+    key,
+    db.prepare(`SELECT count(*) FROM ${documents}`).pluck().get(),
+  ]);
+  return { kept: Object.fromEntries(kept), counted: Object.fromEntries(counted) };
+}
+
+describe('the counts of documents', () => {
+  it('follow creates, deletes and re-creates, however many of them are in a batch, in a bulk load too', () => {
+    const steps = recorded(
+      ['posts/1', 'document.created', {}],
+      ['posts/2', 'document.created', {}],
+      ['posts/1', 'document.deleted', {}],
+      ['tags/1', 'document.created', {}],
+      ['posts/1', 'document.created', {}],
+      ['globals/site', 'global.updated', { set: { motto: 'a' } }],
+      ['posts/2', 'document.updated', { set: { title: 'b' } }],
+      ['globals/site', 'global.updated', { set: { motto: 'b' } }],
+      ['posts/2', 'document.deleted', {}],
+      ['posts/2', 'document.created', {}],
+      ['posts/1', 'document.deleted', {}],
+      ['posts/2', 'document.deleted', {}],
+    );
+    const expected = [1, 2, 1, 1, 2, 2, 2, 2, 1, 2, 1, 0];
+    for (const [index, posts] of expected.entries()) {
+      const kept = { posts, tags: Number(index >= 3), 'globals/site': Number(index >= 5) };
+      for (const sizes of [[1], [2], [3, 1], [5], [12]]) {
+        const db = applied(steps.slice(0, index + 1), sizes);
+        assert.deepEqual(countsOf(db), { kept, counted: kept }, `${index + 1} events in batches of ${sizes}`);
+      }
+    }
+    const bulk = newReadFile();
+    bulk.exec('BEGIN');
+    openProjector(bulk, tables, upcaster).apply(steps.slice(0, 10), rootAfter(10));
+    bulk.exec('COMMIT');
+    assert.deepEqual(countsOf(bulk).kept, { posts: 2, tags: 1, 'globals/site': 1 });
+  });
+});
+
 describe('lists of related ids', () => {
   it('are followed backwards as they are now: added, taken away, repeated, and gone with their document', () => {
     const steps = recorded(
@@ -236,6 +278,16 @@ describe('a read file', () => {
         assert.equal(dump(applied(events, [Math.max(1, events.length)])), live, 'as a whole');
       }),
       { numRuns: 120 },
+    );
+  });
+
+  it('counts its documents right after any history', () => {
+    fc.assert(
+      fc.property(history, fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1 }), (events, sizes) => {
+        const { kept, counted } = countsOf(applied(events, sizes));
+        assert.deepEqual(kept, counted);
+      }),
+      { numRuns: 60 },
     );
   });
 

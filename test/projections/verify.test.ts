@@ -576,6 +576,15 @@ describe('tampering that is more than one byte', () => {
     }
     assert.match(after(`INSERT INTO "links notes" VALUES ('tags', 'x', 'y')`), /^read tables: table "links notes"/);
     assert.match(after('DELETE FROM "links notes"'), /links notes/);
+    for (const sql of [
+      `UPDATE counts SET documents = documents + 1 WHERE key = 'posts'`,
+      `UPDATE counts SET key = 'others' WHERE key = 'notes'`,
+      `DELETE FROM counts WHERE key = 'notes'`,
+      'DELETE FROM counts',
+    ]) {
+      assert.equal(after(sql), 'read tables: table "counts" is not what the log makes of it', sql);
+    }
+    assert.match(after(`INSERT INTO counts VALUES ('zebras', 1)`), /^read tables: table "counts" holds more/);
     assert.match(after(`DROP INDEX "documents posts f.title"`), /^read tables: the tables or indexes/);
     assert.match(after(`CREATE TABLE more (a)`), /^read tables: the tables or indexes/);
   });

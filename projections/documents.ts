@@ -2,6 +2,7 @@ import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Current } from '../events/documents.ts';
 import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
+import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold, quote, type Tables } from './tables.ts';
 import { compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
@@ -15,7 +16,6 @@ export type Page = { texts: readonly string[]; total: number };
 export type Documents = ReturnType<typeof openDocuments>;
 
 const everything: Sql = { text: '1', values: [] };
-const mostKept = 500;
 
 /**
  * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index reaches the
@@ -43,8 +43,8 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
-  const statements = new Map<string, Statement>();
-  const totals = new Map<string, number>();
+  const statements = createCache<Statement>();
+  const totals = createCache<number>();
   let totalsAt: unknown = null;
 
   /** The document as it is sent, or null. */
@@ -117,7 +117,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
       return intact(selectCount.get(tables.key) as number | undefined, 'counts', tables.key);
     }
     const at = selectChanged.get();
-    if (at !== totalsAt || totals.size > mostKept) totals.clear();
+    if (at !== totalsAt) totals.clear();
     totalsAt = at;
     const key = JSON.stringify(condition);
     let found = totals.get(key);
@@ -132,7 +132,6 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function prepare(sql: string): Statement {
     let statement = statements.get(sql);
     if (!statement) {
-      if (statements.size > mostKept) statements.clear();
       statement = prepareWhole(sql).pluck();
       statements.set(sql, statement);
     }

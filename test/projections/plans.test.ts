@@ -9,6 +9,7 @@ import type { Upcaster } from '../../events/upcasters.ts';
 import { openDocuments, openJoin, registerFunctions } from '../../projections/documents.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables.ts';
+import type { Where } from '../../projections/where.ts';
 import { type Reach, readSort } from '../../server/paths.ts';
 import { readWhereObject } from '../../server/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
@@ -371,5 +372,38 @@ describe('across relationships', () => {
       assert.match(plan, /^SEARCH .* USING (COVERING INDEX documents posts f\.author|PRIMARY KEY)/);
       assert.doesNotMatch(plan, /SCAN (?!json_each)/);
     }
+  });
+});
+
+describe('what is kept of questions', () => {
+  /** Of a column without an index, so that each number of texts is a statement of its own. */
+  const titled = (texts: number): Where => {
+    const values = Array.from({ length: texts }, () => 'x');
+    return { steps: [], leaf: { name: 'title', kind: 'text' }, operator: 'in', values };
+  };
+
+  /** How often each of them is prepared, asked for in this order. */
+  function preparations(wheres: readonly Where[]): number[] {
+    const { db, heard } = listening(worlds.plain.db);
+    const documents = openDocuments(db, worlds.plain.tablesAt('posts'));
+    return wheres.map((where) => {
+      const before = heard.length;
+      assert.equal(documents.list({ where, sort: [], limit: 1, page: 1 }).total, 0);
+      return heard.length - before;
+    });
+  }
+
+  it('is the statement of a short one', () => {
+    assert.deepEqual(preparations([titled(2), titled(2)]), [1, 0]);
+  });
+
+  it('is nothing of a long one, which would fill the memory with what is hardly asked for again', () => {
+    assert.deepEqual(preparations([titled(2000), titled(2), titled(2000), titled(2)]), [1, 1, 1, 0]);
+  });
+
+  it('is bounded by the length of all', () => {
+    const many = Array.from({ length: 100 }, (_, index) => titled(600 + index));
+    assert.equal(preparations([...many, titled(600)]).at(-1), 1);
+    assert.equal(preparations([...many.slice(0, 20), titled(600)]).at(-1), 0);
   });
 });

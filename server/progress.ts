@@ -2,10 +2,11 @@ import type { Progress } from '../projections/rebuild.ts';
 
 /** Shows how far long work is: a bar that redraws itself on a terminal, else a plain line every few seconds. */
 export function showProgress(what: string, stream: NodeJS.WriteStream = process.stderr): Progress {
-  const started = Date.now();
+  let started = 0;
   let shown = 0;
   return (done, total) => {
     const now = Date.now();
+    started ||= now;
     const isLast = done >= total;
     if (!isLast && now - (shown || started) < (stream.isTTY ? 100 : 5000)) return;
     // Work that was over before anybody could wonder needs no line.

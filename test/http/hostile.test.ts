@@ -481,7 +481,8 @@ describe('Thousands of connections', () => {
 
   it('more than the process may have open are turned away, and it answers again when they are gone', async (t) => {
     if (process.platform === 'win32') return t.skip('there is no ulimit');
-    const limited = await startService(t, config, { openFiles: 160 });
+    // One thread: of several, one may take the descriptor that another needs to turn somebody away, and they wait instead.
+    const limited = await startService(t, config, { openFiles: 160, environment: { ANNALS_THREADS: '1' } });
     const known = dial(limited.url, head('GET /health'));
     const answers = received(known);
     await eventually(() => answers().includes('"ok"'));

@@ -30,7 +30,7 @@ export type WriterOrder = { kind: 'connect'; port: MessagePort } | { kind: 'clos
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'ready'; readFile: string; size: number }
-  | { kind: 'refused'; name: string; message: string }
+  | { kind: 'refused'; message: string }
   | { kind: 'closed' };
 
 /** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
@@ -57,8 +57,7 @@ function start(): Booted | null {
     say({ kind: 'ready', readFile: booted.readFile, size: booted.log.head().size });
     return booted;
   } catch (error) {
-    const { name, message } = error as Error;
-    say({ kind: 'refused', name, message });
+    say({ kind: 'refused', message: (error as Error).message });
     return null;
   }
 }

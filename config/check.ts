@@ -89,6 +89,10 @@ export function checkConfig(input: unknown): Model {
     collections: new Map(collections.map((collection) => [collection.slug, collection])),
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
+    adminCollection: null,
+    email: null,
+    rateLimit: { address: 300, email: 60 },
+    bcryptCost: 12,
     warnings: checking.warnings,
   };
 }
@@ -146,6 +150,8 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
     kind: 'collection',
     slug,
     fields,
+    auth: null,
+    urls: {},
     access: checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'collection'),
     schema: { slug, ...checkLabels(checking, join(path, 'labels'), own(entry, 'labels')), fields: schema },

@@ -59,10 +59,52 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   blocks?: { slug: string; fields: Field[] }[];
 };
 
+/** The options of an auth collection (contract, section 5), defaults filled in. Times are seconds. */
+export type AuthOptions = {
+  tokenExpiration: number;
+  maxLoginAttempts: number;
+  lockTime: number;
+  useAPIKey: boolean;
+  depth: number;
+  /** Null: no cookie is set or read. `secure` null: in production only. */
+  cookies: { secure: boolean | null; sameSite: 'Strict' | 'Lax' | 'None'; domain: string | null } | null;
+};
+
+/** Pages of the author's own that mails link to; each gets `token` as a parameter of its query. */
+export type AccountUrls = { acceptInvite?: string; resetPassword?: string; login?: string };
+
+/** The messages that accounts cause (contract, section 6). */
+export type MailKind = 'invitation' | 'welcome' | 'passwordReset' | 'passwordChanged';
+
+/** What a template is told. `user` is null in an invitation; `url` and `expiresAt` where the mail has a link. */
+export type MailArgs = {
+  collection: string;
+  email: string;
+  user: User | null;
+  url: string | null;
+  expiresAt: Date | null;
+};
+
+/** What an author puts in the place of our texts, part by part. */
+export type MailTemplate = { [part in 'subject' | 'text' | 'html']?: (args: MailArgs) => string | Promise<string> };
+
+/** How mail goes out. `transport` is an SMTP URL, or options of nodemailer. */
+export type EmailOptions = {
+  from: string;
+  transport: string | object;
+  templates: { [kind in MailKind]?: MailTemplate };
+};
+
+/** Calls of the public account routes in a minute. */
+export type RateLimit = { address: number; email: number };
+
 export type Collection = {
   kind: 'collection';
   slug: string;
   fields: Field[];
+  /** Null: documents of this collection are no accounts. */
+  auth: AuthOptions | null;
+  urls: AccountUrls;
   access: Access;
   hooks: Hooks;
   schema: CollectionSchema;
@@ -87,6 +129,12 @@ export type Model = {
   /** Bytes of a JSON body; default 1 MiB. */
   limits: { body: number };
   trustProxy: boolean;
+  /** The auth collection whose users may do everything where no rule says otherwise: `__admins`, else the first one. */
+  adminCollection: string | null;
+  email: EmailOptions | null;
+  /** Null: turned off. */
+  rateLimit: RateLimit | null;
+  bcryptCost: number;
   /** Things that work but are probably not meant; printed once at start. */
   warnings: string[];
 };

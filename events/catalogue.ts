@@ -4,7 +4,21 @@ export type EventType =
   | 'document.updated'
   | 'document.deleted'
   | 'global.updated'
-  | 'schema.changed';
+  | 'schema.changed'
+  | 'login.succeeded'
+  | 'login.failed'
+  | 'account.locked'
+  | 'account.unlocked'
+  | 'session.started'
+  | 'session.refreshed'
+  | 'session.revoked'
+  | 'password.changed'
+  | 'password.reset.requested'
+  | 'invite.created'
+  | 'invite.accepted'
+  | 'setup.completed'
+  | 'email.sent'
+  | 'email.failed';
 
 /** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
 export const schemaVersionOf: Record<EventType, number> = {
@@ -13,6 +27,20 @@ export const schemaVersionOf: Record<EventType, number> = {
   'document.deleted': 1,
   'global.updated': 1,
   'schema.changed': 1,
+  'login.succeeded': 1,
+  'login.failed': 1,
+  'account.locked': 1,
+  'account.unlocked': 1,
+  'session.started': 1,
+  'session.refreshed': 1,
+  'session.revoked': 1,
+  'password.changed': 1,
+  'password.reset.requested': 1,
+  'invite.created': 1,
+  'invite.accepted': 1,
+  'setup.completed': 1,
+  'email.sent': 1,
+  'email.failed': 1,
 };
 
 /** The stream of one document. */
@@ -23,6 +51,21 @@ export function documentStream(slug: string, id: string): string {
 /** The stream of one global. */
 export function globalStream(slug: string): string {
   return `globals/${slug}`;
+}
+
+/** The stream of what happens to one account: beside its document's, so that a failed login is no new version of that. */
+export function accountStream(slug: string, id: string): string {
+  return `accounts/${slug}/${id}`;
+}
+
+/** The stream of one invitation, from before there is an account. */
+export function inviteStream(slug: string, id: string): string {
+  return `accounts/${slug}/invites/${id}`;
+}
+
+/** The stream of the first users that an auth collection was set up with. */
+export function setupStream(slug: string): string {
+  return `accounts/${slug}/setup`;
 }
 
 /** The stream of the schema's own history. */

@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '../config/schema.ts';
 import { documentStream, globalStream } from './catalogue.ts';
 import { claimChanges, claimsOf, type UniqueField } from './claims.ts';
-import type { Command } from './log.ts';
-
-/** The part of a command that a decision makes; who and why are added by the caller. */
-export type Decision = Pick<Command, 'stream' | 'expectedVersion' | 'events' | 'claims' | 'releases'>;
+import type { Change } from './log.ts';
 
 /** A document as the log knows it: its stream's version, and its fields with `createdAt` and `updatedAt` (ISO 8601). */
 export type Current = { version: number; document: JsonObject };
@@ -13,7 +10,7 @@ export type Current = { version: number; document: JsonObject };
 type Target = { slug: string; unique: readonly UniqueField[] };
 
 /** A new document. `at` is milliseconds since the epoch; `values` are its fields, defaults and hooks applied. */
-export function decideCreate(target: Target, id: string, at: number, values: JsonObject): Decision {
+export function decideCreate(target: Target, id: string, at: number, values: JsonObject): Change {
   const time = new Date(at).toISOString();
   return {
     stream: documentStream(target.slug, id),
@@ -31,7 +28,7 @@ export function decideUpdate(
   current: Current,
   values: JsonObject,
   at: number,
-): Decision | null {
+): Change | null {
   const changed = changedFields(current.document, values);
   if (Object.keys(changed).length === 0) return null;
   const after = { ...current.document, ...changed };
@@ -44,7 +41,7 @@ export function decideUpdate(
 }
 
 /** The end of a document. It holds no unique value any longer. */
-export function decideDelete(target: Target, id: string, current: Current): Decision {
+export function decideDelete(target: Target, id: string, current: Current): Change {
   return {
     stream: documentStream(target.slug, id),
     expectedVersion: current.version,
@@ -60,7 +57,7 @@ export function decideDelete(target: Target, id: string, current: Current): Deci
  *
  * @param current its version and fields; version 0 and its defaults when it was never written.
  */
-export function decideGlobalUpdate(slug: string, current: Current, values: JsonObject, at: number): Decision | null {
+export function decideGlobalUpdate(slug: string, current: Current, values: JsonObject, at: number): Change | null {
   const isFirst = current.version === 0;
   const changed = isFirst ? { ...current.document, ...values } : changedFields(current.document, values);
   if (Object.keys(isFirst ? values : changed).length === 0) return null;

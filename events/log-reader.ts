@@ -70,8 +70,6 @@ export function readLog(db: Sqlite) {
 type EventRow = { header: string; body: string | null };
 
 function fromRow({ header, body }: EventRow): RecordedEvent {
-  return {
-    header: JSON.parse(header) as Header,
-    data: body === null ? null : (JSON.parse(body) as Payload).data,
-  };
+  const payload = body === null ? null : (JSON.parse(body) as Payload);
+  return { header: JSON.parse(header) as Header, data: payload?.data ?? null, context: payload?.context ?? null };
 }

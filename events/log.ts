@@ -8,21 +8,30 @@ export type NewEvent = { type: EventType; data: JsonObject };
 /** A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. */
 export type Claim = { scope: string; value: string };
 
-/** All that one request wants to append to one stream, decided as a whole. */
-export type Command = {
+/** What is to be appended to one stream. */
+export type Change = {
   stream: string;
-  /** What the writer believes the stream's version is; 0 for a stream that must not exist yet. */
-  expectedVersion: number;
+  /**
+   * What the writer believes the stream's version is; 0 for a stream that must not exist yet; null where the events are
+   * true whatever came before them.
+   */
+  expectedVersion: number | null;
   events: NewEvent[];
   claims: Claim[];
   releases: Claim[];
+};
+
+/** All that one request wants to append, decided as a whole. */
+export type Command = Change & {
+  /** Changes of other streams that are recorded with it: all of them or nothing. */
+  also?: Change[];
   actor: Actor;
   correlationId: string;
   context: Context;
 };
 
-/** A recorded event. `data` is null once its payload has been erased. */
-export type RecordedEvent = { header: Header; data: JsonObject | null };
+/** A recorded event. `data` and `context` are null once its payload has been erased. */
+export type RecordedEvent = { header: Header; data: JsonObject | null; context: Context | null };
 
 /** What became of a command. A conflict means that nothing of it was recorded. */
 export type Outcome =

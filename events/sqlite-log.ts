@@ -141,7 +141,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     const recordedAt = timeAfter(recorded);
     events.forEach((event, index) => {
       const header = insert(command, event, position + index, version + index + 1, recordedAt);
-      recorded.push({ header: header.header, data: event.data });
+      recorded.push({ header: header.header, data: event.data, context: command.context });
       leaves.push(header.text);
     });
     return { ok: true, position: tree.size + leaves.length, version: version + events.length, recordedAt };

@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
-import type { Decision } from '../events/documents.ts';
+import type { Change } from '../events/log.ts';
 import type { App, Target } from './app.ts';
 import { checkFieldsWritable, withOwnHints } from './field-access.ts';
 import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
@@ -10,7 +10,7 @@ import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
 
 /** What a request makes of the current state: what to append, if anything, and how to answer once it is durable. */
-export type Attempt<T> = { decision: Decision | null; answer: T };
+export type Attempt<T> = { decision: Change | null; answer: T };
 
 /** Of many threads that change one document over and over, one is the first each time: the others try again. */
 const maxAttempts = 100;

@@ -22,7 +22,20 @@ const rules: Record<string, Rule> = {
   projections: { folders: ['config', 'storage', 'events'], packages: [] },
   server: {
     folders: ['config', 'storage', 'events', 'projections'],
-    packages: ['@hapi/boom', '@hapi/bourne', '@hapi/hapi', 'hapi-swagger', 'joi', 'pino'],
+    packages: [
+      '@hapi/boom',
+      '@hapi/bourne',
+      '@hapi/hapi',
+      '@hapi/jwt',
+      'bcrypt',
+      'hapi-swagger',
+      'joi',
+      'nodemailer',
+      'pino',
+      'postal-mime',
+      'rate-limiter-flexible',
+      'smtp-server',
+    ],
   },
   examples: { folders: ['config', 'server'], packages: ['world-countries'] },
 };

@@ -7,9 +7,9 @@ import { dataFields, type JsonObject, type Schema } from '../../config/schema.ts
 import { compileShape } from '../../config/shape.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { uniqueFields } from '../../events/claims.ts';
-import { type Decision, decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
+import { decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
-import type { Command, Outcome } from '../../events/log.ts';
+import type { Change, Command, Outcome } from '../../events/log.ts';
 import { type Booted, boot } from '../../projections/boot.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { tablesOf } from '../../projections/tables.ts';
@@ -28,7 +28,7 @@ export type Directory = Booted & {
   /** Null when there is none. */
   document: (slug: string, id: string) => JsonObject | null;
   /** Records without bringing the read file up to date, as a process does that is killed in between. */
-  append: (decision: Decision) => Outcome;
+  append: (decision: Change) => Outcome;
   close: () => void;
 };
 
@@ -67,7 +67,7 @@ export function openDirectory(directory: string, config: Config, isRebuild = fal
     return { slug, unique: uniqueFields(slug, dataFields(fields)) };
   }
 
-  function append(decision: Decision): Outcome {
+  function append(decision: Change): Outcome {
     const command: Command = { ...decision, actor: { type: 'system' }, correlationId: 'test', context: {} };
     // As the writer thread gets it: as JSON text.
     const { outcomes } = booted.log.append([JSON.parse(JSON.stringify(command)) as Command]);
@@ -76,7 +76,7 @@ export function openDirectory(directory: string, config: Config, isRebuild = fal
     return outcome;
   }
 
-  function write(decision: Decision | null): void {
+  function write(decision: Change | null): void {
     if (!decision) return;
     const outcome = append(decision);
     if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`);

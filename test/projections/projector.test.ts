@@ -48,7 +48,7 @@ function recorded(...events: [stream: string, type: EventType, data: JsonObject]
     versions.set(stream, version);
     const times: JsonObject = { createdAt: time(index + 1), updatedAt: time(index + 1) };
     const whole: JsonObject = type === 'document.created' ? { ...times, ...data } : data;
-    return { header: { position: index + 1, stream, version, type } as Header, data: whole };
+    return { header: { position: index + 1, stream, version, type } as Header, data: whole, context: {} };
   });
 }
 

@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'not-found'
   | 'conflict'
   | 'too-large'
+  | 'too-many'
   | 'unavailable';
 
 /** One wrong field: `field` is its dotted path, for example `links.0.url`. */
@@ -16,10 +17,18 @@ export class DomainError extends Error {
   override name = 'DomainError';
   readonly code: ErrorCode;
   readonly errors: readonly FieldError[];
+  /** After how many seconds it may work; null where waiting does not help, or nobody knows. */
+  readonly retryAfter: number | null;
 
-  constructor(code: ErrorCode, message: string, errors: readonly FieldError[] = []) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    errors: readonly FieldError[] = [],
+    retryAfter: number | null = null,
+  ) {
     super(message);
     this.code = code;
     this.errors = errors;
+    this.retryAfter = retryAfter;
   }
 }

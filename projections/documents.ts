@@ -70,6 +70,13 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     return select.get(id, ...condition.values) !== undefined;
   }
 
+  /** The id of a document that meets a condition; null when none does. */
+  function find(where: Where): string | null {
+    const condition = compileWhere(where, tables, 'd');
+    const select = prepare(`SELECT d.id FROM ${documents} AS d WHERE ${condition.text} LIMIT 1`);
+    return (select.get(...condition.values) as string | undefined) ?? null;
+  }
+
   /** Those of the documents that are there and meet a condition, by id: one query, however many. */
   function some(ids: readonly string[], where: Where | null): Map<string, string> {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
@@ -148,7 +155,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     }
   }
 
-  return { text, current, exists, matches, some, list };
+  return { text, current, exists, matches, find, some, list };
 }
 
 /** The id of a stored document, without parsing it: it is always its first member. */

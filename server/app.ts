@@ -7,9 +7,11 @@ import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
+import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import type { Keeper } from './accounts/keeper.ts';
 import type { ApiKey } from './authentication.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
@@ -43,12 +45,21 @@ export type App = {
   globals: ReadonlyMap<string, Target<Global>>;
   append: Append;
   ids: Ids;
+  accounts: Accounts;
+  keeper: Keeper;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
+  /** The hash of the credential that the command line has: it reads it from the vault. */
+  operatorHash: Buffer;
   log: Logger;
   state: () => State;
-  /** The path under which clients reach the service; `/` when it is all of the host. */
+  /** Where clients reach the service, as was set; null: nobody said. */
+  baseUrl: string | null;
+  /** The path under which they do; `/` when it is all of the host. */
   basePath: string;
+  isProduction: boolean;
+  /** Runs what no caller waits for; `close` does. What fails is logged under this message. */
+  inBackground: (run: () => Promise<void>, failure: string) => void;
   /** The OpenAPI document as text, made when it is asked for first. */
   openApi: () => Promise<string>;
 };
@@ -62,14 +73,18 @@ export type Shared = {
   apiKeys: readonly ApiKey[];
   /** For what the service signs: the first signs, all verify. */
   secrets: readonly string[];
-  basePath: string;
+  operatorHash: Buffer;
+  baseUrl: string | null;
+  isProduction: boolean;
 };
 
-type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'log' | 'openApi'>;
+type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'keeper' | 'log' | 'openApi'>;
 
 /** Opens the service for one thread, to be closed by it too. */
-export function openApp({ model, shared, append, log, openApi }: OpenOptions): App & { close: () => void } {
-  const { readFile, counter, state, apiKeys, secrets, basePath } = shared;
+export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
+  const { model, shared, append, keeper, log, openApi } = options;
+  const { readFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
+  const background = new Set<Promise<void>>();
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
   return {
@@ -77,13 +92,27 @@ export function openApp({ model, shared, append, log, openApi }: OpenOptions): A
     ...openTargets(read, model),
     append,
     ids: createIds(counter, Date.now),
+    accounts: openAccounts(read),
+    keeper,
     apiKeys,
     secrets,
+    operatorHash,
     log,
     state: () => stateIn(state),
-    basePath,
+    baseUrl,
+    basePath: baseUrl === null ? '/' : new URL(baseUrl).pathname,
+    isProduction,
+    inBackground(run, failure) {
+      const running = run()
+        .catch((err) => log.error({ err }, failure))
+        .finally(() => background.delete(running));
+      background.add(running);
+    },
     openApi: once(openApi),
-    close: () => read.close(),
+    close: async () => {
+      await Promise.all(background);
+      read.close();
+    },
   };
 }
 

@@ -1,42 +1,108 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Request, ServerAuthScheme } from '@hapi/hapi';
+import type { Request, ResponseToolkit, Server, UserCredentials } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Actor } from '../events/envelope.ts';
+import { clearCookie, cookieCollections, cookieOf, isForeign } from './accounts/cookies.ts';
+import { type Claims, tokenReader } from './accounts/tokens.ts';
+import { readUser } from './accounts/users.ts';
+import type { App } from './app.ts';
 
 /** The name of the authentication strategy; every route names it, for a default would be server-wide. */
 export const strategy = 'annals';
+
+/** The strategy of public routes that look at no credential, such as login. */
+export const publicStrategy = 'annals-public';
 
 /** A valid API key, by the hash it is compared with, and the opaque id that events name. */
 export type ApiKey = { hash: Buffer; id: string };
 
 /** @param opaqueId gives the id that may stand in the log for a key. */
 export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => string): ApiKey[] {
-  return keys.map((key) => ({ hash: hash('sha256', key, 'buffer'), id: opaqueId(key) }));
+  return keys.map((key) => ({ hash: hashOf(key), id: opaqueId(key) }));
 }
 
 /**
- * Reads the credential of a request (contract, section 5). No credential is fine here, whether one is needed is for the
- * access rules to say; one that is presented and wrong is refused everywhere.
+ * Registers how the credential of a request is read (contract, section 5). No credential is fine here, whether one is
+ * needed is for the access rules to say; one that is presented in a header and wrong is refused everywhere. A bad cookie,
+ * which nobody chose to send, counts as none.
  */
-export function authenticationScheme(apiKeys: readonly ApiKey[], trustProxy: boolean): ServerAuthScheme {
-  return () => ({
+export function registerAuthentication(server: Server, app: App): void {
+  const authenticate = authenticator(app);
+  server.auth.scheme(strategy, () => ({
     authenticate(request, h) {
-      // Read while there is a socket: of a request that is destroyed, Node has none left.
-      request.app.ip = trustProxy ? forwardedAddress(request) : request.info.remoteAddress;
-      const { 'x-api-key': key, authorization } = request.headers;
-      if (key === undefined && authorization === undefined) {
-        return h.authenticated({ credentials: anonymous });
-      }
-      if (authorization !== undefined) throw new DomainError('unauthorized', 'the token is not valid');
-      const id = matching(apiKeys, String(key));
-      if (id === null) throw new DomainError('unauthorized', 'the API key is not valid');
-      return h.authenticated({ credentials: { user: { actor: { type: 'apiKey', id } satisfies Actor } } });
+      noteAddress(request, app.model.trustProxy);
+      return h.authenticated({ credentials: { user: authenticate(request, h) } });
     },
-  });
+  }));
+  server.auth.strategy(strategy, strategy);
+  server.auth.scheme(publicStrategy, () => ({
+    authenticate(request, h) {
+      noteAddress(request, app.model.trustProxy);
+      return h.authenticated({ credentials: { user: anonymous } });
+    },
+  }));
+  server.auth.strategy(publicStrategy, publicStrategy);
 }
 
-const anonymous = { user: { actor: { type: 'anonymous' } satisfies Actor as Actor } };
+const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null };
+const operator: UserCredentials = { actor: { type: 'system' }, session: null };
+
+function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
+  const { apiKeys, operatorHash, accounts, collections } = app;
+  const readToken = tokenReader(app.secrets);
+
+  /** The session that a token belongs to, if it is still there, and its user too. */
+  function sessionOf(token: string): Claims | null {
+    const claims = readToken(token, Date.now());
+    const session = claims && accounts.session(claims.sid);
+    if (!session || session.slug !== claims.collection || session.id !== claims.sub) return null;
+    const target = collections.get(session.slug);
+    return target?.model.auth && target.documents.exists(session.id) ? claims : null;
+  }
+
+  function asUser(request: Request, { sub: id, collection: slug, sid }: Claims): UserCredentials {
+    // Read when somebody asks: most requests have no rule that does.
+    request.app.readUser = () => readUser(app, slug, id);
+    return { actor: { type: 'user', id: `${slug}/${id}` } satisfies Actor, session: { sid, slug, id } };
+  }
+
+  function byHeader(request: Request, authorization: string): UserCredentials {
+    const [, scheme = '', credential = ''] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
+    if (/^annals-operator$/i.test(scheme) && timingSafeEqual(hashOf(credential), operatorHash)) return operator;
+    const claims = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
+    if (!claims) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
+    return asUser(request, claims);
+  }
+
+  function byCookie(request: Request, h: ResponseToolkit): UserCredentials {
+    for (const collection of cookieCollections(app.model, request.path)) {
+      const token = cookieOf(request, collection.slug);
+      const claims = token === null ? null : sessionOf(token);
+      if (claims?.collection === collection.slug) {
+        if (!isForeign(request, app.baseUrl)) return asUser(request, claims);
+        throw new DomainError('forbidden', 'a write under a cookie must come from a page of the same origin');
+      }
+      if (token !== null) clearCookie(app, collection, h);
+    }
+    return anonymous;
+  }
+
+  return (request, h) => {
+    const { 'x-api-key': key, authorization, cookie } = request.headers;
+    if (key === undefined && authorization === undefined) return cookie === undefined ? anonymous : byCookie(request, h);
+    const keyId = key === undefined ? null : matching(apiKeys, String(key));
+    if (key !== undefined && keyId === null) throw new DomainError('unauthorized', 'the API key is not valid');
+    // Beside a key, the rights are the user's.
+    if (authorization !== undefined) return byHeader(request, String(authorization));
+    return { actor: { type: 'apiKey', id: keyId as string }, session: null };
+  };
+}
+
+/** Noted while there is a socket: of a request that is destroyed, Node has none left. */
+function noteAddress(request: Request, trustProxy: boolean): void {
+  request.app.ip = trustProxy ? forwardedAddress(request) : request.info.remoteAddress;
+}
 
 /** The address that the proxy in front of us saw: it is the last one, all before it may be made up by the client. */
 function forwardedAddress({ headers, info }: Request): string {
@@ -47,8 +113,12 @@ function forwardedAddress({ headers, info }: Request): string {
 
 /** Looks at every key, so that the time tells nothing about which one matched or how far. */
 function matching(apiKeys: readonly ApiKey[], presented: string): string | null {
-  const presentedHash = hash('sha256', presented, 'buffer');
+  const presentedHash = hashOf(presented);
   let found: string | null = null;
   for (const { hash: known, id } of apiKeys) if (timingSafeEqual(known, presentedHash)) found = id;
   return found;
+}
+
+function hashOf(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
 }

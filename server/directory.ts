@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openVault } from '../events/vault.ts';
+import { openVault, type Vault } from '../events/vault.ts';
 import { lockDirectory } from '../storage/lock.ts';
 import { type ApiKey, readApiKeys } from './authentication.ts';
 import type { Settings } from './settings.ts';
@@ -12,6 +12,7 @@ export type Directory = {
   generatedKey: string | null;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
+  vault: Vault;
   /** Tells a second server under which address this one answers. */
   announce: (address: string) => void;
   close: () => void;
@@ -33,6 +34,7 @@ export function openDirectory({ data, apiKeys, secrets }: Settings): Directory {
       path,
       generatedKey,
       apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
+      vault,
       secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
       announce: lock.describe,
       close() {

@@ -11,8 +11,11 @@ const statusOf: Record<ErrorCode, number> = {
   'not-found': 404,
   conflict: 409,
   'too-large': 413,
+  'too-many': 429,
   unavailable: 503,
 };
+
+const defaultRetrySeconds = 5;
 
 /**
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
@@ -41,6 +44,7 @@ function translate(error: DomainError): Boom.Boom {
   boom.output.payload.message = error.message;
   if (error.code === 'invalid') boom.output.payload.error = 'Validation Error';
   if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
-  if (error.code === 'unavailable') boom.output.headers['retry-after'] = '5';
+  const retryAfter = error.retryAfter ?? (error.code === 'unavailable' ? defaultRetrySeconds : null);
+  if (retryAfter !== null) boom.output.headers['retry-after'] = String(retryAfter);
   return boom;
 }

@@ -5,7 +5,7 @@ import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import type { Target } from './app.ts';
 import { anyField } from './hooks.ts';
-import { actorOf, viewOf } from './requests.ts';
+import { isTrusted, userOf, viewOf } from './requests.ts';
 
 /** True when some field of this target is not for every reader. */
 export function hasReadRules({ fields }: Target['model']): boolean {
@@ -24,11 +24,11 @@ export async function checkFieldsWritable(
   body: unknown,
   doc: JsonObject | null,
 ): Promise<void> {
-  if (actorOf(request).type === 'apiKey' || !isObject(body)) return;
+  if (isTrusted(request, model) || !isObject(body)) return;
   const refused: string[] = [];
   await walk(model.fields, body, '', async ({ access }, value, path) => {
     const rule = access?.[operation];
-    if (rule && !(await passes(rule, { user: null, doc, data: body, req: viewOf(request) }))) refused.push(path);
+    if (rule && !(await passes(rule, { user: userOf(request), doc, data: body, req: viewOf(request) }))) refused.push(path);
     return value;
   });
   if (refused.length === 0) return;
@@ -38,8 +38,8 @@ export async function checkFieldsWritable(
 
 /** Leaves out the fields that the caller may not read. */
 export async function readableFields(request: Request, { model }: Target, document: JsonObject): Promise<JsonObject> {
-  if (actorOf(request).type === 'apiKey') return document;
-  const args = { user: null, doc: document, data: null, req: viewOf(request) };
+  if (isTrusted(request, model)) return document;
+  const args = { user: userOf(request), doc: document, data: null, req: viewOf(request) };
   return walk(model.fields, document, '', async ({ access }, value) => {
     return !access?.read || (await passes(access.read, args)) ? value : undefined;
   });
@@ -62,8 +62,8 @@ export async function withOwnHints(request: Request, target: Target, refusal: In
   return refusal.withHints((field) => readable.has(field));
 }
 
-function readsEverything(request: Request, { hasReadRules }: Target): boolean {
-  return actorOf(request).type === 'apiKey' || !hasReadRules;
+function readsEverything(request: Request, { model, hasReadRules }: Target): boolean {
+  return isTrusted(request, model) || !hasReadRules;
 }
 
 /** The fields, at any depth, that the caller may read whatever the document. */
@@ -96,7 +96,7 @@ function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
 async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {
   let hasLooked = false;
   const args = {
-    user: null,
+    user: userOf(request),
     data: null,
     req: viewOf(request),
     get doc() {

@@ -4,7 +4,7 @@ import { DomainError } from '../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import type { App, Target } from './app.ts';
-import { requestId, viewOf } from './requests.ts';
+import { requestId, userOf, viewOf } from './requests.ts';
 
 /** What hooks are told: the operation, and the document as it was before it (null on create). */
 export type Occasion = { request: Request; operation: Operation; doc: JsonObject | null };
@@ -125,7 +125,7 @@ async function runNested(
 }
 
 function argsOf({ request, operation, doc }: Occasion, data: JsonObject): Parameters<Hook>[0] {
-  return { user: null, req: viewOf(request), operation, data, doc };
+  return { user: userOf(request), req: viewOf(request), operation, data, doc };
 }
 
 /** A hook's refusal is the author's answer to the caller; without a status it is a bug. */

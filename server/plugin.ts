@@ -1,20 +1,33 @@
 import type { Plugin, Server } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { App } from './app.ts';
-import { authenticationScheme, strategy } from './authentication.ts';
+import { registerAuthentication, strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { answerErrors } from './errors.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
+import { accounts } from './resources/accounts.ts';
 import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
+import { invitations } from './resources/invitations.ts';
 import { openApi } from './resources/openapi.ts';
+import { passwords } from './resources/passwords.ts';
 import { schemas } from './resources/schemas.ts';
 
 type Resource = (server: Server, app: App) => void;
 
-const resources: readonly Resource[] = [collections, globals, schemas, openApi, docs, health];
+const resources: readonly Resource[] = [
+  collections,
+  globals,
+  accounts,
+  invitations,
+  passwords,
+  schemas,
+  openApi,
+  docs,
+  health,
+];
 
 const name = 'annals';
 
@@ -25,8 +38,7 @@ const name = 'annals';
 export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
   name,
   register(server, { app, isAlone = false }) {
-    server.auth.scheme(strategy, authenticationScheme(app.apiKeys, app.model.trustProxy));
-    server.auth.strategy(strategy, strategy);
+    registerAuthentication(server, app);
     server.ext(
       'onPreResponse',
       answerErrors((err, request) => app.log.error({ err, requestId: requestId(request) }, 'a request failed')),

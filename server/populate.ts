@@ -35,10 +35,8 @@ export async function populate(
   show: Show,
 ): Promise<JsonObject[]> {
   const shown = new Map<string, JsonObject | null>();
-  const result = documents.map((document) => ({ ...document }));
-  let level = result.map((document): Node => {
-    return { target, document, path: { key: keyOf(target.slug, String(document.id)), up: null } };
-  });
+  const { result, first } = begin(target, documents);
+  let level = first;
   let left = maxPopulated;
   for (let below = depth; below > 0 && level.length > 0; below -= 1) {
     const slots = slotsOf(level, left, depth);
@@ -49,6 +47,43 @@ export async function populate(
   return result;
 }
 
+/** As {@link populate}, for the service itself: what is stored, whoever may read it. */
+export function populateAll(app: Collections, target: Target, document: JsonObject, depth: number): JsonObject {
+  const shown = new Map<string, JsonObject | null>();
+  const { result, first } = begin(target, [document]);
+  let level = first;
+  for (let below = depth; below > 0 && level.length > 0; below -= 1) {
+    const slots = slotsOf(level, maxPopulated, depth);
+    for (const [slug, ids] of wantedIn(slots, shown)) {
+      const found = app.collections.get(slug)?.documents.some(ids, null);
+      for (const id of ids) shown.set(keyOf(slug, id), parsed(found?.get(id)));
+    }
+    level = fill(app, slots, shown, below === 1);
+  }
+  return result[0] as JsonObject;
+}
+
+type Collections = Pick<App, 'collections'>;
+
+function begin(target: Target, documents: readonly JsonObject[]): { result: JsonObject[]; first: Node[] } {
+  const result = documents.map((document) => ({ ...document }));
+  const first = result.map((document): Node => {
+    return { target, document, path: { key: keyOf(target.slug, String(document.id)), up: null } };
+  });
+  return { result, first };
+}
+
+/** The ids that the places ask for and that were not read before, by collection. */
+function wantedIn(slots: readonly Slot[], shown: ReadonlyMap<string, unknown>): Map<string, string[]> {
+  const wanted = slots.filter(({ slug, id }) => !shown.has(keyOf(slug, id)));
+  const bySlug = Map.groupBy(wanted, ({ slug }) => slug);
+  return new Map([...bySlug].map(([slug, group]) => [slug, [...new Set(group.map(({ id }) => id))]]));
+}
+
+function parsed(text: string | undefined): JsonObject | null {
+  return text === undefined ? null : JSON.parse(text);
+}
+
 /** Reads what the places ask for and was not read before; null is what this caller does not see. */
 async function look(
   app: App,
@@ -57,9 +92,7 @@ async function look(
   shown: Map<string, JsonObject | null>,
   show: Show,
 ): Promise<void> {
-  const wanted = slots.filter(({ slug, id }) => !shown.has(keyOf(slug, id)));
-  for (const [slug, group] of Map.groupBy(wanted, (slot) => slot.slug)) {
-    const ids = [...new Set(group.map(({ id }) => id))];
+  for (const [slug, ids] of wantedIn(slots, shown)) {
     for (const id of ids) shown.set(keyOf(slug, id), null);
     const target = app.collections.get(slug);
     const visible = target && (await visibleElsewhere(app, request, target));
@@ -76,7 +109,7 @@ async function look(
 
 /** On the last level all places share a document; above it each has its own, for what is around it decides how it goes on. */
 function fill(
-  app: App,
+  app: Collections,
   slots: readonly Slot[],
   shown: ReadonlyMap<string, JsonObject | null>,
   isLast: boolean,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import type { RequestView } from '../config/model.ts';
+import type { Collection, Global, RequestView, User } from '../config/model.ts';
 import type { Actor, Context } from '../events/envelope.ts';
 
 declare module '@hapi/hapi' {
@@ -8,10 +8,15 @@ declare module '@hapi/hapi' {
     requestId?: string;
     /** The caller's address as told by a trusted proxy. */
     ip?: string;
+    /** Reads the user whose token came; absent for other callers. */
+    readUser?: () => User | null;
+    user?: User | null;
   }
   interface UserCredentials {
     /** Who events name as their cause. */
     actor: Actor;
+    /** The session of the token that came, and the collection and id of its user. */
+    session: { sid: string; slug: string; id: string } | null;
   }
 }
 
@@ -37,6 +42,22 @@ export function addressOf({ app, info }: Request): string {
 /** Who causes what this request records. */
 export function actorOf({ auth }: Request): Actor {
   return auth.credentials?.user?.actor ?? { type: 'anonymous' };
+}
+
+/** The user who calls, as rules and hooks see it; null for a caller that is none. */
+export function userOf({ app }: Request): User | null {
+  app.user ??= app.readUser?.() ?? null;
+  return app.user;
+}
+
+/**
+ * Whether the caller is trusted code, which no rule is asked about: an API key, and on accounts only where `useAPIKey` lets
+ * it; and the operator of the service.
+ */
+export function isTrusted(request: Request, model: Collection | Global): boolean {
+  const { type } = actorOf(request);
+  if (type === 'apiKey') return model.kind === 'global' || !model.auth || model.auth.useAPIKey;
+  return type === 'system';
 }
 
 const maxUserAgent = 500;

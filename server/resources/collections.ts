@@ -4,7 +4,9 @@ import type { Collection, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/catalogue.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../events/documents.ts';
+import type { Change } from '../../events/log.ts';
 import type { Page } from '../../projections/documents.ts';
+import { withPasswordOf } from '../accounts/passwords.ts';
 import { authorize, authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
 import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
@@ -72,7 +74,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const values = await checkedValues(app, target, occasion, body);
         const { id, at } = app.ids.next();
         const decision = decideCreate(target, id, at, values);
-        await write(app, request, decision.stream, async () => ({ decision, answer: null }));
+        await withPasswordOf(app, request, target, id, body, (also) =>
+          write(app, request, decision.stream, async () => ({ decision, also: await also(), answer: null })),
+        );
         const document = documentOf(target, id, decision.events[0]?.data ?? {});
         return sendText(
           h,
@@ -88,7 +92,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const id = idOf(request);
         requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);
-        const { occasion, document, isChanged } = await write(app, request, documentStream(slug, id), async () => {
+        const attempt = async (also: () => Promise<Change[]>) => {
           const current = await find(request, 'update', body);
           readNoQuery(request.query);
           const occasion = { request, operation: 'update', doc: current.document } as const;
@@ -96,8 +100,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
           const decision = decideUpdate(target, id, current, values, app.ids.next().at);
           const set = decision?.events[0]?.data.set as JsonObject | undefined;
           const document = documentOf(target, id, { ...current.document, ...set });
-          return { decision, answer: { occasion, document, isChanged: decision !== null } };
-        });
+          return { decision, also: await also(), answer: { occasion, document, isChanged: decision !== null } };
+        };
+        const { occasion, document, isChanged } = await withPasswordOf(app, request, target, id, body, (also) =>
+          write(app, request, documentStream(slug, id), () => attempt(also)),
+        );
         const answer = isChanged ? await after(app, target, 'afterChange', occasion, document) : document;
         return sendText(h, await present.document(request, answer));
       },
@@ -108,6 +115,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, payload: noPayload, plugins: { openApi: () => deleteOperation(model) } },
       handler: async (request, h) => {
         const id = idOf(request);
+        const credential = model.auth ? app.accounts.account(slug, id)?.credential : null;
         const document = await write(app, request, documentStream(slug, id), async () => {
           const current = await find(request, 'delete');
           readNoQuery(request.query);
@@ -115,6 +123,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
           return { decision: decideDelete(target, id, current), answer: current.document };
         });
         const answer = await present.document(request, document);
+        if (credential) await app.keeper.forget(credential);
         await after(app, target, 'afterDelete', { request, operation: 'delete', doc: document }, document);
         return sendText(h, answer);
       },

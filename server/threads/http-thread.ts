@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Keeper } from '../accounts/keeper.ts';
 import { openApp, type Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { type Address, startServer } from '../http.ts';
 import { createLog, gatherLines } from '../logging.ts';
 import { connectWriter } from './append.ts';
+import { callsThrough } from './calls.ts';
 import { makeOpenApiApart } from './openapi.ts';
 
 /** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
@@ -12,7 +14,7 @@ export type HttpInput = { config: string; logLevel: string };
 
 /** What the main thread asks for: to answer requests, to finish what is in flight and end. */
 export type HttpOrder = Listen | { kind: 'stop' };
-type Listen = { kind: 'listen'; shared: Shared; writer: MessagePort; address: Address };
+type Listen = { kind: 'listen'; shared: Shared; writer: MessagePort; keeper: MessagePort; address: Address };
 
 /** What the thread tells: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
@@ -37,14 +39,15 @@ main.on('message', async (order: HttpOrder) => {
   }
 });
 
-async function listen({ shared, writer, address }: Listen): Promise<void> {
+async function listen({ shared, writer, keeper, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
   const openApi = () => makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [] } });
-  const app = openApp({ model, shared, append: connectWriter(writer), log, openApi });
+  const ports = { append: connectWriter(writer), keeper: callsThrough<Keeper>(keeper) };
+  const app = openApp({ model, shared, ...ports, log, openApi });
   const server = await startServer(app, address);
   stop = async () => {
     await server.stop({ timeout: stopMilliseconds });
-    app.close();
+    await app.close();
   };
   say({ kind: 'listening', port: (server.listener.address() as AddressInfo).port });
 }

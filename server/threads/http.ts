@@ -12,11 +12,14 @@ const stopMilliseconds = 12_000;
 
 /** The threads that answer requests, seen from the main thread. */
 export type HttpThreads = {
-  /** Makes all of them answer; resolves with the port, one for all. `connect` makes a way to the writer for each. */
-  listen: (shared: Shared, connect: () => MessagePort, address: { host: string; port: number }) => Promise<number>;
+  /** Makes all of them answer; resolves with the port, one for all. */
+  listen: (shared: Shared, connect: Connect, address: { host: string; port: number }) => Promise<number>;
   /** Lets them finish what is in flight and end. */
   stop: () => Promise<void>;
 };
+
+/** Makes the ways of one thread to the others. */
+export type Connect = { writer: () => MessagePort; keeper: () => MessagePort };
 
 type Options = {
   count: number;
@@ -56,17 +59,16 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
     });
   }
 
-  async function listen(shared: Shared, connect: () => MessagePort, address: { host: string; port: number }) {
+  async function listen(shared: Shared, connect: Connect, address: { host: string; port: number }) {
     const { host } = address;
     const isShared = count > 1;
     let { port } = address;
     // Two services that both share would share one port, and each would get half of the other's requests.
     if (isShared && port !== 0) await requireFree(host, port);
     listenWith = ({ worker, listening }) => {
-      const writer = connect();
-      worker.postMessage({ kind: 'listen', shared, writer, address: { host, port, isShared } } satisfies HttpOrder, [
-        writer,
-      ]);
+      const ports = { writer: connect.writer(), keeper: connect.keeper() };
+      const order: HttpOrder = { kind: 'listen', shared, ...ports, address: { host, port, isShared } };
+      worker.postMessage(order, Object.values(ports));
       return listening;
     };
     const [first, ...others] = [...threads] as [Thread, ...Thread[]];

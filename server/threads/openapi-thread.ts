@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Keeper } from '../accounts/keeper.ts';
 import { openApp, type Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { createLog } from '../logging.ts';
@@ -11,7 +12,8 @@ const { config, shared } = workerData as OpenApiInput;
 const { model } = await loadConfiguration(config);
 const refuse = () => Promise.reject(new Error('this thread only describes the service'));
 const log = createLog('silent', { write: () => {} });
-const app = openApp({ model, shared, append: refuse, log, openApi: refuse });
+const keeper = new Proxy({} as Keeper, { get: () => refuse });
+const app = openApp({ model, shared, append: refuse, keeper, log, openApi: refuse });
 (parentPort as MessagePort).postMessage(await makeOpenApi(app));
-app.close();
+await app.close();
 process.exit(0);

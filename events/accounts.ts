@@ -1,0 +1,95 @@
+import type { JsonObject } from '../config/schema.ts';
+import { accountStream, type EventType, inviteStream, setupStream } from './catalogue.ts';
+import type { Change, NewEvent } from './log.ts';
+
+/** An account: the collection and the id of its user. */
+export type AccountRef = { slug: string; id: string };
+
+/** A session to be started. `credential` names the password it was started with; it ends when that is changed. */
+export type NewSession = { sid: string; credential: string; expiresAt: Date };
+
+/** A login, and the session that it begins. */
+export function decideLogin(account: AccountRef, session: NewSession): Change {
+  return ofAccount(account, [event('login.succeeded'), sessionStarted(session)]);
+}
+
+/** A login that was refused; `lockedUntil` when it was the one too many. */
+export function decideFailedLogin(account: AccountRef, lockedUntil: Date | null): Change {
+  const locked = lockedUntil ? [event('account.locked', { until: lockedUntil.toISOString() })] : [];
+  return ofAccount(account, [event('login.failed'), ...locked]);
+}
+
+/** The end of a lock before its time. */
+export function decideUnlock(account: AccountRef): Change {
+  return ofAccount(account, [event('account.unlocked')]);
+}
+
+/** A new token for a session that goes on. */
+export function decideRefresh(account: AccountRef, sid: string, expiresAt: Date): Change {
+  return ofAccount(account, [event('session.refreshed', { sid, expiresAt: expiresAt.toISOString() })]);
+}
+
+/** The end of a session; of all of the account's when `sid` is null. */
+export function decideRevoke(account: AccountRef, sid: string | null): Change {
+  return ofAccount(account, [event('session.revoked', sid === null ? {} : { sid })]);
+}
+
+/**
+ * A new password. It ends all sessions of the account but the one that is kept.
+ *
+ * @param session one that begins with it.
+ */
+export function decidePassword(
+  account: AccountRef,
+  credential: string,
+  { keeps, session }: { keeps?: string | undefined; session?: NewSession } = {},
+): Change {
+  const changed = event('password.changed', { credential, ...(keeps === undefined ? {} : { keeps }) });
+  return ofAccount(account, session ? [changed, sessionStarted(session)] : [changed]);
+}
+
+/** A password that is asked to be reset: the request that counts from now on. */
+export function decideResetRequest(account: AccountRef, reset: string, expiresAt: Date): Change {
+  return ofAccount(account, [event('password.reset.requested', { reset, expiresAt: expiresAt.toISOString() })]);
+}
+
+/** A password that is reset. `version` of the account is what it was when the reset was found to be good: it works once. */
+export function decideReset(account: AccountRef, version: number, reset: string, credential: string): Change {
+  return ofAccount(account, [event('password.changed', { credential, reset })], version);
+}
+
+/** An invitation, before there is an account. */
+export function decideInvite(slug: string, id: string, email: string, expiresAt: Date): Change {
+  const created = event('invite.created', { email, expiresAt: expiresAt.toISOString() });
+  return change(inviteStream(slug, id), [created], 0);
+}
+
+/** An invitation that becomes an account. `version` is what it was when it was found to be good: it works once. */
+export function decideAcceptance(invite: { slug: string; id: string; version: number }, account: AccountRef): Change {
+  return change(inviteStream(invite.slug, invite.id), [event('invite.accepted', accountOf(account))], invite.version);
+}
+
+/** The first user of an empty collection. `version` is that of the stream of such users: of several at once one is first. */
+export function decideSetup(account: AccountRef, version: number): Change {
+  return change(setupStream(account.slug), [event('setup.completed', accountOf(account))], version);
+}
+
+function accountOf({ slug, id }: AccountRef): JsonObject {
+  return { account: `${slug}/${id}` };
+}
+
+function sessionStarted({ sid, credential, expiresAt }: NewSession): NewEvent {
+  return event('session.started', { sid, credential, expiresAt: expiresAt.toISOString() });
+}
+
+function event(type: EventType, data: JsonObject = {}): NewEvent {
+  return { type, data };
+}
+
+function ofAccount({ slug, id }: AccountRef, events: NewEvent[], expectedVersion: number | null = null): Change {
+  return change(accountStream(slug, id), events, expectedVersion);
+}
+
+function change(stream: string, events: NewEvent[], expectedVersion: number | null): Change {
+  return { stream, expectedVersion, events, claims: [], releases: [] };
+}

@@ -1,0 +1,67 @@
+import type { Request, ResponseToolkit, ServerStateCookieOptions } from '@hapi/hapi';
+import type { Collection, Model } from '../../config/model.ts';
+import type { App } from '../app.ts';
+
+/** The cookie that holds the token of a session of this collection's users. */
+export function cookieName(slug: string): string {
+  return `annals-${slug}`;
+}
+
+/** Sets the cookie of a session for as long as its token lives; nothing where the collection has no cookies. */
+export function setCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit, token: string): void {
+  if (!auth?.cookies) return;
+  h.state(cookieName(slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
+}
+
+/** Makes the browser forget the cookie. */
+export function clearCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit): void {
+  if (auth?.cookies) h.unstate(cookieName(slug), optionsOf(app, auth.cookies));
+}
+
+type CookieOptions = NonNullable<NonNullable<Collection['auth']>['cookies']>;
+
+function optionsOf({ isProduction, basePath }: App, { secure, sameSite, domain }: CookieOptions) {
+  const options: ServerStateCookieOptions = {
+    isSecure: secure ?? isProduction,
+    isHttpOnly: true,
+    isSameSite: sameSite,
+    path: basePath,
+    encoding: 'none',
+    strictHeader: true,
+  };
+  return domain === null ? options : { ...options, domain };
+}
+
+/**
+ * The collections whose cookies count for a route, the first that is there: its own collection, then the admin collection,
+ * then the others in the order of the configuration.
+ */
+export function cookieCollections({ collections, adminCollection }: Model, path: string): Collection[] {
+  const own = /\/api\/collections\/([^/]+)/.exec(path)?.[1];
+  const rank = ({ slug }: Collection) => (slug === own ? 0 : slug === adminCollection ? 1 : 2);
+  return [...collections.values()]
+    .filter(({ auth }) => auth?.cookies)
+    .sort((a, b) => rank(a) - rank(b));
+}
+
+/** The value of a cookie; null when there is none, or several of that name. */
+export function cookieOf({ state }: Request, slug: string): string | null {
+  const value: unknown = state?.[cookieName(slug)];
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+const safeMethods = ['get', 'head', 'options'];
+
+/**
+ * Whether a browser may have been made to send this request by another site: then a cookie gives no right to write. A
+ * browser says where a write comes from by `Sec-Fetch-Site` or `Origin`; what says neither is not taken for a page of ours.
+ */
+export function isForeign(request: Request, baseUrl: string | null): boolean {
+  const { method, headers, info } = request;
+  if (safeMethods.includes(method)) return false;
+  const { 'sec-fetch-site': site, origin } = headers;
+  if (site !== undefined) return site !== 'same-origin';
+  if (typeof origin !== 'string' || !URL.canParse(origin)) return true;
+  const { host, origin: sent } = new URL(origin);
+  return host !== info.host && (baseUrl === null || sent !== new URL(baseUrl).origin);
+}

@@ -1,0 +1,67 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { type JsonObject, memberOf } from '../../config/schema.ts';
+import { type AccountRef, decidePassword } from '../../events/accounts.ts';
+import type { Change } from '../../events/log.ts';
+import type { App, Target } from '../app.ts';
+
+const busySeconds = 5;
+
+/** Keeps a password, once however often it is called, and gives the credential to record. */
+export type Keep = () => Promise<string>;
+
+/**
+ * Runs a write that records a new password. When the write is refused, nothing of the password is left.
+ *
+ * @throws DomainError `unavailable` when too many wait for theirs to be hashed.
+ */
+export async function withPassword<T>({ keeper }: App, password: string, write: (keep: Keep) => Promise<T>): Promise<T> {
+  let kept: string | null = null;
+  async function keep(): Promise<string> {
+    kept ??= await keeper.keep(password);
+    if (kept === null) throw tooBusy(busySeconds);
+    return kept;
+  }
+  try {
+    return await write(keep);
+  } catch (error) {
+    if (kept !== null) await keeper.forget(kept);
+    throw error;
+  }
+}
+
+/**
+ * Runs a write of a document whose body may carry a password (decisions, Authentication). `also` gives what is to be
+ * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. The one that
+ * was before is forgotten afterwards.
+ */
+export async function withPasswordOf<T>(
+  app: App,
+  request: Request,
+  { slug, model }: Target,
+  id: string,
+  body: unknown,
+  write: (also: () => Promise<Change[]>) => Promise<T>,
+): Promise<T> {
+  const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
+  const password = isAccount ? memberOf(body as JsonObject, 'password') : undefined;
+  // What is no text is refused with the rest of the body.
+  if (typeof password !== 'string') return write(async () => []);
+  const before = app.accounts.account(slug, id)?.credential;
+  const result = await withPassword(app, password, (keep) =>
+    write(async () => [decidePassword({ slug, id }, await keep(), { keeps: ownSession(request, { slug, id }) })]),
+  );
+  if (before) await app.keeper.forget(before);
+  return result;
+}
+
+/** Who changes their own password stays logged in here. */
+function ownSession({ auth }: Request, { slug, id }: AccountRef): string | undefined {
+  const session = auth.credentials.user?.session;
+  return session?.slug === slug && session.id === id ? session.sid : undefined;
+}
+
+/** The refusal of one of too many. */
+export function tooBusy(seconds: number): DomainError {
+  return new DomainError('unavailable', 'too many passwords are being looked at; try again soon', [], seconds);
+}

@@ -1,0 +1,31 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Change, Command } from '../../events/log.ts';
+import type { App } from '../app.ts';
+import { actorOf, contextOf, requestId } from '../requests.ts';
+
+/** Appends what happened to an account; resolves when every thread can read it. */
+export async function record(app: App, request: Request, change: Change): Promise<void> {
+  await append(app, commandOf(request, change));
+}
+
+/**
+ * Appends what the caller is not to wait for, since whether there is anything to append must not show in the time of the
+ * answer. A service that ends waits for it; only a process that is killed loses it.
+ */
+export function recordLater(app: App, request: Request, change: Change, then?: () => Promise<void>): void {
+  const command = commandOf(request, change);
+  app.inBackground(async () => {
+    await append(app, command);
+    await then?.();
+  }, `an event of ${change.stream} could not be recorded`);
+}
+
+function commandOf(request: Request, change: Change): Command {
+  return { ...change, actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };
+}
+
+async function append({ append }: App, command: Command): Promise<void> {
+  const outcome = await append(command);
+  if (!outcome.ok) throw new DomainError('conflict', 'others keep changing this account; try again');
+}

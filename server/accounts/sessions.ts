@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { AuthOptions, Collection } from '../../config/model.ts';
+import type { AccountRef, NewSession } from '../../events/accounts.ts';
+import type { App, Target } from '../app.ts';
+import { signToken } from './tokens.ts';
+import { readUser } from './users.ts';
+
+/** A collection whose documents are accounts. */
+export type AuthTarget = Target<Collection & { auth: AuthOptions }>;
+
+/** The auth collections. */
+export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarget[] {
+  return [...collections.values()].filter((target): target is AuthTarget => target.model.auth !== null);
+}
+
+/** The id of the user with an e-mail address, lower-cased as it is stored; null when there is none. */
+export function userWith({ documents }: AuthTarget, email: string): string | null {
+  return documents.find({ steps: [], leaf: { name: 'email', kind: 'text' }, operator: 'equals', values: [email] });
+}
+
+/** A session that begins now, to be recorded. */
+export function newSession({ model }: AuthTarget, credential: string): NewSession {
+  return { sid: randomUUID(), credential, expiresAt: expiryOf(model.auth) };
+}
+
+/** When a token that is made now expires. */
+export function expiryOf({ tokenExpiration }: AuthOptions): Date {
+  return new Date(Date.now() + tokenExpiration * 1000);
+}
+
+/** The token of a session, from now on. */
+export function tokenFor(app: App, { model }: AuthTarget, { slug, id }: AccountRef, sid: string): string {
+  return signToken(app.secrets, { sub: id, collection: slug, sid }, model.auth.tokenExpiration, Date.now());
+}
+
+/** From now on the caller is this user, who has just proved it: for what is recorded, for rules and for hooks. */
+export function becomeUser(app: App, request: Request, { slug, id }: AccountRef, sid: string): void {
+  request.auth.credentials = {
+    user: { actor: { type: 'user', id: `${slug}/${id}` }, session: { sid, slug, id } },
+  };
+  request.app.readUser = () => readUser(app, slug, id);
+}
+
+/**
+ * The session of the caller, who must be a user of this collection.
+ *
+ * @throws DomainError `unauthorized` for everybody else, an API key too.
+ */
+export function requireSession({ auth }: Request, slug: string): AccountRef & { sid: string } {
+  const session = auth.credentials?.user?.session;
+  if (!session || session.slug !== slug) throw new DomainError('unauthorized', `a token of ${slug} is needed`);
+  return session;
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import { readAcceptance, readEmail, readSetup } from '../../config/credentials.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { type AccountRef, decideAcceptance, decideInvite, decidePassword, decideSetup } from '../../events/accounts.ts';
+import { decideCreate } from '../../events/documents.ts';
+import type { Change } from '../../events/log.ts';
+import { authorize } from '../access.ts';
+import { userAnswersOf } from '../accounts/answers.ts';
+import { countCall } from '../accounts/limits.ts';
+import { withPassword } from '../accounts/passwords.ts';
+import { record } from '../accounts/record.ts';
+import { type AuthTarget, authTargets, becomeUser, newSession, userWith } from '../accounts/sessions.ts';
+import { documentOf } from '../answers.ts';
+import type { App } from '../app.ts';
+import { publicStrategy, strategy } from '../authentication.ts';
+import { jsonPayload, readBody } from '../body.ts';
+import { after } from '../hooks.ts';
+import {
+  acceptInviteOperation,
+  firstUserOperation,
+  initOperation,
+  inviteOperation,
+} from '../openapi/account-operations.ts';
+import { readNoQuery } from '../query.ts';
+import { checkedValues, write } from '../writes.ts';
+
+const inviteMilliseconds = 7 * 24 * 3600 * 1000;
+
+/** How people come to have an account (contract, section 4.4): by invitation, and the first one by a token of the operator's. */
+export function invitations(server: Server, app: App): void {
+  for (const target of authTargets(app)) routesOf(server, app, target);
+}
+
+function routesOf(server: Server, app: App, target: AuthTarget): void {
+  const { slug, model } = target;
+  const path = `/api/collections/${slug}`;
+  const maxBytes = app.model.limits.body;
+  const { sendSession } = userAnswersOf(app, target);
+
+  server.route([
+    {
+      method: 'POST',
+      path: `${path}/invite`,
+      options: { auth: strategy, plugins: { openApi: () => inviteOperation(model) }, payload: jsonPayload },
+      handler: async (request) => {
+        if (!request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
+        const body = await readBody(request, maxBytes);
+        const email = readEmail(body);
+        await authorize(app, request, target, 'create', { doc: () => null, data: { email } });
+        readNoQuery(request.query);
+        if (userWith(target, email) !== null) throw taken();
+        const expiresAt = new Date(Date.now() + inviteMilliseconds);
+        await record(app, request, decideInvite(slug, randomUUID(), email, expiresAt));
+        await app.keeper.mailWaits();
+        return { success: true, message: 'the invitation is on its way' };
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/accept-invite`,
+      options: { auth: publicStrategy, plugins: { openApi: () => acceptInviteOperation(model) }, payload: jsonPayload },
+      handler: async (request, h) => {
+        readNoQuery(request.query);
+        const { token, password, values } = readAcceptance(await readBody(request, maxBytes));
+        await countCall(app, request, null);
+        const id = await app.keeper.openToken('invite', slug, token);
+        // Looked at anew in each attempt: of several with one token, one is first.
+        const find = () => {
+          const invite = id === null ? null : app.accounts.invite(id);
+          if (!invite || invite.slug !== slug || invite.expiresAt <= Date.now()) throw badToken();
+          return invite;
+        };
+        const { email } = find();
+        return register(request, h, { ...values, email }, password, (account) => decideAcceptance(find(), account));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/init`,
+      options: { auth: publicStrategy, plugins: { openApi: () => initOperation(model) } },
+      handler: (request) => {
+        readNoQuery(request.query);
+        return { initialized: !isEmpty() };
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/first-user`,
+      options: { auth: publicStrategy, plugins: { openApi: () => firstUserOperation(model) }, payload: jsonPayload },
+      handler: async (request, h) => {
+        readNoQuery(request.query);
+        const { setupToken, password, values } = readSetup(await readBody(request, maxBytes));
+        await countCall(app, request, null);
+        const opened = await app.keeper.openToken('setup', slug, setupToken);
+        if (app.model.adminCollection !== slug || opened === null) throw notFirst();
+        // Who has the token runs the service: no rule keeps the first user from being what they say.
+        request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
+        return register(request, h, values, password, (account) => {
+          // The token is for one setup: it opens nothing when the collection is emptied later.
+          const version = app.accounts.setupVersion(slug);
+          if (opened !== String(version) || !isEmpty()) throw notFirst();
+          return decideSetup(account, version);
+        });
+      },
+    },
+  ]);
+
+  function isEmpty(): boolean {
+    return target.documents.find({ and: [] }) === null;
+  }
+
+  /**
+   * Makes an account and logs its user in: the document, the password, the session and the end of what gave the right to it
+   * are recorded together or not at all.
+   */
+  async function register(
+    request: Request,
+    h: ResponseToolkit,
+    body: JsonObject,
+    password: string,
+    decideRight: (account: AccountRef) => Change,
+  ) {
+    const occasion = { request, operation: 'create', doc: null } as const;
+    const values = await checkedValues(app, target, occasion, body);
+    const { id, at } = app.ids.next();
+    const account: AccountRef = { slug, id };
+    const decision = decideCreate(target, id, at, values);
+    const actor = { type: 'user', id: `${slug}/${id}` } as const;
+    const session = await withPassword(app, password, async (keep) => {
+      decideRight(account);
+      const credential = await keep();
+      const session = newSession(target, credential);
+      const started = decidePassword(account, credential, { session });
+      await write(
+        app,
+        request,
+        decision.stream,
+        async () => ({ decision, also: [decideRight(account), started], answer: null }),
+        actor,
+      );
+      return session;
+    });
+    const document = documentOf(target, id, decision.events[0]?.data ?? {});
+    await after(app, target, 'afterChange', occasion, document);
+    becomeUser(app, request, account, session.sid);
+    await app.keeper.mailWaits();
+    return (await sendSession(request, h, id, session.sid)).code(201);
+  }
+}
+
+function badToken(): DomainError {
+  const message = 'token is not valid: it has been used, replaced or is too old';
+  return new DomainError('invalid', message, [{ field: 'token', message }]);
+}
+
+function notFirst(): DomainError {
+  return new DomainError('forbidden', 'this is only for the first user, with the setup token that was printed at start');
+}
+
+function taken(): DomainError {
+  const message = 'email is taken by another account';
+  return new DomainError('conflict', message, [{ field: 'email', message }]);
+}

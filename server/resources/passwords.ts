@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { Server } from '@hapi/hapi';
+import { readEmail, readReset } from '../../config/credentials.ts';
+import { DomainError } from '../../config/errors.ts';
+import { decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
+import { accountStream } from '../../events/catalogue.ts';
+import { countCall } from '../accounts/limits.ts';
+import { withPassword } from '../accounts/passwords.ts';
+import { recordLater } from '../accounts/record.ts';
+import { type AuthTarget, authTargets, userWith } from '../accounts/sessions.ts';
+import type { App } from '../app.ts';
+import { publicStrategy } from '../authentication.ts';
+import { jsonPayload, readBody } from '../body.ts';
+import { forgotPasswordOperation, resetPasswordOperation } from '../openapi/account-operations.ts';
+import { readNoQuery } from '../query.ts';
+import { write } from '../writes.ts';
+
+const resetMilliseconds = 3600 * 1000;
+
+/** Passwords that were forgotten (contract, section 4.4), for each auth collection. */
+export function passwords(server: Server, app: App): void {
+  for (const target of authTargets(app)) routesOf(server, app, target);
+}
+
+function routesOf(server: Server, app: App, target: AuthTarget): void {
+  const { slug, model, documents } = target;
+  const path = `/api/collections/${slug}`;
+  const maxBytes = app.model.limits.body;
+
+  server.route([
+    {
+      method: 'POST',
+      path: `${path}/forgot-password`,
+      options: {
+        auth: publicStrategy,
+        plugins: { openApi: () => forgotPasswordOperation(model) },
+        payload: jsonPayload,
+      },
+      handler: async (request) => {
+        readNoQuery(request.query);
+        const email = readEmail(await readBody(request, maxBytes));
+        await countCall(app, request, email);
+        const id = userWith(target, email);
+        if (id !== null) {
+          const expiresAt = new Date(Date.now() + resetMilliseconds);
+          const change = decideResetRequest({ slug, id }, randomUUID(), expiresAt);
+          recordLater(app, request, change, app.keeper.mailWaits);
+        }
+        return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/reset-password`,
+      options: { auth: publicStrategy, plugins: { openApi: () => resetPasswordOperation(model) }, payload: jsonPayload },
+      handler: async (request) => {
+        readNoQuery(request.query);
+        const { token, password } = readReset(await readBody(request, maxBytes));
+        await countCall(app, request, null);
+        const reset = await app.keeper.openToken('reset', slug, token);
+        // Looked at anew in each attempt: of several with one token, one is first.
+        const find = () => {
+          const found = reset === null ? null : app.accounts.reset(reset);
+          const isGood = found && found.slug === slug && found.expiresAt > Date.now() && documents.exists(found.id);
+          if (!found || !isGood) throw badToken();
+          return { ...found, reset: String(reset) };
+        };
+        const { id, credential: old } = find();
+        const actor = { type: 'user', id: `${slug}/${id}` } as const;
+        await withPassword(app, password, async (keep) => {
+          const credential = await keep();
+          await write(
+            app,
+            request,
+            accountStream(slug, id),
+            async () => {
+              const { version, reset } = find();
+              return { decision: decideReset({ slug, id }, version, reset, credential), answer: null };
+            },
+            actor,
+          );
+        });
+        request.auth.credentials = { user: { actor, session: null } };
+        if (old !== null) await app.keeper.forget(old);
+        const email = JSON.parse(documents.text(id) ?? '{}').email;
+        if (await app.keeper.unlock(slug, String(email))) recordLater(app, request, decideUnlock({ slug, id }));
+        await app.keeper.mailWaits();
+        return { success: true, message: 'the password is changed' };
+      },
+    },
+  ]);
+}
+
+function badToken(): DomainError {
+  const message = 'token is not valid: it has been used, replaced or is too old';
+  return new DomainError('invalid', message, [{ field: 'token', message }]);
+}

@@ -1,0 +1,149 @@
+import { hash } from 'node:crypto';
+import type { Logger } from 'pino';
+import { createIds } from '../events/ids.ts';
+import { createKeeper, type Keeper } from './accounts/keeper.ts';
+import { readUser } from './accounts/users.ts';
+import { openApp, type Shared } from './app.ts';
+import type { Loaded } from './configuration.ts';
+import { type Directory, openDirectory } from './directory.ts';
+import type { LogSink } from './logging.ts';
+import { openMail } from './mail/mailer.ts';
+import { startReactor } from './mail/reactor.ts';
+import { showProgress } from './progress.ts';
+import type { Settings } from './settings.ts';
+import { createState, setState, type State } from './state.ts';
+import { connectWriter } from './threads/append.ts';
+import { answerCalls } from './threads/calls.ts';
+import { startHttpThreads } from './threads/http.ts';
+import { startWriter } from './threads/writer.ts';
+
+/** A running service, seen from the main thread. */
+export type Service = {
+  directory: Directory;
+  /** Resolves when requests are answered; rejects when the service cannot start. */
+  ready: Promise<Ready>;
+  setState: (state: State) => void;
+  /** Finishes what is in flight and closes everything. */
+  stop: () => Promise<void>;
+};
+
+/** Where a service answers, and what is worth telling about it. */
+export type Ready = {
+  /** Under which address it can be called from here. */
+  reachable: string;
+  /** Under which address clients reach it. */
+  baseUrl: string;
+  /** What it listens on. */
+  address: string;
+  /** Events in the log at start. */
+  size: number;
+  /** Where the first user is made; null when there is one, or nobody can log in. */
+  setupUrl: string | null;
+};
+
+type Options = { settings: Settings; loaded: Loaded; sink: LogSink; log: Logger };
+
+/**
+ * Starts everything: the writer, the threads that answer requests, what keeps the secrets of accounts, and mail.
+ *
+ * @throws LockedError when another process works on the data directory.
+ */
+export function startService({ settings, loaded, sink, log }: Options): Service {
+  const { model } = loaded;
+  const directory = openDirectory(settings);
+  const state = createState();
+  const threads = startHttpThreads({
+    count: settings.threads,
+    input: { config: loaded.path, logLevel: settings.logLevel },
+    sink,
+    log,
+    onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced; the process ends'),
+  });
+  const counter = new BigInt64Array(new SharedArrayBuffer(8));
+  const logId = `annals/${createIds(counter, Date.now).next().id}`;
+  const writer = startWriter(
+    { directory: directory.path, schema: model.schema, counter, logId },
+    showProgress('building the read tables'),
+    (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
+  );
+  const keeper = createKeeper({ vault: directory.vault, model, now: Date.now, onMail: () => mail?.poke() });
+  let mail: { poke: () => void; close: () => Promise<void> } | null = null;
+
+  async function start(): Promise<Ready> {
+    const { readFile, size } = await writer.ready;
+    const { apiKeys, secrets, vault } = directory;
+    const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
+    const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction: settings.isProduction };
+    const connect = { writer: writer.connect, keeper: () => answerCalls<Keeper>(keeper) };
+    const port = await threads.listen({ ...shared, baseUrl: settings.baseUrl ?? null }, connect, settings);
+    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
+    const baseUrl = settings.baseUrl ?? reachable;
+    directory.announce(reachable);
+    const setupUrl = model.adminCollection === null ? null : await startAccounts({ ...shared, baseUrl });
+    return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
+  }
+
+  /** What the main thread does for accounts, which it reads as the threads that answer requests do. */
+  async function startAccounts(shared: Shared & { baseUrl: string }): Promise<string | null> {
+    const refuse = () => Promise.reject(new Error('the main thread answers no requests'));
+    const app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: refuse });
+    keeper.sweep(app.accounts.credentials());
+    const mailer = await openMail({ model, settings, baseUrl: shared.baseUrl, log });
+    const reactor = startReactor({
+      accounts: app.accounts,
+      userOf: (slug, id) => readUser(app, slug, id),
+      token: keeper.token,
+      append: app.append,
+      mailer,
+      log,
+    });
+    mail = {
+      poke: reactor.poke,
+      close: async () => {
+        await reactor.close();
+        await mailer.close();
+        await app.close();
+      },
+    };
+    const slug = model.adminCollection as string;
+    const hasUsers = app.collections.get(slug)?.documents.find({ and: [] }) !== null;
+    if (hasUsers) return null;
+    const token = keeper.token('setup', slug, String(app.accounts.setupVersion(slug)));
+    return `${shared.baseUrl}/account/${slug}/setup?token=${token}`;
+  }
+
+  const ready = start();
+  return {
+    directory,
+    ready,
+    setState: (next) => setState(state, next),
+    async stop() {
+      // A start that is cut short fails on what is closed now.
+      ready.catch(() => {});
+      setState(state, 'stopping');
+      await threads.stop();
+      await mail?.close();
+      await writer.close();
+      await keeper.close();
+      directory.close();
+      sink.flushSync();
+    },
+  };
+}
+
+/** The name of the secret by which the command line is known to a service that runs. */
+export const operatorSecret = 'operator';
+
+/** Under which address a server that listens on every one can be called from here. */
+const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+function urlOf(host: string, port: number | string): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Without a part of it the service answers wrongly or not at all: nothing is left but to start again. */
+function die(log: Logger, error: Error, message: string): void {
+  log.fatal({ err: error }, message);
+  process.exitCode = 1;
+  setTimeout(() => process.exit(1), 100);
+}

@@ -1,0 +1,113 @@
+import type { MessagePort } from 'node:worker_threads';
+import { DomainError, type ErrorCode, type FieldError } from '../../config/errors.ts';
+
+type Call = { id: number; name: string; args: unknown[] };
+type Answer = { id: number } & (
+  | { value: unknown }
+  | { refusal: Refusal }
+  | { failure: { message: string; stack?: string } }
+);
+type Refusal = { code: ErrorCode; message: string; errors: readonly FieldError[]; retryAfter?: number };
+
+/** Answers the calls that come through a port. It does not keep its thread from ending. */
+export function answerCalls<T extends { [name in keyof T]: (...args: never[]) => Promise<unknown> }>(
+  port: MessagePort,
+  functions: T,
+): void {
+  port.on('message', async ({ id, name, args }: Call) => {
+    let answer: Answer;
+    try {
+      answer = { id, value: await run(functions, name, args) };
+    } catch (error) {
+      answer = { id, ...described(error) };
+    }
+    try {
+      port.postMessage(answer);
+    } catch (error) {
+      // What cannot pass between threads: its caller must not wait for ever.
+      port.postMessage({ id, ...described(error) } satisfies Answer);
+    }
+  });
+  port.unref();
+}
+
+function run(functions: object, name: string, args: unknown[]): Promise<unknown> {
+  if (!Object.hasOwn(functions, name)) throw new Error(`there is no function ${name} to call`);
+  return (functions as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]?.(...args) as Promise<unknown>;
+}
+
+function described(error: unknown): { refusal: Refusal } | { failure: { message: string; stack?: string } } {
+  if (error instanceof DomainError) {
+    const { code, message, errors } = error;
+    const retryAfter = 'retryAfter' in error && typeof error.retryAfter === 'number' ? error.retryAfter : null;
+    return { refusal: { code, message, errors, ...(retryAfter === null ? {} : { retryAfter }) } };
+  }
+  // Anything can be thrown.
+  if (!(error instanceof Error)) return { failure: { message: String(error) } };
+  return { failure: { message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) } };
+}
+
+/**
+ * The functions that are answered at the other end of a port, called as if they were here. It keeps its thread from ending
+ * only while an answer is due. When the port closes, what waits is rejected.
+ */
+export function callsThrough<T extends object>(port: MessagePort): T {
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  let lastId = 0;
+  let isClosed = false;
+
+  port.on('message', (answer: Answer) => {
+    const call = waiting.get(answer.id);
+    forget(answer.id);
+    if (!call) return;
+    if ('value' in answer) call.resolve(answer.value);
+    else call.reject(errorOf(answer));
+  });
+  port.on('close', () => {
+    isClosed = true;
+    for (const { reject } of waiting.values()) reject(endedError());
+    waiting.clear();
+  });
+  port.unref();
+
+  function call(name: string, args: unknown[]): Promise<unknown> {
+    if (isClosed) return Promise.reject(endedError());
+    lastId += 1;
+    const id = lastId;
+    return new Promise((resolve, reject) => {
+      port.ref();
+      waiting.set(id, { resolve, reject });
+      try {
+        port.postMessage({ id, name, args } satisfies Call);
+      } catch (error) {
+        forget(id);
+        reject(error);
+      }
+    });
+  }
+
+  function forget(id: number): void {
+    waiting.delete(id);
+    if (waiting.size === 0) port.unref();
+  }
+
+  return new Proxy({} as T, {
+    get(_, name) {
+      // What has a `then` would be taken for a promise.
+      if (typeof name === 'symbol' || name === 'then') return undefined;
+      return (...args: unknown[]) => call(name, args);
+    },
+  });
+}
+
+function errorOf(answer: Exclude<Answer, { value: unknown }>): Error {
+  if ('refusal' in answer) {
+    const { code, message, errors, retryAfter } = answer.refusal;
+    return Object.assign(new DomainError(code, message, errors), retryAfter === undefined ? {} : { retryAfter });
+  }
+  return Object.assign(new Error(answer.failure.message), answer.failure);
+}
+
+function endedError(): Error {
+  return new Error('the thread that answers these calls ended');
+}

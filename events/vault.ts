@@ -1,15 +1,46 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
-import { openDatabase } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+
+export type Vault = ReturnType<typeof openVault>;
+
+/**
+ * Failed logins under one key, in a row. Times are milliseconds since the epoch: `lockedUntil` is null where there is no
+ * lock, `touched` is when the last one was counted. `isKnown`: that one was for an account with a password.
+ */
+export type Counter = { failures: number; lockedUntil: number | null; touched: number; isKnown: boolean };
 
 /** Opens `vault.db`, where secrets are kept that must never be in an event. Only its owner may read the file. */
 export function openVault(path: string) {
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   const db = openDatabase(path, { durability: 'full', secureDelete: true, cacheMiB: 2 });
-  db.exec('CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT');
+  db.exec(tables);
+  return {
+    ...openSecrets(db),
+    passwords: openPasswords(db),
+    counters: openCounters(db),
+    close: () => db.close(),
+  };
+}
+
+const tables = `
+  CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS passwords (credential TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS attempts (
+    key TEXT PRIMARY KEY,
+    failures INTEGER NOT NULL,
+    locked_until INTEGER,
+    touched INTEGER NOT NULL,
+    known INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (known, touched);
+`;
+
+function openSecrets(db: Sqlite) {
   const select = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck();
   const insert = db.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const remove = db.prepare('DELETE FROM secrets WHERE name = ?');
 
   /** A secret of 32 random bytes in base64url, made on first use and the same ever after. */
   function secret(name: string): string {
@@ -17,10 +48,106 @@ export function openVault(path: string) {
     return select.get(name) as string;
   }
 
+  /** Forgets a secret; the next use makes another one. */
+  function forgetSecret(name: string): void {
+    if (remove.run(name).changes > 0) leaveNoTrace(db);
+  }
+
   /** An opaque, stable name for something secret, such as an API key: it tells nothing without this vault. */
   function opaqueId(secretText: string): string {
     return createHmac('sha256', secret('opaque-ids')).update(secretText).digest('hex').slice(0, 16);
   }
 
-  return { secret, opaqueId, close: () => db.close() };
+  return { secret, forgetSecret, opaqueId };
+}
+
+/** Hashes of passwords, each under the opaque id that events name it by. */
+function openPasswords(db: Sqlite) {
+  const select = db.prepare('SELECT hash FROM passwords WHERE credential = ?').pluck();
+  const selectAll = db.prepare('SELECT credential FROM passwords').pluck();
+  const selectBeginnings = db.prepare('SELECT DISTINCT substr(hash, 1, 7) FROM passwords').pluck();
+  const insert = db.prepare('INSERT INTO passwords VALUES (?, ?)');
+  const remove = db.prepare('DELETE FROM passwords WHERE credential = ?');
+
+  const removeOthers = db.transaction((named: ReadonlySet<string>): number => {
+    const others = (selectAll.all() as string[]).filter((credential) => !named.has(credential));
+    for (const credential of others) remove.run(credential);
+    return others.length;
+  });
+
+  return {
+    put: (credential: string, hash: string): void => {
+      insert.run(credential, hash);
+    },
+    get: (credential: string): string | null => (select.get(credential) as string | undefined) ?? null,
+    delete: (credential: string): void => {
+      if (remove.run(credential).changes > 0) leaveNoTrace(db);
+    },
+    /** Deletes all that are not named; gives their number. */
+    retain: (named: ReadonlySet<string>): number => {
+      const count = removeOthers.immediate(named);
+      if (count > 0) leaveNoTrace(db);
+      return count;
+    },
+    /** How the hashes begin, each beginning once: `$2b$12$` says how a hash was made. */
+    beginnings: (): string[] => selectBeginnings.all() as string[],
+  };
+}
+
+type CounterRow = { failures: number; locked_until: number | null; touched: number; known: number };
+
+/** Counters of failed logins, each under a key that tells nothing. */
+function openCounters(db: Sqlite) {
+  const select = db.prepare('SELECT failures, locked_until, touched, known FROM attempts WHERE key = ?');
+  const replace = db.prepare('INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)');
+  const remove = db.prepare('DELETE FROM attempts WHERE key = ?');
+  const count = db.prepare('SELECT count(*) FROM attempts').pluck();
+  const pullBack = db.prepare('UPDATE attempts SET touched = :now WHERE touched > :now');
+  const removeOld = db.prepare(
+    'DELETE FROM attempts WHERE touched < :before AND (locked_until IS NULL OR locked_until <= :now)',
+  );
+  const removeUnknown = db.prepare(
+    `DELETE FROM attempts WHERE key IN
+       (SELECT key FROM attempts WHERE known = 0 ORDER BY touched DESC LIMIT -1 OFFSET ?)`,
+  );
+
+  function get(key: string): Counter | null {
+    const row = select.get(key) as CounterRow | undefined;
+    if (!row) return null;
+    const { failures, locked_until: lockedUntil, touched, known } = row;
+    return { failures, lockedUntil, touched, isKnown: known === 1 };
+  }
+
+  const change = db.transaction((key: string, next: (counter: Counter | null) => Counter | null): Counter | null => {
+    const counter = next(get(key));
+    if (counter) {
+      const { failures, lockedUntil, touched, isKnown } = counter;
+      replace.run(key, failures, lockedUntil, touched, isKnown ? 1 : 0);
+    } else remove.run(key);
+    return counter;
+  });
+
+  const tidy = db.transaction((now: number, before: number, maxUnknown: number): void => {
+    pullBack.run({ now });
+    removeOld.run({ now, before });
+    removeUnknown.run(maxUnknown);
+  });
+
+  return {
+    get,
+    /** Puts what `next` makes of a counter in its place; null deletes it. */
+    change: (key: string, next: (counter: Counter | null) => Counter | null): Counter | null =>
+      change.immediate(key, next),
+    /**
+     * Deletes counters last touched before `before`, unless they are locked, and the oldest of those that are not known
+     * until at most `maxUnknown` are left. One from the future, which a clock that was put back leaves, is of now.
+     */
+    tidy: (now: number, before: number, maxUnknown: number): void => tidy.immediate(now, before, maxUnknown),
+    count: (): number => count.get() as number,
+  };
+}
+
+/** What was deleted is zeros in the file, but stands in the write-ahead log until that is emptied. */
+function leaveNoTrace(db: Sqlite): void {
+  db.pragma('wal_checkpoint(TRUNCATE)');
 }

@@ -1,3 +1,14 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { DomainError } from '../../config/errors.ts';
+import type { RateLimit } from '../../config/model.ts';
+import type { Vault } from '../../events/vault.ts';
+import { hashThreads } from '../threads/hash.ts';
+import { createLimit } from './limits.ts';
+import { createLockout, type LockRule } from './lockout.ts';
+import { createTokens } from './one-time-tokens.ts';
+import { createTurns } from './turns.ts';
+
 /** What a login is checked against. `credential` is null where there is no such account, or one without a password. */
 export type Attempt = { collection: string; email: string; credential: string | null; password: string };
 
@@ -35,3 +46,128 @@ export type Keeper = {
   /** Says that something was recorded that causes a mail. */
   mailWaits: () => Promise<void>;
 };
+
+/** The keeper in the main thread, with what only the main thread needs. */
+export type MainKeeper = Keeper & {
+  /** The one-time token for an id, in base64url. */
+  token: (kind: TokenKind, collection: string, id: string) => string;
+  /** Forgets all passwords but these; gives how many. Only at the start: one just kept is named by no event yet. */
+  sweep: (referenced: ReadonlySet<string>) => number;
+  /** Ends its threads; what waits is rejected. */
+  close: () => Promise<void>;
+};
+
+type Options = {
+  vault: Vault;
+  /** By slug, for every auth collection. */
+  rules: ReadonlyMap<string, LockRule>;
+  bcryptCost: number;
+  rateLimit: RateLimit | null;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Called when a mail waits. */
+  onMail: () => void;
+};
+
+const maxThreads = 4;
+/** A hash takes a quarter of a second at the default cost: with 200 before it, the last one waits for as long as a caller may. */
+const maxWaiting = { line: 40, all: 200 };
+const busySeconds = 5;
+/** bcrypt reads no more of a password. */
+const maxPasswordBytes = 72;
+
+/** Makes the one keeper of the service. */
+export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail }: Options): MainKeeper {
+  const width = Math.min(availableParallelism(), maxThreads);
+  const threads = hashThreads({ count: width });
+  const turns = createTurns({ width, maxWaiting });
+  const lockout = createLockout({ counters: vault.counters, now });
+  const { token, openToken } = createTokens(vault.secret('one-time-tokens'));
+  const counterKey = vault.secret('login-counters');
+  // A cost that was higher once is the work of every comparison while such hashes are there.
+  const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
+  const dummy = dummyHash(work);
+  let kept = 0;
+
+  async function check(attempt: Attempt): Promise<Checked> {
+    const key = keyOf(attempt.collection, attempt.email);
+    const rule = ruleOf(attempt.collection);
+    // A flood at a locked account takes no places from others.
+    const checked = lockedOf(key, rule) ?? (await turns.take(key, () => look(attempt, key, rule)));
+    return checked ?? { kind: 'busy', seconds: busySeconds };
+  }
+
+  /** What an attempt comes to when it is its turn. The others for its account wait, so that none is missed in counting. */
+  async function look({ credential, password }: Attempt, key: string, rule: LockRule): Promise<Checked> {
+    const locked = lockedOf(key, rule);
+    if (locked) return locked;
+    const hash = credential === null || !isPossible(password) ? null : vault.passwords.get(credential);
+    const isRight = await threads.compare(isPossible(password) ? password : '', hash ?? dummy, work);
+    if (!isRight || hash === null) {
+      return { kind: 'wrong', lockedUntil: lockout.fail(key, credential !== null, rule) };
+    }
+    lockout.reset(key);
+    return { kind: 'right' };
+  }
+
+  function lockedOf(key: string, rule: LockRule): Checked | null {
+    const seconds = lockout.secondsLocked(key, rule);
+    return seconds > 0 ? { kind: 'locked', seconds } : null;
+  }
+
+  function ruleOf(collection: string): LockRule {
+    const rule = rules.get(collection);
+    if (!rule) throw new Error(`${collection} is no auth collection`);
+    return rule;
+  }
+
+  /** Whoever reads the vault does not read from it who tried to log in. */
+  function keyOf(collection: string, email: string): string {
+    return createHmac('sha256', counterKey).update(`${collection}\0${email.trim().toLowerCase()}`).digest('base64url');
+  }
+
+  async function keep(password: string): Promise<string | null> {
+    if (!isPossible(password)) {
+      const message = `is longer than ${maxPasswordBytes} bytes, or has characters that a password cannot have`;
+      throw new DomainError('invalid', `password ${message}`, [{ field: 'password', message }]);
+    }
+    kept += 1;
+    // They are nobody's yet, and need not wait for each other: as many lines as can be served at once.
+    const hash = await turns.take(`keep ${kept % width}`, () => threads.hash(password, bcryptCost));
+    if (hash === null) return null;
+    const credential = randomUUID();
+    vault.passwords.put(credential, hash);
+    return credential;
+  }
+
+  return {
+    limit: createLimit(rateLimit),
+    check,
+    keep,
+    forget: async (credential) => vault.passwords.delete(credential),
+    unlock: async (collection, email) => lockout.reset(keyOf(collection, email)),
+    openToken: async (kind, collection, text) => openToken(kind, collection, text),
+    mailWaits: async () => onMail(),
+    token,
+    sweep: (referenced) => vault.passwords.retain(referenced),
+    async close() {
+      turns.close();
+      await threads.close();
+    },
+  };
+}
+
+/** bcrypt ends a password at its 72nd byte and at a NUL, and half a surrogate pair is as good as any other. */
+function isPossible(password: string): boolean {
+  return Buffer.byteLength(password) <= maxPasswordBytes && !password.includes('\0') && password.isWellFormed();
+}
+
+function costOf(hash: string): number {
+  return Number(/^\$2[ab]\$(\d\d)\$/.exec(hash)?.[1] ?? 0);
+}
+
+/** A hash that no password has: comparing with it takes as long as with any of its cost. */
+function dummyHash(cost: number): string {
+  const text = randomBytes(40).toString('base64').replaceAll('+', '.').replaceAll('=', '').slice(0, 53);
+  return `$2b$${String(cost).padStart(2, '0')}$${text}`;
+}

@@ -1,15 +1,62 @@
-import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
-import type { App } from '../app.ts';
-import { addressOf } from '../requests.ts';
+import { createHmac, randomBytes } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimit } from '../../config/model.ts';
+
+const windowSeconds = 60;
 
 /**
- * Counts a call of a public account route.
- *
- * @param email the one that it is about; null where it is about none.
- * @throws DomainError `too-many` with the seconds to wait.
+ * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds to
+ * wait, at least 1, when there were too many of either, else 0.
  */
-export async function countCall({ keeper }: App, request: Request, email: string | null): Promise<void> {
-  const seconds = await keeper.limit(addressOf(request), email);
-  if (seconds > 0) throw new DomainError('too-many', 'too many calls; try again later', [], seconds);
+export function createLimit(rateLimit: RateLimit | null): (address: string, email: string | null) => Promise<number> {
+  if (!rateLimit) return async () => 0;
+  const addresses = countCalls(rateLimit.address);
+  const emails = countCalls(rateLimit.email);
+  return async (address, email) => {
+    const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(email.trim().toLowerCase())])];
+    return Math.max(...(await Promise.all(waits)));
+  };
+}
+
+/**
+ * The limiter keeps a timer and a record for every key for a minute, and a flood has a new key in every call. So keys share
+ * 65,536 places. That two of a thousand share one matters little, for a limit is far above what one caller needs, and the
+ * key of the hash is made anew at each start, so that nobody can aim at another's place.
+ */
+function countCalls(points: number): (key: string) => Promise<number> {
+  const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
+  const hashKey = randomBytes(32);
+  const placeOf = (key: string) => createHmac('sha256', hashKey).update(key).digest().readUInt16BE();
+  return async (key) => {
+    try {
+      await limiter.consume(placeOf(key));
+      return 0;
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal;
+      // A clock that was put back makes it a longer time than there is.
+      return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
+    }
+  };
+}
+
+/** What one caller can choose freely from: an IPv4 address, in either form, or the /64 that an IPv6 address is in. */
+export function networkOf(address: string): string {
+  const bare = address.replace(/%.*$/, '');
+  if (!isIPv6(bare)) return bare;
+  // The one form that URLs give it has eight groups in hexadecimal, with "::" for the longest row of zeros.
+  const [left = '', right] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::');
+  const [first, last] = [groupsOf(left), groupsOf(right ?? '')];
+  const groups = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
+  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') return groups.slice(6).flatMap(bytesOf).join('.');
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':');
+}
+
+function bytesOf(group: string): number[] {
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 0xff];
 }

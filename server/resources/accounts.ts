@@ -4,7 +4,7 @@ import { DomainError } from '../../config/errors.ts';
 import { decideFailedLogin, decideLogin, decideRefresh, decideRevoke } from '../../events/accounts.ts';
 import { userAnswersOf } from '../accounts/answers.ts';
 import { clearCookie, setCookie } from '../accounts/cookies.ts';
-import { countCall } from '../accounts/limits.ts';
+import { countCall } from '../accounts/counting.ts';
 import { tooBusy } from '../accounts/passwords.ts';
 import { record, recordLater } from '../accounts/record.ts';
 import {

@@ -8,7 +8,7 @@ import { decideCreate } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import { authorize } from '../access.ts';
 import { userAnswersOf } from '../accounts/answers.ts';
-import { countCall } from '../accounts/limits.ts';
+import { countCall } from '../accounts/counting.ts';
 import { withPassword } from '../accounts/passwords.ts';
 import { record } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, userWith } from '../accounts/sessions.ts';

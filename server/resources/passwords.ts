@@ -4,7 +4,7 @@ import { readEmail, readReset } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import { decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
 import { accountStream } from '../../events/catalogue.ts';
-import { countCall } from '../accounts/limits.ts';
+import { countCall } from '../accounts/counting.ts';
 import { withPassword } from '../accounts/passwords.ts';
 import { recordLater } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, userWith } from '../accounts/sessions.ts';

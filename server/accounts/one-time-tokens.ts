@@ -1,0 +1,35 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { TokenKind } from './keeper.ts';
+
+const macBytes = 32;
+/** Far more than one of ours has: what is longer is not even decoded. */
+const maxLength = 512;
+
+/**
+ * Makes and opens one-time tokens. A token is never stored: it is an id, which the log has, and a code that only the key
+ * makes. Whether it was used is for the log to say.
+ */
+export function createTokens(key: string) {
+  /** The token for an id: text of base64url. */
+  function token(kind: TokenKind, collection: string, id: string): string {
+    const code = createHmac('sha256', key)
+      .update(JSON.stringify([kind, collection, id]))
+      .digest();
+    return Buffer.concat([code, Buffer.from(id)]).toString('base64url');
+  }
+
+  /** The id of a token, or null when it was not made here, for this kind and collection. */
+  function openToken(kind: TokenKind, collection: string, text: string): string | null {
+    if (text.length > maxLength) return null;
+    const id = Buffer.from(text, 'base64url').subarray(macBytes).toString();
+    // All of the text is compared, so that there is only one text for an id.
+    return isSame(text, token(kind, collection, id)) ? id : null;
+  }
+
+  return { token, openToken };
+}
+
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

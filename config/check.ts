@@ -1,6 +1,8 @@
+import { adminCollectionOf, checkAuth, checkUrls, wantsAuth, warnOfMissingRules, withEmail } from './check-auth.ts';
+import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkHooks } from './check-functions.ts';
-import type { Collection, Global, Model } from './model.ts';
+import type { Collection, Global, Model, RateLimit } from './model.ts';
 import {
   type Checking,
   checkKeys,
@@ -11,9 +13,11 @@ import {
   own,
   type Problem,
   passes,
+  readOption,
   report,
   rules,
   type Taken,
+  wholeNumber,
 } from './problems.ts';
 import { show } from './suggest.ts';
 
@@ -54,13 +58,17 @@ const entryKeys: Record<Kind, readonly string[]> = {
 
 /** Keys whose feature is still to be built: set, they are refused. To bring one, take it out here. */
 const unavailable: Record<'top' | Kind, readonly string[]> = {
-  top: ['email', 'audit', 'cors', 'rateLimit', 'bcryptCost'],
-  collection: ['auth', 'upload', 'urls', 'history', 'requireReason'],
+  top: ['audit', 'cors'],
+  collection: ['upload', 'history', 'requireReason'],
   global: [],
 };
 
 const reservedSlugs = ['globals', 'accounts', 'system'];
 const defaultBodyBytes = 1_048_576;
+const defaultRateLimit: RateLimit = { address: 300, email: 60 };
+const defaultBcryptCost = 12;
+/** Below it, what is stolen is guessed too fast. */
+const soundBcryptCost = 10;
 
 /**
  * Checks a whole configuration and gives the model of it. Two configurations that mean the same give schemas of the
@@ -82,6 +90,7 @@ export function checkConfig(input: unknown): Model {
     report(checking, 'collections', 'at least one collection or global is needed');
   }
   const settings = checkSettings(checking, input);
+  warnOfMissingRules(checking, collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
 
   return {
@@ -89,10 +98,7 @@ export function checkConfig(input: unknown): Model {
     collections: new Map(collections.map((collection) => [collection.slug, collection])),
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
-    adminCollection: null,
-    email: null,
-    rateLimit: { address: 300, email: 60 },
-    bcryptCost: 12,
+    adminCollection: adminCollectionOf(collections),
     warnings: checking.warnings,
   };
 }
@@ -142,19 +148,22 @@ function checkEntries<T>(
 }
 
 function checkCollection(checking: Checking, path: string, entry: Entry, slug: string): Collection {
+  const isAuth = wantsAuth(entry);
   const reserved = new Map(serverFields);
-  if (own(entry, 'auth')) for (const name of ['email', 'password']) reserved.set(name, 'is added to auth collections');
+  if (isAuth) for (const name of ['email', 'password']) reserved.set(name, 'is added to auth collections');
   const place: Place = { collection: slug, isTop: true, isInList: false, reserved };
-  const { schema, fields } = checkFields(checking, join(path, 'fields'), own(entry, 'fields'), place);
+  const written = checkFields(checking, join(path, 'fields'), own(entry, 'fields'), place);
+  const { schema, fields } = isAuth ? withEmail(checking, join(path, 'fields'), written) : written;
+  const labels = checkLabels(checking, join(path, 'labels'), own(entry, 'labels'));
   return {
     kind: 'collection',
     slug,
     fields,
-    auth: null,
-    urls: {},
+    auth: checkAuth(checking, join(path, 'auth'), own(entry, 'auth')),
+    urls: checkUrls(checking, join(path, 'urls'), own(entry, 'urls'), isAuth),
     access: checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'collection'),
-    schema: { slug, ...checkLabels(checking, join(path, 'labels'), own(entry, 'labels')), fields: schema },
+    schema: { slug, ...labels, fields: schema, ...(isAuth ? { auth: true } : {}) },
   };
 }
 
@@ -192,18 +201,38 @@ function checkLabels(checking: Checking, path: string, input: unknown) {
 function checkSettings(checking: Checking, input: Entry) {
   const limits = own(input, 'limits');
   const areLimits = passes(checking, 'limits', limits, rules.entry);
-  const body = areLimits ? own(limits as Entry, 'body') : undefined;
   if (areLimits) checkKeys(checking, 'limits', limits as Entry, ['body'], 'limits');
-  const isBytes = passes(checking, 'limits.body', body, {
-    passes: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-    must: 'be a whole number of bytes above 0',
-  });
-  for (const key of ['publicSchema', 'trustProxy']) passes(checking, key, own(input, key), rules.boolean);
+  const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
-    publicSchema: own(input, 'publicSchema') === true,
-    trustProxy: own(input, 'trustProxy') === true,
-    limits: { body: isBytes ? (body as number) : defaultBodyBytes },
+    publicSchema: readOption(checking, '', input, 'publicSchema', rules.boolean, false),
+    trustProxy: readOption(checking, '', input, 'trustProxy', rules.boolean, false),
+    limits: {
+      body: readOption(checking, 'limits', areLimits ? (limits as Entry) : {}, 'body', bytes, defaultBodyBytes),
+    },
+    email: checkEmail(checking, own(input, 'email')),
+    rateLimit: checkRateLimit(checking, own(input, 'rateLimit')),
+    bcryptCost: checkBcryptCost(checking, input),
   };
+}
+
+function checkRateLimit(checking: Checking, input: unknown): RateLimit | null {
+  if (input === false) return null;
+  if (!passes(checking, 'rateLimit', input, { ...rules.entry, must: 'be false or an object' })) return defaultRateLimit;
+  const calls = wholeNumber(1, undefined, ' of calls in a minute');
+  const entry = input as Entry;
+  checkKeys(checking, 'rateLimit', entry, ['address', 'email'], 'rateLimit');
+  return {
+    address: readOption(checking, 'rateLimit', entry, 'address', calls, defaultRateLimit.address),
+    email: readOption(checking, 'rateLimit', entry, 'email', calls, defaultRateLimit.email),
+  };
+}
+
+function checkBcryptCost(checking: Checking, input: Entry): number {
+  const cost = readOption(checking, '', input, 'bcryptCost', wholeNumber(4, 20), defaultBcryptCost);
+  if (cost < soundBcryptCost) {
+    checking.warnings.push(`bcryptCost: ${cost} is for tests; passwords need ${soundBcryptCost} or more`);
+  }
+  return cost;
 }
 
 function isEmpty(input: unknown): boolean {

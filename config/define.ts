@@ -1,4 +1,4 @@
-import type { AccessRule, FieldAccess, FieldHook, Hook } from './model.ts';
+import type { AccessRule, FieldAccess, FieldHook, Hook, MailKind, MailTemplate } from './model.ts';
 
 /** A JSON value that may be read-only, as `const` inference makes it. */
 export type ConstantJson =
@@ -111,10 +111,43 @@ export type FieldConfig =
   | JoinConfig
   | RowConfig;
 
+/** The session cookie of an auth collection, `annals-<slug>`. */
+export type CookieConfig = {
+  /** Sent over HTTPS only; default: in production. */
+  secure?: boolean;
+  /** When a browser sends it with what another site began; default `Lax`. `None` needs `secure`. */
+  sameSite?: 'Lax' | 'Strict' | 'None' | 'lax' | 'strict' | 'none';
+  /** The domain whose subdomains share it, for example `example.org`; default: only the host that set it. */
+  domain?: string;
+};
+
+/** The options of an auth collection; `auth: true` is all of their defaults. */
+export type AuthConfig = {
+  /** Seconds that a token lives; default 7200. */
+  tokenExpiration?: number;
+  /** Failed logins in a row before the account is locked; default 5. */
+  maxLoginAttempts?: number;
+  /** Seconds that a lock lasts; default 600. */
+  lockTime?: number;
+  /** Lets an API key alone call the routes of this collection; default false. */
+  useAPIKey?: boolean;
+  /** How deep relationships are populated in `/me` and in the user of access rules and hooks, 0 to 10; default 0. */
+  depth?: number;
+  /** `false` sets and reads no cookie. */
+  cookies?: false | CookieConfig;
+};
+
+/** Pages of your own that the mails of an auth collection link to. Each gets the parameter `token` where there is one. */
+export type UrlsConfig = { acceptInvite?: string; resetPassword?: string; login?: string };
+
 /** A collection as its author writes it. A missing access rule means any authenticated caller. */
 export type CollectionConfig = {
   slug: string;
   labels?: { singular: string; plural: string };
+  /** Its documents are accounts: they get the fields `email` and `password`, and routes to log in. Default false. */
+  auth?: boolean | AuthConfig;
+  /** Only on an auth collection. */
+  urls?: UrlsConfig;
   fields: readonly FieldConfig[];
   access?: { read?: AccessRule; create?: AccessRule; update?: AccessRule; delete?: AccessRule };
   hooks?: {
@@ -141,6 +174,24 @@ export type GlobalConfig = {
   };
 };
 
+/** How mail goes out. What is left out may come from `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL`, which win. */
+export type EmailConfig = {
+  /** An address, or `Name <address>`. */
+  from?: string;
+  /** `smtp://user:password@host:587`, `smtps://…`, or options of nodemailer. */
+  transport?: string | object;
+  /** Functions in the place of our texts, mail by mail and part by part. */
+  templates?: { readonly [kind in MailKind]?: MailTemplate };
+};
+
+/** Calls of the public account routes in a minute. */
+export type RateLimitConfig = {
+  /** From one address; default 300. */
+  address?: number;
+  /** For one e-mail; default 60. */
+  email?: number;
+};
+
 /** What `annals.config.ts` exports by default. At least one collection or global is needed. */
 export type Config = {
   collections?: readonly CollectionConfig[];
@@ -149,6 +200,12 @@ export type Config = {
   publicSchema?: boolean;
   /** Believes `X-Forwarded-*` of the proxy in front; default false. */
   trustProxy?: boolean;
+  /** Without it mail is caught and shown outside production, and not sent in production. */
+  email?: false | EmailConfig;
+  /** `false` counts no calls. */
+  rateLimit?: false | RateLimitConfig;
+  /** How much work a password's hash is, each step twice as much; 4 to 20, default 12. */
+  bcryptCost?: number;
   limits?: {
     /** Bytes of a JSON body; default 1 MiB. */
     body?: number;

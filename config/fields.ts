@@ -1,4 +1,5 @@
 import Joi from 'joi';
+import { isPlainText, normalEmail } from './addresses.ts';
 import type { Field } from './model.ts';
 import type { FieldSchema, FieldType } from './schema.ts';
 
@@ -54,8 +55,7 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
   email: {
     options: texts,
     affinity: 'TEXT',
-    // Any top-level domain: the list that joi carries ages, and intranets have their own.
-    schema: (field) => text(field, named(Joi.string().email({ tlds: false }), 'be an e-mail address')),
+    schema: (field) => text(field, named(field.isAccountEmail ? accountEmail() : email(), 'be an e-mail address')),
   },
   url: {
     options: texts,
@@ -214,6 +214,21 @@ function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
     for (const report of reports) if (report.code === 'string.base') report.local.must = must;
     return reports;
   });
+}
+
+function email(): Joi.StringSchema {
+  // Any top-level domain: the list that joi carries ages, and intranets have their own.
+  return Joi.string().email({ tlds: false });
+}
+
+/** It stands in the headers of mail and tells accounts apart: nothing in it is invisible, and it has one form. */
+function accountEmail(): Joi.StringSchema {
+  return Joi.string()
+    .custom((value: string, helpers) => {
+      const normal = normalEmail(value);
+      return isPlainText(normal) ? normal : helpers.error('string.email');
+    })
+    .email({ tlds: false, ignoreLength: true });
 }
 
 function readUrl(value: string): string | undefined {

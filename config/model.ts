@@ -53,6 +53,8 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   name: string;
   /** Gives the default of a new value; absent when there is none. */
   makeDefault?: () => Json;
+  /** The e-mail that an account is found by: kept and compared in the form of `normalEmail`. */
+  isAccountEmail?: true;
   access?: FieldAccess;
   hooks?: FieldHooks;
   fields?: Field[];
@@ -88,10 +90,10 @@ export type MailArgs = {
 /** What an author puts in the place of our texts, part by part. */
 export type MailTemplate = { [part in 'subject' | 'text' | 'html']?: (args: MailArgs) => string | Promise<string> };
 
-/** How mail goes out. `transport` is an SMTP URL, or options of nodemailer. */
+/** How mail goes out. `transport` is an SMTP URL, or options of nodemailer. What is absent, the environment may give. */
 export type EmailOptions = {
-  from: string;
-  transport: string | object;
+  from?: string;
+  transport?: string | object;
   templates: { [kind in MailKind]?: MailTemplate };
 };
 

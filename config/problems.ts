@@ -55,6 +55,28 @@ export function passes(checking: Checking, path: string, value: unknown, { passe
   return false;
 }
 
+/** Reads an option: its value where it passes, else what it is without one. */
+export function readOption<T>(
+  checking: Checking,
+  path: string,
+  entry: Entry,
+  key: string,
+  rule: Rule,
+  otherwise: T,
+): T {
+  const value = own(entry, key);
+  return passes(checking, join(path, key), value, rule) ? (value as T) : otherwise;
+}
+
+/** The rule of a whole number in bounds; `what` says of what it is one, for example " of seconds". */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = ''): Rule {
+  const bounds = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+  return {
+    passes: (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+    must: `be a whole number${what} ${bounds}`,
+  };
+}
+
 /** Refuses keys that are not allowed; `what` is what has them, for example "a collection". */
 export function checkKeys(
   checking: Checking,

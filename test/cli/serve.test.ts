@@ -221,7 +221,7 @@ describe('A wrong configuration', () => {
         ],
       },
       { slug: 'posts', fields: [{ name: 'c', type: 'relationship', relationTo: 'post' }] },
-      { slug: 'users', auth: true, fields: [] },
+      { slug: 'users', auth: { lockTme: 60 }, fields: [] },
       { slug: 'files', upload: true, fields: [] },
     ],
   };
@@ -232,7 +232,7 @@ describe('A wrong configuration', () => {
     /^\s*collections\.posts\.fields\.b\.requred: .*did you mean "required"\?$/m,
     /^\s*collections\.posts\.slug: "posts" is declared twice$/m,
     /^\s*collections\.posts\.fields\.c\.relationTo: no collection "post"; did you mean "posts"\?$/m,
-    /^\s*collections\.users\.auth: is not available yet$/m,
+    /^\s*collections\.users\.auth\.lockTme: is not a key of auth; did you mean "lockTime"\?$/m,
     /^\s*collections\.files\.upload: is not available yet$/m,
   ];
 

@@ -23,7 +23,10 @@ export type Change = {
 
 /** All that one request wants to append, decided as a whole. */
 export type Command = Change & {
-  /** Changes of other streams that are recorded with it: all of them or nothing. */
+  /**
+   * Changes of other streams that are recorded with it, after it and in this order: all of them or nothing. A value that
+   * one of them gives up is free only for the next command.
+   */
   also?: Change[];
   actor: Actor;
   correlationId: string;
@@ -33,7 +36,11 @@ export type Command = Change & {
 /** A recorded event. `data` and `context` are null once its payload has been erased. */
 export type RecordedEvent = { header: Header; data: JsonObject | null; context: Context | null };
 
-/** What became of a command. A conflict means that nothing of it was recorded. */
+/**
+ * What became of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means that
+ * nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on them has to be
+ * decided anew.
+ */
 export type Outcome =
   | { ok: true; position: number; version: number; recordedAt: string }
   | { ok: false; conflict: 'version'; version: number }

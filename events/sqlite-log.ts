@@ -2,7 +2,7 @@ import { isFailure, type Sqlite } from '../storage/sqlite.ts';
 import { schemaVersionOf } from './catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
 import { type Ids, timeOfId } from './ids.ts';
-import type { Claim, Command, NewEvent, Outcome, RecordedEvent } from './log.ts';
+import type { Change, Claim, Command, NewEvent, Outcome, RecordedEvent } from './log.ts';
 import { BrokenLogError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth, treeAt } from './merkle.ts';
@@ -11,6 +11,9 @@ export type SqliteLog = ReturnType<typeof openLog>;
 
 /** What a batch came to: each command's outcome, in order, and the events that were recorded. */
 export type BatchResult = { outcomes: (Outcome | Error)[]; recorded: RecordedEvent[] };
+
+/** Where and when an event is recorded. */
+type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
 
 /**
  * Opens a log for appending, after the checks that can be made without reading it all: the newest event is where the
@@ -123,38 +126,65 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     }
   }
 
-  /** Nothing is written before every conflict has been looked for. */
+  /** Nothing is written before every conflict of every change has been looked for. */
   function record(command: Command, recorded: RecordedEvent[], leaves: string[]): Outcome {
-    const { stream, expectedVersion, events, claims, releases } = command;
-    const version = reader.versionOf(stream);
-    if (version !== expectedVersion) return { ok: false, conflict: 'version', version };
-    const taken = claims.find(({ scope, value }) => selectClaim.get(scope, value) !== undefined);
-    if (taken) return { ok: false, conflict: 'claim', claim: taken };
+    const { stream, expectedVersion, events, claims, also = [] } = command;
+    const before = reader.versionOf(stream);
+    if (isStale(expectedVersion, before)) return { ok: false, conflict: 'version', version: before };
+    // Most commands are about one stream alone, and are spared what several need.
+    const conflict = also.length > 0 ? conflictAmong([command, ...also]) : claimConflict(claims);
+    if (conflict) return conflict;
 
-    for (const { scope, value } of releases) {
-      if (deleteClaim.run(scope, value, stream).changes !== 1) {
-        throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
-      }
-    }
-    for (const { scope, value } of claims) insertClaim.run(scope, value, stream);
-    const position = tree.size + leaves.length + 1;
     const recordedAt = timeAfter(recorded);
-    events.forEach((event, index) => {
-      const header = insert(command, event, position + index, version + index + 1, recordedAt);
-      recorded.push({ header: header.header, data: event.data, context: command.context });
-      leaves.push(header.text);
-    });
-    return { ok: true, position: tree.size + leaves.length, version: version + events.length, recordedAt };
+    write(command, before);
+    const position = tree.size + leaves.length;
+    for (const change of also) write(change, reader.versionOf(change.stream));
+    return { ok: true, position, version: before + events.length, recordedAt };
+
+    function write({ stream, events, claims, releases }: Change, before: number): void {
+      for (const { scope, value } of releases) {
+        if (deleteClaim.run(scope, value, stream).changes !== 1) {
+          throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
+        }
+      }
+      for (const { scope, value } of claims) insertClaim.run(scope, value, stream);
+      const after = tree.size + leaves.length;
+      events.forEach((event, index) => {
+        const place = { stream, version: before + index + 1, position: after + index + 1, recordedAt };
+        const { header, text } = insert(command, event, place);
+        recorded.push({ header, data: event.data, context: command.context });
+        leaves.push(text);
+      });
+    }
   }
 
-  function insert(command: Command, event: NewEvent, position: number, version: number, recordedAt: string) {
+  /** Of several changes, each finds those before it: their events count, and their values are taken. */
+  function conflictAmong(changes: readonly Change[]): Outcome | null {
+    const versions = new Map<string, number>();
+    for (const { stream, expectedVersion, events } of changes) {
+      const version = versions.get(stream) ?? reader.versionOf(stream);
+      if (isStale(expectedVersion, version)) return { ok: false, conflict: 'version', version };
+      versions.set(stream, version + events.length);
+    }
+    return claimConflict(changes.flatMap(({ claims }) => claims));
+  }
+
+  function claimConflict(claims: readonly Claim[]): Outcome | null {
+    const taken = claims.find(({ scope, value }, index) => {
+      const first = claims.findIndex((other) => other.scope === scope && other.value === value);
+      return first < index || selectClaim.get(scope, value) !== undefined;
+    });
+    return taken ? { ok: false, conflict: 'claim', claim: taken } : null;
+  }
+
+  function insert(command: Command, event: NewEvent, { stream, version, position, recordedAt }: Place) {
     const body = encodePayload(event.data, command.context);
     const header: Header = {
       v: 1,
       log: head.log,
       position,
       id: ids.next().id,
-      stream: command.stream,
+      stream,
       version,
       type: event.type,
       schemaVersion: schemaVersionOf[event.type],
@@ -164,7 +194,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
       payload: commitmentOf(body),
     };
     const text = encodeHeader(header);
-    insertEvent.run(position, header.id, header.stream, version, text);
+    insertEvent.run(position, header.id, stream, version, text);
     insertPayload.run(position, body);
     return { header, text };
   }
@@ -221,6 +251,10 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   }
 
   return { ...reader, head: () => head, append, changeSchema };
+}
+
+function isStale(expectedVersion: number | null, version: number): boolean {
+  return expectedVersion !== null && expectedVersion !== version;
 }
 
 function lastTime(recorded: readonly RecordedEvent[]): string {

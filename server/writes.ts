@@ -2,6 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
+import type { Actor } from '../events/envelope.ts';
 import type { Change } from '../events/log.ts';
 import type { App, Target } from './app.ts';
 import { checkFieldsWritable, withOwnHints } from './field-access.ts';
@@ -9,8 +10,11 @@ import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
 import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
 
-/** What a request makes of the current state: what to append, if anything, and how to answer once it is durable. */
-export type Attempt<T> = { decision: Change | null; answer: T };
+/**
+ * What a request makes of the current state: what to append, if anything, and how to answer once it is durable. `also`: what is
+ * to be recorded with the decision, or without one, in other streams.
+ */
+export type Attempt<T> = { decision: Change | null; also?: Change[]; answer: T };
 
 /** Of many threads that change one document over and over, one is the first each time: the others try again. */
 const maxAttempts = 100;
@@ -22,9 +26,16 @@ const tails = new Map<string, Promise<unknown>>();
  * Decides and appends until no rival got in between. Every attempt decides anew on the current state, so the access rules
  * see what is really there, and concurrent changes of different fields all survive.
  *
+ * @param actor who events name as their cause, where that is not who the request came from.
  * @throws DomainError `conflict` naming the unique field that is taken.
  */
-export function write<T>(app: App, request: Request, stream: string, attempt: () => Promise<Attempt<T>>): Promise<T> {
+export function write<T>(
+  app: App,
+  request: Request,
+  stream: string,
+  attempt: () => Promise<Attempt<T>>,
+  actor: Actor = actorOf(request),
+): Promise<T> {
   const before = tails.get(stream);
   const result = before ? before.then(run, run) : run();
   tails.set(stream, result);
@@ -36,10 +47,11 @@ export function write<T>(app: App, request: Request, stream: string, attempt: ()
 
   async function run(): Promise<T> {
     for (let count = 1; count <= maxAttempts; count += 1) {
-      const { decision, answer } = await attempt();
-      if (!decision) return answer;
-      const who = { actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };
-      const outcome = await app.append({ ...decision, ...who });
+      const { decision, also = [], answer } = await attempt();
+      const [first, ...others] = decision ? [decision, ...also] : also;
+      if (!first) return answer;
+      const who = { actor, correlationId: requestId(request), context: contextOf(request) };
+      const outcome = await app.append({ ...first, also: others, ...who });
       if (outcome.ok) return answer;
       if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);
     }

@@ -142,7 +142,7 @@ describe('appending to the log', () => {
     const { salt, ...payload } = JSON.parse(row.body as string) as JsonObject;
     assert.deepEqual(payload, { data, context });
     assert.equal(typeof salt, 'string');
-    assert.deepEqual(recorded, [{ header, data }]);
+    assert.deepEqual(recorded, [{ header, data, context }]);
     assert.deepEqual(log.range(0, 1), recorded);
     assert.deepEqual(log.stream('posts/1'), recorded);
   });

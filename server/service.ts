@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { createIds } from '../events/ids.ts';
 import { createKeeper, type Keeper } from './accounts/keeper.ts';
@@ -66,7 +67,15 @@ export function startService({ settings, loaded, sink, log }: Options): Service 
     showProgress('building the read tables'),
     (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
   );
-  const keeper = createKeeper({ vault: directory.vault, model, now: Date.now, onMail: () => mail?.poke() });
+  const { rateLimit, bcryptCost } = model;
+  const keeper = createKeeper({
+    vault: directory.vault,
+    rules: new Map([...model.collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : []))),
+    bcryptCost,
+    rateLimit,
+    now: Date.now,
+    onMail: () => mail?.poke(),
+  });
   let mail: { poke: () => void; close: () => Promise<void> } | null = null;
 
   async function start(): Promise<Ready> {
@@ -74,13 +83,19 @@ export function startService({ settings, loaded, sink, log }: Options): Service 
     const { apiKeys, secrets, vault } = directory;
     const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
     const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction: settings.isProduction };
-    const connect = { writer: writer.connect, keeper: () => answerCalls<Keeper>(keeper) };
+    const connect = { writer: writer.connect, keeper: connectKeeper };
     const port = await threads.listen({ ...shared, baseUrl: settings.baseUrl ?? null }, connect, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     const baseUrl = settings.baseUrl ?? reachable;
     directory.announce(reachable);
     const setupUrl = model.adminCollection === null ? null : await startAccounts({ ...shared, baseUrl });
     return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
+  }
+
+  function connectKeeper(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    answerCalls<Keeper>(port1, keeper);
+    return port2;
   }
 
   /** What the main thread does for accounts, which it reads as the threads that answer requests do. */

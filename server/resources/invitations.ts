@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
-import { readAcceptance, readEmail, readSetup } from '../../config/credentials.ts';
+import { readAccept, readFirstUser, readInvite } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { type AccountRef, decideAcceptance, decideInvite, decidePassword, decideSetup } from '../../events/accounts.ts';
@@ -47,7 +47,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       handler: async (request) => {
         if (!request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
         const body = await readBody(request, maxBytes);
-        const email = readEmail(body);
+        const { email } = readInvite(body);
         await authorize(app, request, target, 'create', { doc: () => null, data: { email } });
         readNoQuery(request.query);
         if (userWith(target, email) !== null) throw taken();
@@ -63,7 +63,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: publicStrategy, plugins: { openApi: () => acceptInviteOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
         readNoQuery(request.query);
-        const { token, password, values } = readAcceptance(await readBody(request, maxBytes));
+        const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const id = await app.keeper.openToken('invite', slug, token);
         // Looked at anew in each attempt: of several with one token, one is first.
@@ -91,8 +91,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: publicStrategy, plugins: { openApi: () => firstUserOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
         readNoQuery(request.query);
-        const { setupToken, password, values } = readSetup(await readBody(request, maxBytes));
-        await countCall(app, request, null);
+        const { setupToken, email, password, values } = readFirstUser(await readBody(request, maxBytes));
+        await countCall(app, request, email);
         const opened = await app.keeper.openToken('setup', slug, setupToken);
         if (app.model.adminCollection !== slug || opened === null) throw notFirst();
         // Who has the token runs the service: no rule keeps the first user from being what they say.

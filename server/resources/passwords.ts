@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@hapi/hapi';
-import { readEmail, readReset } from '../../config/credentials.ts';
+import { readForgotten, readReset } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import { decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
 import { accountStream } from '../../events/catalogue.ts';
@@ -38,7 +38,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       },
       handler: async (request) => {
         readNoQuery(request.query);
-        const email = readEmail(await readBody(request, maxBytes));
+        const { email } = readForgotten(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const id = userWith(target, email);
         if (id !== null) {

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail as its recipient has it. */
+export type Received = { to: string[]; mail: Email };
+
+/** A real SMTP server that keeps what it is sent. */
+export type Mailbox = {
+  url: string;
+  received: readonly Received[];
+  /** Resolves with the next mail to an address that was not given yet, or rejects when none comes in time. */
+  next: (to: string) => Promise<Email>;
+  /** The one-time token in the next mail to an address. */
+  token: (to: string) => Promise<string>;
+};
+
+const patience = 10_000;
+
+/** Starts one for all tests of a file; call it at the top, since services are told its address. */
+export async function useMailbox(): Promise<Mailbox> {
+  const received: Received[] = [];
+  const given = new Set<Received>();
+  let wake = () => {};
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', async () => {
+        const mail = await PostalMime.parse(Buffer.concat(chunks));
+        received.push({ to: session.envelope.rcptTo.map(({ address }) => address), mail });
+        done();
+        wake();
+      });
+    },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  after(() => new Promise<void>((resolve) => server.close(() => resolve())));
+
+  async function next(to: string): Promise<Email> {
+    const end = Date.now() + patience;
+    for (;;) {
+      const found = received.find((one) => !given.has(one) && one.to.includes(to));
+      if (found) {
+        given.add(found);
+        return found.mail;
+      }
+      const left = end - Date.now();
+      if (left <= 0) throw new Error(`no mail to ${to} came`);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, left);
+      });
+    }
+  }
+
+  async function token(to: string): Promise<string> {
+    const { text = '' } = await next(to);
+    const found = /[?&]token=([\w-]+)/.exec(text)?.[1];
+    if (!found) throw new Error(`there is no token in ${JSON.stringify(text)}`);
+    return found;
+  }
+
+  const { port } = server.server.address() as AddressInfo;
+  return { url: `smtp://127.0.0.1:${port}`, received, next, token };
+}

@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../helpers/accounts.ts';
+import { useMailbox } from '../helpers/mail.ts';
+import { recordedEvents, useService } from '../helpers/shared.ts';
+
+const mailbox = await useMailbox();
+const service = useService(
+  `const isAdmin = ({ user }) => user?.role === 'admin';
+export default {
+  bcryptCost: 4,
+  rateLimit: false,
+  collections: [
+    {
+      slug: 'users',
+      auth: { useAPIKey: true, depth: 1, maxLoginAttempts: 3 },
+      fields: [
+        { name: 'name', type: 'text' },
+        { name: 'role', type: 'select', options: ['admin', 'editor'], defaultValue: 'editor', access: { create: isAdmin, update: isAdmin } },
+        { name: 'team', type: 'relationship', relationTo: 'teams' },
+        { name: 'salary', type: 'number', access: { read: () => false } },
+      ],
+    },
+    { slug: 'members', auth: true, fields: [] },
+    { slug: 'teams', fields: [{ name: 'name', type: 'text' }] },
+    {
+      slug: 'notes',
+      fields: [{ name: 'text', type: 'text' }, { name: 'owner', type: 'relationship', relationTo: 'users' }],
+      access: {
+        read: ({ user }) => (user?.team?.name === 'Lawyers' ? true : user ? { owner: { equals: user.id } } : false),
+        create: ({ user }) => user?.collection === 'users',
+        update: ({ user, doc }) => Boolean(user) && doc?.owner === user.id,
+        delete: isAdmin,
+      },
+      hooks: { beforeChange: ({ user, data }) => ({ ...data, text: data.text + ' by ' + (user?.email ?? 'nobody') }) },
+    },
+  ],
+};`,
+  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Annals <annals@example.org>' },
+);
+
+const password = 'correct horse battery';
+let team: string;
+
+before(async () => {
+  team = (await service.call('POST', '/api/collections/teams', { name: 'Lawyers' })).body.id;
+});
+
+/** Makes a user under the API key. */
+async function user(name: string, values: object = {}): Promise<string> {
+  const body = { email: `${name}@example.org`, password, name, ...values };
+  const { status, body: made } = await service.call('POST', '/api/collections/users', body);
+  assert.equal(status, 201, JSON.stringify(made));
+  return made.id;
+}
+
+async function newUser(name: string, values: object = {}): Promise<LoggedIn> {
+  await user(name, values);
+  return loggedIn(service, 'users', `${name}@example.org`, password);
+}
+
+function eventsOf(id: string): string[] {
+  return recordedEvents(service.data, `accounts/users/${id}`).map(({ type }) => type);
+}
+
+describe('A user who logs in', () => {
+  it('gets a token and themselves, without a password', async () => {
+    const id = await user('ada', { salary: 3 });
+    const { status, body } = await login(service, 'users', ' ADA@example.org ', password);
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body), ['token', 'user']);
+    assert.deepEqual(Object.keys(body.user), ['id', 'createdAt', 'updatedAt', 'email', 'name', 'role', 'team']);
+    assert.equal(body.user.id, id);
+    const claims = JSON.parse(Buffer.from(body.token.split('.')[1], 'base64url').toString());
+    assert.deepEqual(Object.keys(claims).sort(), ['collection', 'exp', 'iat', 'sid', 'sub']);
+    assert.deepEqual([claims.sub, claims.collection, claims.exp - claims.iat], [id, 'users', 7200]);
+    assert.deepEqual(eventsOf(id), ['password.changed', 'login.succeeded', 'session.started']);
+  });
+
+  it('is refused in the same words whether the e-mail or the password is wrong', async () => {
+    await user('bob');
+    const wrong = await login(service, 'users', 'bob@example.org', 'wrong password');
+    const unknown = await login(service, 'users', 'nobody@example.org', 'wrong password');
+    const elsewhere = await login(service, 'members', 'bob@example.org', password);
+    assert.equal(wrong.status, 401);
+    assert.deepEqual(unknown.body, wrong.body);
+    assert.deepEqual(elsewhere.body, wrong.body);
+  });
+
+  it('reads themselves, with relations to the depth of the configuration', async () => {
+    const { as, id } = await newUser('carl', { team });
+    const { status, body } = await service.call('GET', '/api/collections/users/me', undefined, as);
+    assert.equal(status, 200);
+    assert.deepEqual([body.id, body.team.name], [id, 'Lawyers']);
+    assert.ok(!('password' in body) && !('salary' in body));
+  });
+
+  it('gets a new token for the same session', async () => {
+    const { as, id } = await newUser('dora');
+    const { status, body } = await service.call('POST', '/api/collections/users/refresh-token', undefined, as);
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body), ['token']);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, bearer(body.token))).body.id, id);
+    assert.equal(eventsOf(id).at(-1), 'session.refreshed');
+  });
+
+  it('is logged out at once, and nobody else is', async () => {
+    const first = await newUser('emil');
+    const second = await loggedIn(service, 'users', 'emil@example.org', password);
+    const { status, headers } = await service.call('POST', '/api/collections/users/logout', undefined, first.as);
+    assert.equal(status, 200);
+    assert.equal(headers.get('content-length') ?? '0', '0');
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, first.as)).status, 401);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, second.as)).status, 200);
+  });
+
+  it('sees where they are logged in, and ends a session of theirs', async () => {
+    const here = await newUser('fred');
+    const there = await loggedIn(service, 'users', 'fred@example.org', password);
+    const other = await newUser('gina');
+    const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, here.as)).body;
+    assert.equal(sessions.length, 2);
+    const [mine, its] = [sessions.find((one: any) => one.isCurrent), sessions.find((one: any) => !one.isCurrent)];
+    assert.equal(mine.ip, '127.0.0.1');
+    const path = `/api/collections/users/sessions/${its.sid}`;
+    assert.equal((await service.call('DELETE', path, undefined, other.as)).status, 404);
+    assert.equal((await service.call('DELETE', path, undefined, here.as)).status, 200);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, there.as)).status, 401);
+    assert.equal((await service.call('DELETE', path, undefined, here.as)).status, 404);
+  });
+
+  it('is needed where an API key alone is not enough', async () => {
+    for (const [method, path] of [
+      ['GET', 'me'],
+      ['POST', 'logout'],
+      ['POST', 'refresh-token'],
+      ['GET', 'sessions'],
+    ] as const) {
+      assert.equal((await service.call(method, `/api/collections/users/${path}`)).status, 401, path);
+      assert.equal((await service.call(method, `/api/collections/users/${path}`, undefined, anonymous)).status, 401);
+    }
+    assert.equal((await service.call('POST', '/api/collections/users/invite', { email: 'x@y.org' })).status, 401);
+  });
+});
+
+describe('Rules and hooks', () => {
+  it('are given the user, with relations followed', async () => {
+    const lawyer = await newUser('hugo', { team });
+    const other = await newUser('ines');
+    const made = await service.call('POST', '/api/collections/notes', { text: 'one', owner: other.id }, other.as);
+    assert.equal(made.status, 201);
+    assert.equal(made.body.text, 'one by ines@example.org');
+    await service.call('POST', '/api/collections/notes', { text: 'two', owner: lawyer.id }, lawyer.as);
+    const list = (who: LoggedIn) => service.call('GET', '/api/collections/notes', undefined, who.as);
+    assert.equal((await list(other)).body.total, 1);
+    assert.ok((await list(lawyer)).body.total >= 2);
+    const path = `/api/collections/notes/${made.body.id}`;
+    assert.equal((await service.call('PATCH', path, { text: 'x' }, lawyer.as)).status, 403);
+    assert.equal((await service.call('PATCH', path, { text: 'x' }, other.as)).status, 200);
+    assert.equal((await service.call('DELETE', path, undefined, other.as)).status, 403);
+  });
+
+  it('hold for the user where a key and a token come together', async () => {
+    const { token } = await newUser('jane');
+    const both = { headers: { authorization: `Bearer ${token}` } };
+    assert.equal((await service.call('GET', '/api/collections/users', undefined, both)).body.total > 1, true);
+    const note = (await service.call('POST', '/api/collections/notes', { text: 'of the key' })).body;
+    assert.equal((await service.call('DELETE', `/api/collections/notes/${note.id}`, undefined, both)).status, 403);
+    assert.equal((await service.call('DELETE', `/api/collections/notes/${note.id}`)).status, 200);
+  });
+
+  it('that are missing on accounts let members see themselves, and users of the first collection everybody', async () => {
+    const admin = await newUser('kate');
+    const make = (name: string) =>
+      service.call('POST', '/api/collections/members', { email: `${name}@example.org`, password }, admin.as);
+    const [one, two] = [(await make('one')).body, (await make('two')).body];
+    const member = await loggedIn(service, 'members', 'one@example.org', password);
+    const call = (method: string, path: string, body?: unknown) =>
+      service.call(method, `/api/collections/members${path}`, body, member.as);
+    assert.deepEqual((await call('GET', '')).body.docs.map(({ id }: any) => id), [one.id]);
+    assert.equal((await call('GET', `/${two.id}`)).status, 403);
+    assert.equal((await call('PATCH', `/${two.id}`, { email: 'stolen@example.org' })).status, 403);
+    assert.equal((await call('PATCH', `/${one.id}`, { email: 'ONE2@example.org' })).body.email, 'one2@example.org');
+    assert.equal((await call('DELETE', `/${one.id}`)).status, 403);
+    assert.equal((await call('POST', '', { email: 'three@example.org', password })).status, 403);
+    assert.equal((await service.call('GET', '/api/collections/users', undefined, member.as)).status, 403);
+    assert.equal((await service.call('GET', '/api/collections/members', undefined, admin.as)).body.total, 2);
+    // Without useAPIKey, a key is no key here.
+    assert.equal((await service.call('GET', '/api/collections/members')).status, 403);
+    assert.equal((await service.call('GET', `/api/collections/members/${one.id}`)).status, 403);
+    assert.equal((await service.call('DELETE', `/api/collections/members/${two.id}`, undefined, admin.as)).status, 200);
+  });
+});
+
+describe('A password', () => {
+  it('is changed by its user, who stays logged in here and nowhere else', async () => {
+    const here = await newUser('leo');
+    const there = await loggedIn(service, 'users', 'leo@example.org', password);
+    const path = `/api/collections/users/${here.id}`;
+    const { status, body } = await service.call('PATCH', path, { password: 'another good one' }, here.as);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.ok(!('password' in body));
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, here.as)).status, 200);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, there.as)).status, 401);
+    assert.equal((await login(service, 'users', 'leo@example.org', password)).status, 401);
+    assert.equal((await login(service, 'users', 'leo@example.org', 'another good one')).status, 200);
+  });
+
+  it('that somebody else changes ends all sessions', async () => {
+    const { as, id } = await newUser('mona');
+    assert.equal((await service.call('PATCH', `/api/collections/users/${id}`, { password: 'set by the key' })).status, 200);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
+  });
+
+  it('is not kept when the rest of the write is refused', async () => {
+    const { id } = await newUser('nils');
+    const path = `/api/collections/users/${id}`;
+    const { status, body } = await service.call('PATCH', path, { password: 'short', role: 'king' });
+    assert.equal(status, 400);
+    assert.deepEqual(body.errors.map(({ field }: any) => field).sort(), ['password', 'role']);
+    assert.equal((await service.call('PATCH', path, { password: 'good enough', email: 'mona@example.org' })).status, 409);
+    assert.equal((await login(service, 'users', 'nils@example.org', password)).status, 200);
+  });
+
+  it('is gone with its user, and so are their sessions', async () => {
+    const { as, id } = await newUser('olga');
+    assert.equal((await service.call('DELETE', `/api/collections/users/${id}`)).status, 200);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
+    assert.equal((await login(service, 'users', 'olga@example.org', password)).status, 401);
+  });
+
+  it('that was forgotten is reset by a mail, once', async () => {
+    const { as, id } = await newUser('paul');
+    const forgot = (email: string) =>
+      service.call('POST', '/api/collections/users/forgot-password', { email }, anonymous);
+    const known = await forgot('PAUL@example.org');
+    const unknown = await forgot('nobody@example.org');
+    assert.deepEqual([known.status, known.body], [unknown.status, unknown.body]);
+    assert.equal(known.body.success, true);
+    const old = await mailbox.token('paul@example.org');
+    await forgot('paul@example.org');
+    const token = await mailbox.token('paul@example.org');
+    const reset = (body: object) => service.call('POST', '/api/collections/users/reset-password', body, anonymous);
+    assert.equal((await reset({ token: old, password: 'the older token' })).status, 400);
+    assert.equal((await reset({ token, password: 'short' })).status, 400);
+    const answers = await Promise.all([1, 2, 3].map((n) => reset({ token, password: `chosen in race ${n}` })));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
+    assert.equal((await login(service, 'users', 'paul@example.org', password)).status, 401);
+    const winner = answers.findIndex(({ status }) => status === 200) + 1;
+    assert.equal((await login(service, 'users', 'paul@example.org', `chosen in race ${winner}`)).status, 200);
+    assert.match((await mailbox.next('paul@example.org')).subject ?? '', /password/i);
+    assert.ok(eventsOf(id).includes('password.reset.requested'));
+  });
+});
+
+describe('An invitation', () => {
+  const invite = (who: LoggedIn, email: unknown, slug = 'users') =>
+    service.call('POST', `/api/collections/${slug}/invite`, { email }, who.as);
+  const accept = (body: object, slug = 'users') =>
+    service.call('POST', `/api/collections/${slug}/accept-invite`, body, anonymous);
+
+  it('makes an account, once, that is logged in and welcomed', async () => {
+    const admin = await newUser('rosa');
+    const { status, body } = await invite(admin, ' New@Example.org');
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body).sort(), ['message', 'success']);
+    const token = await mailbox.token('new@example.org');
+    assert.equal((await accept({ token, password: 'short' })).status, 400);
+    assert.equal((await accept({ token, password, role: 'admin' })).status, 403);
+    assert.equal((await accept({ token, password, nmae: 'x' })).status, 400);
+    assert.equal((await accept({ token, password }, 'members')).status, 400);
+    const made = await accept({ token, password, name: 'New' });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.deepEqual([made.body.user.email, made.body.user.name, made.body.user.role], ['new@example.org', 'New', 'editor']);
+    const me = await service.call('GET', '/api/collections/users/me', undefined, bearer(made.body.token));
+    assert.equal(me.body.id, made.body.user.id);
+    assert.match((await mailbox.next('new@example.org')).subject ?? '', /welcome/i);
+    assert.equal((await accept({ token, password })).status, 400);
+    assert.equal((await invite(admin, 'new@example.org')).status, 409);
+  });
+
+  it('is replaced by a second one to the same address', async () => {
+    const admin = await newUser('sven');
+    await invite(admin, 'twice@example.org');
+    const first = await mailbox.token('twice@example.org');
+    await invite(admin, 'twice@example.org');
+    const second = await mailbox.token('twice@example.org');
+    assert.equal((await accept({ token: first, password })).status, 400);
+    const answers = await Promise.all([1, 2, 3].map(() => accept({ token: second, password })));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400, 400]);
+  });
+
+  it('needs the right to create', async () => {
+    const admin = await newUser('tina');
+    await service.call('POST', '/api/collections/members', { email: 'm@example.org', password }, admin.as);
+    const member = await loggedIn(service, 'members', 'm@example.org', password);
+    assert.equal((await invite(member, 'friend@example.org', 'members')).status, 403);
+    assert.equal((await invite(admin, 'friend@example.org', 'members')).status, 200);
+  });
+});
+
+describe('A lock', () => {
+  it('comes after too many failures, counted exactly, and tells nothing', async () => {
+    const id = await user('ugo');
+    const attempts = (email: string) =>
+      Promise.all(Array.from({ length: 12 }, () => login(service, 'users', email, 'wrong password')));
+    for (const email of ['ugo@example.org', 'ghost@example.org']) {
+      const answers = await attempts(email);
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [401, 401, 401, ...Array(9).fill(429)]);
+      const locked = await login(service, 'users', email, password);
+      assert.equal(locked.status, 429);
+      assert.ok(Number(locked.headers.get('retry-after')) > 590);
+    }
+    const types = eventsOf(id);
+    assert.equal(types.filter((type) => type === 'login.failed').length, 3);
+    assert.equal(types.filter((type) => type === 'account.locked').length, 1);
+  });
+
+  it('ends with a reset of the password', async () => {
+    const id = await user('vera');
+    for (let count = 0; count < 3; count += 1) await login(service, 'users', 'vera@example.org', 'wrong password');
+    assert.equal((await login(service, 'users', 'vera@example.org', password)).status, 429);
+    await service.call('POST', '/api/collections/users/forgot-password', { email: 'vera@example.org' }, anonymous);
+    const token = await mailbox.token('vera@example.org');
+    const body = { token, password: 'a better password' };
+    assert.equal((await service.call('POST', '/api/collections/users/reset-password', body, anonymous)).status, 200);
+    assert.equal((await login(service, 'users', 'vera@example.org', 'a better password')).status, 200);
+    assert.ok(eventsOf(id).includes('account.unlocked'));
+  });
+
+  it('is not reached by failures with a success between', async () => {
+    await user('willi');
+    for (const attempt of ['wrong one', 'wrong two', password, 'wrong three', 'wrong four', password]) {
+      const { status } = await login(service, 'users', 'willi@example.org', attempt);
+      assert.equal(status, attempt === password ? 200 : 401);
+    }
+  });
+});
+
+describe('A cookie', () => {
+  const cookieOf = (headers: Headers) => headers.get('set-cookie') ?? '';
+
+  it('stands for the token in a browser', async () => {
+    await user('xena');
+    const { headers, body } = await login(service, 'users', 'xena@example.org', password);
+    assert.match(cookieOf(headers), /^annals-users=[^;]+; Max-Age=7200; Expires=[^;]+; HttpOnly; SameSite=Lax; Path=\/$/);
+    const cookie = cookieOf(headers).split(';')[0] as string;
+    const call = (method: string, path: string, extra: Record<string, string> = {}, sent?: unknown) =>
+      service.call(method, path, sent, { key: null, headers: { cookie, ...extra } });
+    assert.equal((await call('GET', '/api/collections/users/me')).body.id, body.user.id);
+    assert.equal((await call('GET', '/api/collections/notes')).status, 200);
+    const path = `/api/collections/users/${body.user.id}`;
+    const own = new URL(service.url).origin;
+    assert.equal((await call('PATCH', path, {}, { name: 'X' })).status, 403);
+    assert.equal((await call('PATCH', path, { origin: 'https://evil.example' }, { name: 'X' })).status, 403);
+    assert.equal((await call('PATCH', path, { origin: 'null' }, { name: 'X' })).status, 403);
+    assert.equal((await call('PATCH', path, { 'sec-fetch-site': 'same-site', origin: own }, { name: 'X' })).status, 403);
+    assert.equal((await call('PATCH', path, { origin: own }, { name: 'X' })).status, 200);
+    assert.equal((await call('PATCH', path, { 'sec-fetch-site': 'same-origin' }, { name: 'Y' })).status, 200);
+    const out = await call('POST', '/api/collections/users/logout', { origin: own });
+    assert.equal(out.status, 200);
+    assert.match(cookieOf(out.headers), /^annals-users=; Max-Age=0;/);
+    const gone = await call('GET', '/api/collections/users/me');
+    assert.equal(gone.status, 401);
+    assert.match(cookieOf(gone.headers), /^annals-users=; Max-Age=0;/);
+  });
+});

@@ -41,7 +41,7 @@ const pageUrl: Rule = {
   must: 'be an absolute http or https URL without a parameter "token"',
 };
 
-/** What every auth collection has first. That it is kept in one form is the model's business, see `Field`. */
+/** What every auth collection has first, as plain data. */
 const emailSchema = {
   name: 'email',
   type: 'email',
@@ -49,6 +49,9 @@ const emailSchema = {
   unique: true,
   maxLength: maxEmailLength,
 } as const satisfies FieldSchema;
+
+/** What every auth collection has first. */
+export const accountEmailField: Field = { ...emailSchema, isAccountEmail: true };
 
 /** Names of the service's own in the bodies of account routes: a field of that name cannot be given there. */
 const ownMembers = ['token', 'setupToken'];
@@ -136,7 +139,7 @@ export function withEmail(checking: Checking, path: string, { schema, fields }: 
   }
   return {
     schema: [{ ...emailSchema }, ...schema],
-    fields: [{ ...emailSchema, isAccountEmail: true }, ...fields],
+    fields: [accountEmailField, ...fields],
   };
 }
 

@@ -2,7 +2,8 @@ import Joi from 'joi';
 import { DomainError, type FieldError } from './errors.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { type MayName, problemText } from './messages.ts';
-import type { Field } from './model.ts';
+import type { AuthOptions, Field } from './model.ts';
+import { newPassword } from './passwords.ts';
 import { isList, type JsonObject } from './schema.ts';
 import { compileShape, compileShapeValue } from './shape.ts';
 
@@ -15,7 +16,10 @@ const maxErrors = 100;
 const maxFieldLength = 200;
 const maxNamed = 5;
 
-/** Checks the bodies of writes to one collection or global. */
+/**
+ * Checks the bodies of writes to one collection or global. Those of an auth collection may carry a `password`, which is
+ * judged with the rest and left out of what is given back.
+ */
 export type Validator = {
   /**
    * The whole new document: defaults where a value is missing, every field present, in the order of the configuration.
@@ -53,19 +57,19 @@ export class InvalidBody extends DomainError {
 }
 
 /** Compiles the validator once; using it costs microseconds. */
-export function compileValidator(target: { fields: readonly Field[] }): Validator {
+export function compileValidator(target: { fields: readonly Field[]; auth?: AuthOptions | null }): Validator {
   const fields = target.fields.filter(({ type }) => type !== 'join');
-  const createSchema = compile(target.fields, 'create');
-  const updateSchema = compile(target.fields, 'update');
+  const validateCreate = compileBody(bodySchema(target, 'create'));
+  const validateUpdate = compileBody(bodySchema(target, 'update'));
   const shape = compileShape(fields);
   const members = fields.map((field) => ({ name: field.name, shape: compileShapeValue(field) }));
 
   function create(input: unknown): JsonObject {
-    return shape(validate(createSchema, input));
+    return shape(validateCreate(input));
   }
 
   function update(input: unknown): JsonObject {
-    const values = validate(updateSchema, input);
+    const values = validateUpdate(input);
     const result: JsonObject = {};
     for (const { name, shape } of members) {
       if (Object.hasOwn(values, name) && values[name] !== undefined) result[name] = shape(values[name]);
@@ -74,6 +78,26 @@ export function compileValidator(target: { fields: readonly Field[] }): Validato
   }
 
   return { create, update };
+}
+
+/**
+ * Prepares the check of a body against a schema made by {@link objectSchema}.
+ *
+ * @returns a function that gives the body as it is to be used, or throws InvalidBody with every wrong field (at most 100).
+ */
+export function compileBody(schema: Joi.ObjectSchema): (input: unknown) => JsonObject {
+  // Most bodies are right, and one that is not is looked at again, wholly.
+  const first = schema.prefs({ ...validation, abortEarly: true });
+  const all = schema.prefs(validation);
+
+  return (input) => {
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+      throw new DomainError('invalid', 'The body must be a JSON object');
+    }
+    const { value, error } = first.validate(input);
+    if (!error) return value;
+    throw refusal((isLarge(input) ? error : (all.validate(input).error ?? error)).details);
+  };
 }
 
 /** A document that nobody has written yet, as a global is before its first PATCH: its defaults, null and []. */
@@ -85,21 +109,11 @@ export function defaultDocument(fields: readonly Field[]): JsonObject {
   return result;
 }
 
-/** Most bodies are right, and one that is not is looked at again, wholly. */
-type Schemas = { first: Joi.ObjectSchema; all: Joi.ObjectSchema };
-
-function compile(fields: readonly Field[], mode: WriteMode): Schemas {
-  const schema = objectSchema(fields, mode, Object.fromEntries(assigned.map((name) => [name, Joi.any()])));
-  return { first: schema.prefs({ ...validation, abortEarly: true }), all: schema.prefs(validation) };
-}
-
-function validate({ first, all }: Schemas, input: unknown): JsonObject {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new DomainError('invalid', 'The body must be a JSON object');
-  }
-  const { value, error } = first.validate(input);
-  if (!error) return value;
-  throw refusal((isLarge(input) ? error : (all.validate(input).error ?? error)).details);
+function bodySchema({ fields, auth }: Parameters<typeof compileValidator>[0], mode: WriteMode): Joi.ObjectSchema {
+  const ignored = Object.fromEntries(assigned.map((name) => [name, Joi.any()]));
+  return auth
+    ? objectSchema(fields, mode, { ...ignored, password: newPassword() }, ['password'])
+    : objectSchema(fields, mode, ignored);
 }
 
 function isLarge(input: object): boolean {

@@ -133,19 +133,21 @@ export function affinityOf(field: Pick<FieldSchema, 'type' | 'hasMany'>): Affini
 
 /**
  * The joi schema of an object of these fields: unknown keys are refused, joins are not looked at. `extra` are keys
- * that are no fields.
+ * that are no fields, `words` those of them that a hint may name to anybody.
  */
 export function objectSchema(
   fields: readonly Field[],
   mode: WriteMode = 'create',
   extra: Readonly<Record<string, Joi.Schema>> = {},
+  words: readonly string[] = [],
 ): Joi.ObjectSchema {
   const allowed = fields.filter(({ type }) => type !== 'join');
   const members = fields.map((field) => [field.name, member(field, mode)] as const);
   return Joi.object({ ...extra, ...Object.fromEntries(members) }).error((reports) => {
     for (const report of reports) {
       // An inner object comes first and has told its own fields already.
-      if (report.code === 'object.unknown') report.local.allowed ??= allowed;
+      if (report.code !== 'object.unknown' || report.local.allowed) continue;
+      Object.assign(report.local, { allowed, words });
     }
     return reports;
   });

@@ -32,7 +32,10 @@ const anyField: MayName = () => true;
 export function problemText({ type, context = {} }: Joi.ValidationErrorItem, mayName: MayName = anyField): string {
   const { value, key } = context;
   if (type === 'any.required') return 'is required';
-  if (type === 'object.unknown') return `is not a field${didYouMean(key, namesOf(context.allowed, mayName))}`;
+  if (type === 'any.unknown') return 'may not be given here';
+  if (type === 'object.unknown') return `is not a field${didYouMean(key, namesOf(context, mayName))}`;
+  // Of a secret nothing is shown, whatever came in its place.
+  if (type === 'secret') return `must ${context.must}`;
   // A member that takes no null is a required one; an item of a list has no such rule.
   if (value === null && typeof key === 'string') return 'is required, got null';
 
@@ -41,8 +44,8 @@ export function problemText({ type, context = {} }: Joi.ValidationErrorItem, may
   return `must ${must}, got ${show(value)}${hint}`;
 }
 
-function namesOf(fields: readonly Field[], mayName: MayName): string[] {
-  return fields.filter(mayName).map(({ name }) => name);
+function namesOf({ allowed, words = [] }: Context, mayName: MayName): string[] {
+  return [...words, ...(allowed as readonly Field[]).filter(mayName).map(({ name }) => name)];
 }
 
 /** The allowed values of a choice without the null of a field that is not required. */

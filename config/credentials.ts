@@ -1,0 +1,109 @@
+import Joi from 'joi';
+import { normalEmail } from './addresses.ts';
+import { accountEmailField } from './check-auth.ts';
+import { compileBody } from './documents.ts';
+import { fieldTypes, objectSchema } from './fields.ts';
+import { newPassword, passwordProblem, secret } from './passwords.ts';
+import { type JsonObject, memberOf } from './schema.ts';
+
+const maxLookedFor = 1000;
+
+/** The e-mail of an account that there may be; of whatever form, it finds an account or none. */
+const soughtEmail = Joi.string()
+  .min(0)
+  .custom((value: string, helpers) =>
+    value.length > maxLookedFor
+      ? helpers.error('must', { must: `have at most ${maxLookedFor} characters` })
+      : normalEmail(value),
+  )
+  .required();
+
+const newEmail = fieldTypes.email.schema(accountEmailField).required();
+
+const token = secret((text) =>
+  text.length > maxLookedFor ? `have at most ${maxLookedFor} characters` : undefined,
+).required();
+
+const bodies = {
+  login: membersOf({ email: soughtEmail, password: secret().required() }),
+  forgotten: membersOf({ email: soughtEmail }),
+  invite: membersOf({ email: newEmail }),
+  reset: membersOf({ token, password: newPassword().required() }),
+  accept: compileBody(own({ token, password: secret().required(), email: Joi.forbidden() }).unknown()),
+  firstUser: compileBody(own({ setupToken: token, email: soughtEmail, password: secret().required() }).unknown()),
+  password: membersOf({ password: newPassword().required() }),
+};
+
+/**
+ * Reads the body of a login. The e-mail is in its one form; a password that nobody can have chosen is '', which is as
+ * wrong, and neither long nor cut by bcrypt to one that is right.
+ *
+ * @throws InvalidBody with every wrong member. So do all that follow.
+ */
+export function readLogin(body: unknown): { email: string; password: string } {
+  const { email, password } = bodies.login(body) as { email: string; password: string };
+  return { email, password: passwordProblem(password) === undefined ? password : '' };
+}
+
+/** Reads the body of a forgotten password. Any text is taken for an e-mail: there is an account of it or not. */
+export function readForgotten(body: unknown): { email: string } {
+  return bodies.forgotten(body) as { email: string };
+}
+
+/** Reads the body of an invitation: an e-mail that an account may have, in its one form. */
+export function readInvite(body: unknown): { email: string } {
+  return bodies.invite(body) as { email: string };
+}
+
+/** Reads the body of a reset: a token of any form, and a password that may be chosen. */
+export function readReset(body: unknown): { token: string; password: string } {
+  return bodies.reset(body) as { token: string; password: string };
+}
+
+/**
+ * Splits the body of a new user who was invited. `values` go through the validator of the collection, with the e-mail of
+ * the invitation added. They hold the password too, so that its form is judged, and told, together with the fields.
+ */
+export function readAccept(body: unknown): { token: string; password: string; values: JsonObject } {
+  bodies.accept(body);
+  const { token, ...values } = body as JsonObject;
+  return { token: token as string, password: values.password as string, values };
+}
+
+/**
+ * Splits the body of the first user. `values`, e-mail and password among them, go through the validator of the
+ * collection, which judges both. `email` is the same in its one form, whatever that is worth.
+ */
+export function readFirstUser(body: unknown): {
+  setupToken: string;
+  email: string;
+  password: string;
+  values: JsonObject;
+} {
+  const { email } = bodies.firstUser(body) as { email: string };
+  const { setupToken, ...values } = body as JsonObject;
+  return { setupToken: setupToken as string, email, password: values.password as string, values };
+}
+
+/** The password in a body that the validator of an auth collection has taken; undefined when there is none. */
+export function passwordIn(body: unknown): string | undefined {
+  return memberOf(body as JsonObject, 'password') as string | undefined;
+}
+
+/** An e-mail that an account may have, in its one form. */
+export function readEmail(email: unknown): string {
+  return readInvite({ email }).email;
+}
+
+/** A password that may be chosen, as it is. */
+export function readPassword(password: unknown): string {
+  return bodies.password({ password }).password as string;
+}
+
+function own(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
+  return objectSchema([], 'create', members, Object.keys(members));
+}
+
+function membersOf(members: Record<string, Joi.Schema>): (body: unknown) => JsonObject {
+  return compileBody(own(members));
+}

@@ -1,0 +1,29 @@
+import Joi from 'joi';
+
+const minCharacters = 8;
+/** bcrypt reads no more: what follows would count for nothing, so it is refused and never cut. */
+const maxBytes = 72;
+
+/** What is wrong with a password, as the end of "must …", without a trace of it; undefined when nothing is. */
+export function passwordProblem(password: string): string | undefined {
+  if (!password.isWellFormed() || password.includes('\0')) return 'not hold NUL characters or lone surrogates';
+  // No text of so few UTF-16 units has more bytes; a long one is not counted to its end.
+  if (password.length > maxBytes || Buffer.byteLength(password) > maxBytes) {
+    return `have at most ${maxBytes} bytes in UTF-8, where letters like "é" take two or more`;
+  }
+  return [...password].length < minCharacters ? `have at least ${minCharacters} characters` : undefined;
+}
+
+/** A password that is chosen. The messages of this schema and the next never show what came. */
+export function newPassword(): Joi.Schema {
+  return secret((password) => passwordProblem(password));
+}
+
+/** A text that is to be compared with a secret, of any form. */
+export function secret(problem: (text: string) => string | undefined = () => undefined): Joi.Schema {
+  // Not `Joi.string`, whose own messages show the value.
+  return Joi.any().custom((value: unknown, helpers) => {
+    const must = typeof value === 'string' ? problem(value) : 'be a text';
+    return must === undefined ? value : helpers.error('secret', { must });
+  });
+}

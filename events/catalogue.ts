@@ -76,3 +76,13 @@ export function splitStream(stream: string): [category: string, id: string] {
   const slash = stream.indexOf('/');
   return [stream.slice(0, slash), stream.slice(slash + 1)];
 }
+
+/**
+ * Takes the name of a stream about accounts apart: the collection, and the id of the user or the invitation. Null for streams
+ * about anything else.
+ */
+export function splitAccountStream(stream: string): { slug: string; id: string; isInvite: boolean } | null {
+  if (!stream.startsWith('accounts/')) return null;
+  const [, slug = '', id = '', invite] = stream.split('/');
+  return { slug, id: invite ?? id, isInvite: invite !== undefined };
+}

@@ -1,7 +1,11 @@
 import type { MailKind } from '../config/model.ts';
+import { accountStream, setupStream } from '../events/catalogue.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 
-/** An account, from its first event on. `version` is that of its stream; `reset` the id of the newest reset that may be used. */
+/**
+ * An account, from its first event on. `version` is that of its stream, `credential` what the vault knows its password by,
+ * `reset` the newest reset that was asked for and not used. It may be past `expiresAt`.
+ */
 export type Account = {
   version: number;
   credential: string | null;
@@ -46,17 +50,61 @@ export type WaitingMail = {
 export type Accounts = ReturnType<typeof openAccounts>;
 
 /** Reads what the log says about accounts. */
-export function openAccounts(_db: Sqlite) {
-  return {
-    account: (_slug: string, _id: string): Account | null => null,
-    /** Every credential that an account has: what else the vault holds is left over. */
-    credentials: (): Set<string> => new Set(),
-    session: (_sid: string): Session | null => null,
-    sessions: (_slug: string, _id: string): Session[] => [],
-    invite: (_id: string): Invite | null => null,
-    /** The version of the stream of first users; 0 before the first. */
-    setupVersion: (_slug: string): number => 0,
-    /** Mails that wait, oldest first. */
-    waitingMails: (): WaitingMail[] => [],
-  };
+export function openAccounts(db: Sqlite) {
+  const selectAccount = db.prepare(
+    'SELECT version, credential, reset, reset_expires_at FROM accounts WHERE stream = ?',
+  );
+  const selectVersion = db.prepare('SELECT version FROM accounts WHERE stream = ?').pluck();
+  const selectCredentials = db.prepare('SELECT credential FROM accounts WHERE credential IS NOT NULL').pluck();
+  const columns = `sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
+                   user_agent AS userAgent`;
+  const selectSession = db.prepare(`SELECT ${columns} FROM sessions WHERE sid = ?`);
+  const selectSessions = db.prepare(
+    `SELECT ${columns} FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
+  );
+  const selectInvite = db.prepare('SELECT id, slug, email, expires_at AS expiresAt, version FROM invites WHERE id = ?');
+  const selectMails = db.prepare(
+    `SELECT event, position, stream, kind, slug, id, email, token, expires_at AS expiresAt, since
+     FROM mails ORDER BY position`,
+  );
+
+  /** Null before the first event about it, and after its user was deleted. */
+  function account(slug: string, id: string): Account | null {
+    const row = selectAccount.get(accountStream(slug, id)) as AccountRow | undefined;
+    if (!row) return null;
+    const { version, credential, reset, reset_expires_at: expiresAt } = row;
+    return { version, credential, reset: reset === null ? null : { id: reset, expiresAt: expiresAt ?? 0 } };
+  }
+
+  /** Every credential that an account has: what else the vault holds is left over. */
+  function credentials(): Set<string> {
+    return new Set(selectCredentials.all() as string[]);
+  }
+
+  function session(sid: string): Session | null {
+    return (selectSession.get(sid) as Session | undefined) ?? null;
+  }
+
+  /** Those of one account, oldest first. */
+  function sessions(slug: string, id: string): Session[] {
+    return selectSessions.all(slug, id) as Session[];
+  }
+
+  function invite(id: string): Invite | null {
+    return (selectInvite.get(id) as Invite | undefined) ?? null;
+  }
+
+  /** The version of the stream of first users; 0 before the first. */
+  function setupVersion(slug: string): number {
+    return (selectVersion.get(setupStream(slug)) as number | undefined) ?? 0;
+  }
+
+  /** Mails that wait, oldest first. */
+  function waitingMails(): WaitingMail[] {
+    return selectMails.all() as WaitingMail[];
+  }
+
+  return { account, credentials, session, sessions, invite, setupVersion, waitingMails };
 }
+
+type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };

@@ -1,4 +1,5 @@
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { accountTables } from './account-fold.ts';
 import { createIndexes, createTables, quote, type Tables } from './tables.ts';
 
 /**
@@ -18,9 +19,11 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tab
       (linkTable ? compareWhole(live, replay, linkTable) : null);
     if (difference) return difference;
   }
-  return (
-    compareWhole(live, replay, 'counts') ?? compareWhole(live, replay, 'checkpoint') ?? compareSchemas(live, tables)
-  );
+  for (const table of [...accountTables, 'counts', 'checkpoint']) {
+    const difference = compareWhole(live, replay, table);
+    if (difference) return difference;
+  }
+  return compareSchemas(live, tables);
 }
 
 /**

@@ -5,6 +5,7 @@ import { foldDocument } from '../events/documents.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import { schemaKey, type Upcaster } from '../events/upcasters.ts';
 import type { Sqlite, Statement } from '../storage/sqlite.ts';
+import { openAccountFold } from './account-fold.ts';
 import { intact } from './damage.ts';
 import { columnValue, fold, type Tables } from './tables.ts';
 
@@ -33,6 +34,7 @@ export type Projector = ReturnType<typeof openProjector>;
  */
 export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upcaster) {
   const writers = new Map(all.map((tables) => [tables.key, tableWriter(db, tables)]));
+  const accounts = openAccountFold(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -58,7 +60,10 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
     if (isOurs) begin.run();
     try {
       const touched = new Map<string, Entry>();
-      for (const event of events) applyOne(event, touched);
+      for (const event of events) {
+        applyOne(event, touched);
+        accounts.apply(event);
+      }
       for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
       count(touched);
       deleteCheckpoint.run();
@@ -83,7 +88,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   function applyOne({ header, data }: RecordedEvent, touched: Map<string, Entry>): void {
     const key = schemaKey(header.stream);
     const writer = writers.get(key);
-    // Other streams, and those of collections that the configuration no longer has, concern no read table.
+    // Other streams, and those of collections that the configuration no longer has, concern no documents.
     if (!writer || data === null) return;
 
     const entry = touched.get(header.stream) ?? load(writer, header.stream, touched);

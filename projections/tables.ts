@@ -11,9 +11,10 @@ import {
 import { globalStream } from '../events/catalogue.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { createAccountTables } from './account-fold.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 3;
+const engineVersion = 4;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -151,6 +152,7 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
     CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT;
     CREATE TABLE counts (key TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `);
+  createAccountTables(db);
   const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
   for (const { key } of all) count.run(key);
   for (const { documents, texts, versions, columns, linkTable } of all) {

@@ -20,12 +20,7 @@ export class DomainError extends Error {
   /** After how many seconds it may work; null where waiting does not help, or nobody knows. */
   readonly retryAfter: number | null;
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    errors: readonly FieldError[] = [],
-    retryAfter: number | null = null,
-  ) {
+  constructor(code: ErrorCode, message: string, errors: readonly FieldError[] = [], retryAfter: number | null = null) {
     super(message);
     this.code = code;
     this.errors = errors;

@@ -14,6 +14,7 @@ export function createAccountTables(db: Sqlite): void {
     CREATE TABLE accounts (
       stream TEXT PRIMARY KEY, version INTEGER NOT NULL, credential TEXT, reset TEXT, reset_expires_at INTEGER
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX accounts_reset ON accounts (reset) WHERE reset IS NOT NULL;
     CREATE TABLE sessions (
       sid TEXT PRIMARY KEY, slug TEXT NOT NULL, id TEXT NOT NULL, started_at INTEGER NOT NULL, refreshed_at INTEGER,
       expires_at INTEGER NOT NULL, ip TEXT, user_agent TEXT

@@ -1,5 +1,5 @@
 import type { MailKind } from '../config/model.ts';
-import { accountStream, setupStream } from '../events/catalogue.ts';
+import { accountStream, setupStream, splitAccountStream } from '../events/catalogue.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 
 /**
@@ -11,6 +11,9 @@ export type Account = {
   credential: string | null;
   reset: { id: string; expiresAt: number } | null;
 };
+
+/** An account whose password may be reset. `version` is that of its stream. */
+export type Reset = { slug: string; id: string; version: number; credential: string | null; expiresAt: number };
 
 /** A session. Times are milliseconds since the epoch; it may be past `expiresAt`. */
 export type Session = {
@@ -54,6 +57,9 @@ export function openAccounts(db: Sqlite) {
   const selectAccount = db.prepare(
     'SELECT version, credential, reset, reset_expires_at FROM accounts WHERE stream = ?',
   );
+  const selectReset = db.prepare(
+    'SELECT stream, version, credential, reset_expires_at AS expiresAt FROM accounts WHERE reset = ?',
+  );
   const selectVersion = db.prepare('SELECT version FROM accounts WHERE stream = ?').pluck();
   const selectCredentials = db.prepare('SELECT credential FROM accounts WHERE credential IS NOT NULL').pluck();
   const columns = `sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
@@ -74,6 +80,15 @@ export function openAccounts(db: Sqlite) {
     if (!row) return null;
     const { version, credential, reset, reset_expires_at: expiresAt } = row;
     return { version, credential, reset: reset === null ? null : { id: reset, expiresAt: expiresAt ?? 0 } };
+  }
+
+  /** The account whose newest reset this is, if it may still be used. It may be past `expiresAt`. */
+  function reset(id: string): Reset | null {
+    const row = selectReset.get(id) as (Omit<Reset, 'slug' | 'id'> & { stream: string }) | undefined;
+    const account = row && splitAccountStream(row.stream);
+    if (!row || !account) return null;
+    const { version, credential, expiresAt } = row;
+    return { slug: account.slug, id: account.id, version, credential, expiresAt };
   }
 
   /** Every credential that an account has: what else the vault holds is left over. */
@@ -104,7 +119,7 @@ export function openAccounts(db: Sqlite) {
     return selectMails.all() as WaitingMail[];
   }
 
-  return { account, credentials, session, sessions, invite, setupVersion, waitingMails };
+  return { account, reset, credentials, session, sessions, invite, setupVersion, waitingMails };
 }
 
 type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };

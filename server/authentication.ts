@@ -90,7 +90,8 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
 
   return (request, h) => {
     const { 'x-api-key': key, authorization, cookie } = request.headers;
-    if (key === undefined && authorization === undefined) return cookie === undefined ? anonymous : byCookie(request, h);
+    if (key === undefined && authorization === undefined)
+      return cookie === undefined ? anonymous : byCookie(request, h);
     const keyId = key === undefined ? null : matching(apiKeys, String(key));
     if (key !== undefined && keyId === null) throw new DomainError('unauthorized', 'the API key is not valid');
     // Beside a key, the rights are the user's.

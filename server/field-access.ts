@@ -28,7 +28,8 @@ export async function checkFieldsWritable(
   const refused: string[] = [];
   await walk(model.fields, body, '', async ({ access }, value, path) => {
     const rule = access?.[operation];
-    if (rule && !(await passes(rule, { user: userOf(request), doc, data: body, req: viewOf(request) }))) refused.push(path);
+    if (rule && !(await passes(rule, { user: userOf(request), doc, data: body, req: viewOf(request) })))
+      refused.push(path);
     return value;
   });
   if (refused.length === 0) return;

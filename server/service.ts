@@ -8,11 +8,11 @@ import { openApp, type Shared } from './app.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import type { LogSink } from './logging.ts';
-import { openMail } from './mail/mailer.ts';
 import { startReactor } from './mail/reactor.ts';
+import { openMail } from './mail/transport.ts';
 import { showProgress } from './progress.ts';
 import type { Settings } from './settings.ts';
-import { createState, setState, type State } from './state.ts';
+import { createState, type State, setState } from './state.ts';
 import { connectWriter } from './threads/append.ts';
 import { answerCalls } from './threads/calls.ts';
 import { startHttpThreads } from './threads/http.ts';
@@ -103,8 +103,11 @@ export function startService({ settings, loaded, sink, log }: Options): Service 
     const refuse = () => Promise.reject(new Error('the main thread answers no requests'));
     const app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: refuse });
     keeper.sweep(app.accounts.credentials());
-    const mailer = await openMail({ model, settings, baseUrl: shared.baseUrl, log });
+    const { smtpUrl, mailFrom: from, isProduction } = settings;
+    const mailer = await openMail({ email: model.email, smtpUrl, from, isProduction, log });
     const reactor = startReactor({
+      model,
+      baseUrl: shared.baseUrl,
       accounts: app.accounts,
       userOf: (slug, id) => readUser(app, slug, id),
       token: keeper.token,

@@ -39,9 +39,7 @@ function optionsOf({ isProduction, basePath }: App, { secure, sameSite, domain }
 export function cookieCollections({ collections, adminCollection }: Model, path: string): Collection[] {
   const own = /\/api\/collections\/([^/]+)/.exec(path)?.[1];
   const rank = ({ slug }: Collection) => (slug === own ? 0 : slug === adminCollection ? 1 : 2);
-  return [...collections.values()]
-    .filter(({ auth }) => auth?.cookies)
-    .sort((a, b) => rank(a) - rank(b));
+  return [...collections.values()].filter(({ auth }) => auth?.cookies).sort((a, b) => rank(a) - rank(b));
 }
 
 /** The value of a cookie; null when there is none, or several of that name. */

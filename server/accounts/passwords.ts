@@ -15,7 +15,11 @@ export type Keep = () => Promise<string>;
  *
  * @throws DomainError `unavailable` when too many wait for theirs to be hashed.
  */
-export async function withPassword<T>({ keeper }: App, password: string, write: (keep: Keep) => Promise<T>): Promise<T> {
+export async function withPassword<T>(
+  { keeper }: App,
+  password: string,
+  write: (keep: Keep) => Promise<T>,
+): Promise<T> {
   let kept: string | null = null;
   async function keep(): Promise<string> {
     kept ??= await keeper.keep(password);

@@ -156,7 +156,10 @@ function badToken(): DomainError {
 }
 
 function notFirst(): DomainError {
-  return new DomainError('forbidden', 'this is only for the first user, with the setup token that was printed at start');
+  return new DomainError(
+    'forbidden',
+    'this is only for the first user, with the setup token that was printed at start',
+  );
 }
 
 function taken(): DomainError {

@@ -52,7 +52,11 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     {
       method: 'POST',
       path: `${path}/reset-password`,
-      options: { auth: publicStrategy, plugins: { openApi: () => resetPasswordOperation(model) }, payload: jsonPayload },
+      options: {
+        auth: publicStrategy,
+        plugins: { openApi: () => resetPasswordOperation(model) },
+        payload: jsonPayload,
+      },
       handler: async (request) => {
         readNoQuery(request.query);
         const { token, password } = readReset(await readBody(request, maxBytes));

@@ -13,7 +13,12 @@ export function bearer(token: string): CallOptions {
 export const anonymous: CallOptions = { key: null };
 
 /** Logs in; whatever the answer. */
-export function login(service: Pick<Service, 'call'>, slug: string, email: unknown, password: unknown): Promise<Answer> {
+export function login(
+  service: Pick<Service, 'call'>,
+  slug: string,
+  email: unknown,
+  password: unknown,
+): Promise<Answer> {
   return service.call('POST', `/api/collections/${slug}/login`, { email, password }, anonymous);
 }
 

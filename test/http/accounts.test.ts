@@ -177,7 +177,10 @@ describe('Rules and hooks', () => {
     const member = await loggedIn(service, 'members', 'one@example.org', password);
     const call = (method: string, path: string, body?: unknown) =>
       service.call(method, `/api/collections/members${path}`, body, member.as);
-    assert.deepEqual((await call('GET', '')).body.docs.map(({ id }: any) => id), [one.id]);
+    assert.deepEqual(
+      (await call('GET', '')).body.docs.map(({ id }: any) => id),
+      [one.id],
+    );
     assert.equal((await call('GET', `/${two.id}`)).status, 403);
     assert.equal((await call('PATCH', `/${two.id}`, { email: 'stolen@example.org' })).status, 403);
     assert.equal((await call('PATCH', `/${one.id}`, { email: 'ONE2@example.org' })).body.email, 'one2@example.org');
@@ -208,7 +211,10 @@ describe('A password', () => {
 
   it('that somebody else changes ends all sessions', async () => {
     const { as, id } = await newUser('mona');
-    assert.equal((await service.call('PATCH', `/api/collections/users/${id}`, { password: 'set by the key' })).status, 200);
+    assert.equal(
+      (await service.call('PATCH', `/api/collections/users/${id}`, { password: 'set by the key' })).status,
+      200,
+    );
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
   });
 
@@ -218,7 +224,10 @@ describe('A password', () => {
     const { status, body } = await service.call('PATCH', path, { password: 'short', role: 'king' });
     assert.equal(status, 400);
     assert.deepEqual(body.errors.map(({ field }: any) => field).sort(), ['password', 'role']);
-    assert.equal((await service.call('PATCH', path, { password: 'good enough', email: 'mona@example.org' })).status, 409);
+    assert.equal(
+      (await service.call('PATCH', path, { password: 'good enough', email: 'mona@example.org' })).status,
+      409,
+    );
     assert.equal((await login(service, 'users', 'nils@example.org', password)).status, 200);
   });
 
@@ -272,7 +281,10 @@ describe('An invitation', () => {
     assert.equal((await accept({ token, password }, 'members')).status, 400);
     const made = await accept({ token, password, name: 'New' });
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    assert.deepEqual([made.body.user.email, made.body.user.name, made.body.user.role], ['new@example.org', 'New', 'editor']);
+    assert.deepEqual(
+      [made.body.user.email, made.body.user.name, made.body.user.role],
+      ['new@example.org', 'New', 'editor'],
+    );
     const me = await service.call('GET', '/api/collections/users/me', undefined, bearer(made.body.token));
     assert.equal(me.body.id, made.body.user.id);
     assert.match((await mailbox.next('new@example.org')).subject ?? '', /welcome/i);
@@ -344,7 +356,10 @@ describe('A cookie', () => {
   it('stands for the token in a browser', async () => {
     await user('xena');
     const { headers, body } = await login(service, 'users', 'xena@example.org', password);
-    assert.match(cookieOf(headers), /^annals-users=[^;]+; Max-Age=7200; Expires=[^;]+; HttpOnly; SameSite=Lax; Path=\/$/);
+    assert.match(
+      cookieOf(headers),
+      /^annals-users=[^;]+; Max-Age=7200; Expires=[^;]+; HttpOnly; SameSite=Lax; Path=\/$/,
+    );
     const cookie = cookieOf(headers).split(';')[0] as string;
     const call = (method: string, path: string, extra: Record<string, string> = {}, sent?: unknown) =>
       service.call(method, path, sent, { key: null, headers: { cookie, ...extra } });
@@ -355,7 +370,10 @@ describe('A cookie', () => {
     assert.equal((await call('PATCH', path, {}, { name: 'X' })).status, 403);
     assert.equal((await call('PATCH', path, { origin: 'https://evil.example' }, { name: 'X' })).status, 403);
     assert.equal((await call('PATCH', path, { origin: 'null' }, { name: 'X' })).status, 403);
-    assert.equal((await call('PATCH', path, { 'sec-fetch-site': 'same-site', origin: own }, { name: 'X' })).status, 403);
+    assert.equal(
+      (await call('PATCH', path, { 'sec-fetch-site': 'same-site', origin: own }, { name: 'X' })).status,
+      403,
+    );
     assert.equal((await call('PATCH', path, { origin: own }, { name: 'X' })).status, 200);
     assert.equal((await call('PATCH', path, { 'sec-fetch-site': 'same-origin' }, { name: 'Y' })).status, 200);
     const out = await call('POST', '/api/collections/users/logout', { origin: own });

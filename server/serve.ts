@@ -59,8 +59,9 @@ async function fill({ seed }: Loaded, directory: Directory, settings: Settings, 
 function welcome({ path, model }: Loaded, directory: Directory, { baseUrl, address, size, setupUrl }: Ready): string {
   const { generatedKey } = directory;
   const key = generatedKey ?? '<your API key>';
-  const slug = [...model.collections.keys()][0];
-  const call = slug ? `/api/collections/${slug}?limit=1` : `/api/globals/${[...model.globals.keys()][0]}`;
+  const slug = [...model.collections.values()].find(({ auth }) => !auth)?.slug;
+  const global = [...model.globals.keys()][0];
+  const call = slug ? `/api/collections/${slug}?limit=1` : global ? `/api/globals/${global}` : '/api/schemas';
   const lines = [
     `Annals ${version()}`,
     '',

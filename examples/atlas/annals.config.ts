@@ -1,8 +1,13 @@
 import { defineConfig } from '../../config/define.ts';
+import type { AccessArgs } from '../../config/model.ts';
 
 export { importAtlas as seed } from './import.ts';
 
-const access = { read: () => true };
+const isEditor = ({ user }: AccessArgs) => user?.collection === 'editors';
+const isChief = ({ user }: AccessArgs) => user?.collection === 'editors' && user.role === 'chief';
+
+/** Everybody reads, editors write, and what is gone is for a chief to decide. */
+const access = { read: () => true, create: isEditor, update: isEditor, delete: isChief };
 
 /** The countries of the world with their languages, currencies and borders: real data, see README.md. */
 export default defineConfig({
@@ -151,12 +156,39 @@ export default defineConfig({
         { name: 'countries', type: 'join', collection: 'countries', on: 'currencies' },
       ],
     },
+    {
+      slug: 'editors',
+      labels: { singular: 'Editor', plural: 'Editors' },
+      auth: { useAPIKey: true },
+      access: {
+        read: isEditor,
+        create: isChief,
+        update: (args) => isChief(args) || (isEditor(args) && { id: { equals: String(args.user?.id) } }),
+        delete: isChief,
+      },
+      hooks: {
+        // Somebody has to be the first chief: whoever holds the setup token, or the API key.
+        beforeChange: ({ data, operation, req }) =>
+          operation === 'create' && req.path.endsWith('/first-user') ? { ...data, role: 'chief' } : data,
+      },
+      fields: [
+        { name: 'name', type: 'text', maxLength: 100 },
+        {
+          name: 'role',
+          type: 'select',
+          required: true,
+          options: ['editor', 'chief'],
+          defaultValue: 'editor',
+          access: { create: isChief, update: isChief },
+        },
+      ],
+    },
   ],
   globals: [
     {
       slug: 'site',
       label: 'Site',
-      access,
+      access: { read: () => true, update: isEditor },
       fields: [
         { name: 'title', type: 'text', required: true, defaultValue: 'Atlas', maxLength: 100 },
         { name: 'description', type: 'textarea', maxLength: 1000 },

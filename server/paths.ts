@@ -17,7 +17,11 @@ export type Reach = {
 const maxHops = 5;
 
 /** A path that was found: how to get there, and the field that is there. */
-export type Found = { steps: Step[]; leaf: Leaf; field: Pick<Field, 'type' | 'hasMany' | 'options'> };
+export type Found = {
+  steps: Step[];
+  leaf: Leaf;
+  field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail'>;
+};
 
 /** The server's own fields as fields. */
 const ownFields: readonly Field[] = [

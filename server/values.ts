@@ -1,3 +1,4 @@
+import { normalEmail } from '../config/addresses.ts';
 import { readDate, readDatetime, readTime } from '../config/fields.ts';
 import type { FieldType } from '../config/schema.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
@@ -55,7 +56,8 @@ function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Re
   if (field.type === 'boolean') return readBoolean(raw);
   const read = readText(raw);
   if ('problem' in read) return read;
-  const text = String(read.value);
+  // As it is kept: `Ada@example.org` finds ada@example.org.
+  const text = field.isAccountEmail ? normalEmail(String(read.value)) : String(read.value);
   const form = forms[field.type];
   const formed = form ? form.read(text) : text;
   if (formed === undefined) return { problem: `must be ${form?.what}, got ${show(raw)}` };

@@ -20,7 +20,8 @@ export function addressIn(sender: string): string | undefined {
 
 /** True for an SMTP URL; what nodemailer would misread is none, such as a password with a bare `/`, `?` or `#`. */
 export function isSmtpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  // The parser would leave out line breaks and tabs without a word.
+  if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password, pathname, search, hash } = new URL(text);
   if (!['smtp:', 'smtps:'].includes(protocol) || hostname === '' || hash !== '') return false;
   if (!['', '/'].includes(pathname) || search.includes('@')) return false;

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { isSmtpUrl } from '../config/addresses.ts';
+import { senderRule, smtpUrlMust } from '../config/check-email.ts';
 import { didYouMean } from '../config/suggest.ts';
 
 /** Thrown for a wrong command line or environment; one problem per line. */
@@ -24,6 +26,11 @@ export type Settings = {
   /** The first signs, all verify. Empty: one is generated. */
   secrets: string[];
   logLevel: string;
+  /** How mail goes out, before what the configuration says; undefined: as that says. The URL holds a password. */
+  smtpUrl: string | undefined;
+  mailFrom: string | undefined;
+  /** `NODE_ENV=production`. */
+  isProduction: boolean;
 };
 
 type Setting = {
@@ -46,6 +53,8 @@ const settings: readonly Setting[] = [
   { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList },
   { name: 'secrets', environment: 'ANNALS_SECRET', read: readList },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
+  { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl },
+  { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender },
 ];
 
 const maxThreads = 256;
@@ -63,28 +72,45 @@ const defaults: Settings = {
   apiKeys: [],
   secrets: [],
   logLevel: 'info',
+  smtpUrl: undefined,
+  mailFrom: undefined,
+  isProduction: false,
 };
 
-/** The flags of a command, beside the settings it takes. */
-export type Flags = Record<string, 'boolean' | 'string'>;
+/** The flags of a command, beside the settings it takes. A `list` may be given again and again. */
+export type Flags = Record<string, keyof FlagValues>;
+
+type FlagValues = { boolean: boolean; string: string; list: string[] };
+
+/** What a command is given: `words` are what stands without a flag, one for each that it asks for. */
+export type Given<F extends Flags> = {
+  settings: Settings;
+  flags: { [name in keyof F]?: FlagValues[F[name]] };
+  words: string[];
+};
 
 /**
  * Reads the settings of a command: its flags win over the environment, the environment over the defaults.
  *
  * @param takes the settings that the command has a flag for.
- * @throws UsageError naming every unknown flag and every unknown or wrong `ANNALS_…` variable.
+ * @param words what must stand without a flag, by the names of the usage, for example `COLLECTION`.
+ * @throws UsageError naming every unknown flag, every unknown or wrong `ANNALS_…` variable, and every word that is
+ *   missing or too many.
  */
-export function readSettings(
+export function readSettings<const F extends Flags = Record<never, never>>(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   takes: readonly (keyof Settings)[],
-  flags: Flags = {},
-): { settings: Settings; flags: Record<string, string | boolean | undefined> } {
+  flags?: F,
+  words: readonly string[] = [],
+): Given<F> {
   const problems: string[] = [];
   const own = settings.filter(({ name, flag }) => flag && takes.includes(name));
   const known: Flags = { help: 'boolean', ...flags, ...Object.fromEntries(own.map(({ flag }) => [flag, 'string'])) };
-  const values = readFlags(args, known, problems);
-  const result: Record<string, unknown> = { ...defaults };
+  const { values, positionals } = readFlags(args, known, problems);
+  for (const word of positionals.slice(words.length)) problems.push(`unexpected argument ${JSON.stringify(word)}`);
+  for (const name of words.slice(positionals.length)) problems.push(`${name} is missing`);
+  const result: Record<string, unknown> = { ...defaults, isProduction: environment.NODE_ENV === 'production' };
 
   const fromEnvironment = readEnvironment(environment, problems);
   for (const { name, flag, environment: variable, read } of settings) {
@@ -98,11 +124,15 @@ export function readSettings(
     }
   }
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
-  return { settings: result as Settings, flags: values };
+  return { settings: result as Settings, flags: values as Given<F>['flags'], words: positionals };
 }
 
 function readFlags(args: readonly string[], known: Flags, problems: string[]) {
-  const options = Object.fromEntries(Object.entries(known).map(([name, type]) => [name, { type }]));
+  const options = Object.fromEntries(
+    Object.entries(known).map(([name, type]) => {
+      return [name, { type: type === 'boolean' ? type : 'string', multiple: type === 'list' } as const];
+    }),
+  );
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -123,11 +153,10 @@ function readFlags(args: readonly string[], known: Flags, problems: string[]) {
     }
     // `--data --port 0`: the value was forgotten, and the next flag is not meant to be it.
     const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('--'));
-    if (type === 'string' && isMissing) problems.push(`--${token.name} needs a value`);
+    if (type !== 'boolean' && isMissing) problems.push(`--${token.name} needs a value`);
     if (type === 'boolean' && token.value !== undefined) problems.push(`--${token.name} takes no value`);
   }
-  for (const word of positionals) problems.push(`unexpected argument ${JSON.stringify(word)}`);
-  return values as Record<string, string | boolean | undefined>;
+  return { values: values as Record<string, unknown>, positionals };
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {
@@ -197,4 +226,17 @@ function readLogLevel(text: string, source: string): string {
     throw new UsageError(`${source} must be one of ${logLevels.join(', ')}, got ${text}${didYouMean(text, logLevels)}`);
   }
   return text;
+}
+
+function readSmtpUrl(text: string, source: string): string {
+  const url = text.trim();
+  // Not shown: it holds a password.
+  if (!isSmtpUrl(url)) throw new UsageError(`${source} must ${smtpUrlMust}`);
+  return url;
+}
+
+function readSender(text: string, source: string): string {
+  // Not shown either: the two are easily swapped.
+  if (!senderRule.passes(text)) throw new UsageError(`${source} must ${senderRule.must}`);
+  return text.trim();
 }

@@ -77,6 +77,8 @@ describe('annals serve', () => {
       ANNALS_API_KEY_FILE: fileWith(folder, 'keys', 'from-a-file-00000, another-one-00000\n'),
       ANNALS_SECRET_FILE: fileWith(folder, 'secret', 'some-secret-that-is-long-enough-to-sign-with\n'),
       ANNALS_LOG_LEVEL_FILE: fileWith(folder, 'level', 'info\n'),
+      ANNALS_SMTP_URL_FILE: fileWith(folder, 'smtp', 'smtp://annals:top-secret@127.0.0.1:2525\n'),
+      ANNALS_MAIL_FROM_FILE: fileWith(folder, 'from', 'Annals <annals@example.org>\n'),
     };
     const { listening, output } = launch(t, ['serve'], environment);
     const url = await listening;
@@ -134,6 +136,8 @@ describe('annals serve', () => {
         ANNALS_BASE_URL: 'cms.example.org',
         ANNALS_API_KEY: 'a,,b',
         ANNALS_SECRET_FILE: '/nowhere/secret',
+        ANNALS_SMTP_URL: 'smtp://annals:top/secret@mail.example.org',
+        ANNALS_MAIL_FROM: 'smtp://annals:top-secret@mail.example.org',
         ANNALS_CONFIG: configFile,
         ANNALS_CONFIG_FILE: configFile,
       },
@@ -155,7 +159,10 @@ describe('annals serve', () => {
       /^ANNALS_BASE_URL must be an http or https address such as .*, got cms\.example\.org$/,
       /^ANNALS_API_KEY holds an empty value$/,
       /^ANNALS_LOG_LEVEL must be one of .* got inof; did you mean "info"\?$/,
+      /^ANNALS_SMTP_URL must be an SMTP URL such as /,
+      /^ANNALS_MAIL_FROM must be an e-mail address, or "Name <address>"$/,
     ];
+    assert.doesNotMatch(stderr, /top.secret/);
     const lines = problems.split('\n');
     for (const line of expected)
       assert.ok(

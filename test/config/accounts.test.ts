@@ -222,6 +222,7 @@ describe('email', () => {
       'smtp://user:1#s3cret@mail.example.org',
       'smtp://user:s3cret%@mail.example.org',
       'smtp://user:s3cret@mail.example.org:99999',
+      'smtp://user:s3\ncret@mail.example.org',
       's3cret',
     ]) {
       const problems = emailProblems({ transport }).join();

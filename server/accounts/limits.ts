@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../config/model.ts';
@@ -8,11 +8,16 @@ const windowSeconds = 60;
 /**
  * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds to
  * wait, at least 1, when there were too many of either, else 0.
+ *
+ * @param places how many counts are kept of either, at most.
  */
-export function createLimit(rateLimit: RateLimit | null): (address: string, email: string | null) => Promise<number> {
+export function createLimit(
+  rateLimit: RateLimit | null,
+  places = 65_536,
+): (address: string, email: string | null) => Promise<number> {
   if (!rateLimit) return async () => 0;
-  const addresses = countCalls(rateLimit.address);
-  const emails = countCalls(rateLimit.email);
+  const addresses = countCalls(rateLimit.address, places);
+  const emails = countCalls(rateLimit.email, places);
   return async (address, email) => {
     const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(email.trim().toLowerCase())])];
     return Math.max(...(await Promise.all(waits)));
@@ -21,13 +26,13 @@ export function createLimit(rateLimit: RateLimit | null): (address: string, emai
 
 /**
  * The limiter keeps a timer and a record for every key for a minute, and a flood has a new key in every call. So keys share
- * 65,536 places. That two of a thousand share one matters little, for a limit is far above what one caller needs, and the
- * key of the hash is made anew at each start, so that nobody can aim at another's place.
+ * places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller needs, and
+ * the key of the hash is made anew at each start, so that nobody can aim at another's place.
  */
-function countCalls(points: number): (key: string) => Promise<number> {
+function countCalls(points: number, places: number): (key: string) => Promise<number> {
   const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
-  const hashKey = randomBytes(32);
-  const placeOf = (key: string) => createHmac('sha256', hashKey).update(key).digest().readUInt16BE();
+  const hashKey = randomBytes(32).toString('hex');
+  const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
   return async (key) => {
     try {
       await limiter.consume(placeOf(key));

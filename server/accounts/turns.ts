@@ -20,7 +20,7 @@ type Waiting = { begin: () => Promise<void>; refuse: () => void; reject: (error:
  * flood in one line does not hold up the others. When there is no more room, the longest line gives up its last.
  */
 export function createTurns({ width, maxWaiting }: Options): Turns {
-  // A line that had its turn goes to the end of the map, so its order is the order of turns.
+  // A line whose turn is over goes to the end of the map, so its order is the order of turns.
   const lines = new Map<string, Waiting[]>();
   const running = new Set<string>();
   let waiting = 0;
@@ -58,15 +58,22 @@ export function createTurns({ width, maxWaiting }: Options): Turns {
   }
 
   function begin(name: string): void {
-    const [first, ...others] = lines.get(name) as [Waiting, ...Waiting[]];
-    lines.delete(name);
-    if (others.length > 0) lines.set(name, others);
+    const line = lines.get(name) as Waiting[];
+    const first = line.shift() as Waiting;
+    if (line.length === 0) lines.delete(name);
     waiting -= 1;
     running.add(name);
-    first.begin().finally(() => {
-      running.delete(name);
-      next();
-    });
+    first.begin().finally(() => end(name));
+  }
+
+  function end(name: string): void {
+    running.delete(name);
+    const line = lines.get(name);
+    if (line) {
+      lines.delete(name);
+      lines.set(name, line);
+    }
+    next();
   }
 
   function close(): void {

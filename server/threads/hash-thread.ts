@@ -14,6 +14,7 @@ export type HashRequest =
 export type HashAnswer = { value: string | boolean } | { failure: string };
 
 const main = parentPort as MessagePort;
+const wellFormed = /^\$2[ab]\$\d\d\$[./A-Za-z0-9]{53}$/;
 
 main.on('message', (request: HashRequest) => main.postMessage(answer(request)));
 
@@ -30,6 +31,8 @@ function answer(request: HashRequest): HashAnswer {
  * account. Costs are powers of two: one comparison of cost 10 and hashes of cost 10 and 11 are the work of cost 12.
  */
 function compare({ password, hash, work }: Extract<HashRequest, { kind: 'compare' }>): boolean {
+  // Of what is no hash, bcrypt says at once that the password is wrong.
+  if (!wellFormed.test(hash)) throw new Error('what a password is compared with is no hash');
   const isRight = bcrypt.compareSync(password, hash);
   for (let cost = bcrypt.getRounds(hash); cost < work; cost += 1) bcrypt.hashSync(password, cost);
   return isRight;

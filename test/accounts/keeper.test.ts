@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import bcrypt from 'bcrypt';
+import { openVault, type Vault } from '../../events/vault.ts';
+import { type Checked, createKeeper, type MainKeeper } from '../../server/accounts/keeper.ts';
+import type { LockRule } from '../../server/accounts/lockout.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+
+const password = 'correct horse';
+const start2026 = Date.UTC(2026, 0, 1);
+
+type Keeping = {
+  keeper: MainKeeper;
+  vault: Vault;
+  folder: string;
+  clock: { time: number };
+  mails: () => number;
+  /** Ends it, and starts one over the same vault, whose clock stands `milliseconds` later. */
+  restart: (milliseconds?: number) => Promise<Keeping>;
+};
+type Given = { folder?: string; time?: number; rule?: Partial<LockRule>; bcryptCost?: number };
+
+/** A keeper over a vault of its own. `users` and `clients` are auth collections. */
+function start(t: TestContext, given: Given = {}): Keeping {
+  const { folder = temporaryFolder(t), time = start2026, rule = {}, bcryptCost = 4 } = given;
+  const vault = openVault(join(folder, 'vault.db'));
+  const clock = { time };
+  let mails = 0;
+  const itsRule = { maxLoginAttempts: 5, lockTime: 600, ...rule };
+  const keeper = createKeeper({
+    vault,
+    rules: new Map([
+      ['users', itsRule],
+      ['clients', itsRule],
+    ]),
+    bcryptCost,
+    rateLimit: { address: 3, email: 2 },
+    now: () => clock.time,
+    onMail: () => {
+      mails += 1;
+    },
+  });
+  let isEnded = false;
+  async function end(): Promise<void> {
+    if (isEnded) return;
+    isEnded = true;
+    await keeper.close();
+    vault.close();
+  }
+  t.after(end);
+  async function restart(milliseconds = 0): Promise<Keeping> {
+    await end();
+    return start(t, { ...given, folder, time: clock.time + milliseconds });
+  }
+  return { keeper, vault, folder, clock, mails: () => mails, restart };
+}
+
+async function keep(keeper: MainKeeper, text = password): Promise<string> {
+  return (await keeper.keep(text)) ?? assert.fail('it is not busy');
+}
+
+/** Logs in as ada, whose credential may be none, with the right password or another. */
+function login(keeper: MainKeeper, credential: string | null, given = password, email = 'ada@example.com') {
+  return keeper.check({ collection: 'users', email, credential, password: given });
+}
+
+async function times(count: number, run: () => Promise<Checked>): Promise<Checked[]> {
+  const all = [];
+  for (let done = 0; done < count; done += 1) all.push(await run());
+  return all;
+}
+
+function kindsOf(all: readonly Checked[]): { [kind: string]: number } {
+  return Object.fromEntries(
+    Object.entries(Object.groupBy(all, ({ kind }) => kind)).map(([k, v]) => [k, v?.length ?? 0]),
+  );
+}
+
+const wrong = { kind: 'wrong', lockedUntil: null } as const;
+
+describe('keeping passwords', () => {
+  it('knows the right one from others, as long as it is kept', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    assert.match(credential, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    assert.deepEqual(await login(keeper, credential, 'Correct horse'), wrong);
+    await keeper.forget(credential);
+    await keeper.forget(credential);
+    assert.deepEqual(await login(keeper, credential), wrong);
+  });
+
+  it('keeps the same password twice under names and hashes that have nothing in common', async (t) => {
+    const { keeper, vault } = start(t);
+    const [one, other] = [await keep(keeper), await keep(keeper)];
+    assert.notEqual(one, other);
+    assert.notEqual(vault.passwords.get(one), vault.passwords.get(other));
+  });
+
+  it('keeps neither a password nor an e-mail in the vault, only what was made of them', async (t) => {
+    const { keeper, folder } = start(t);
+    const credential = await keep(keeper);
+    await login(keeper, credential, 'a wrong horse');
+    await login(keeper, null, 'a wrong horse', 'nobody@example.com');
+    const bytes = Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
+    assert.ok(bytes.includes(credential));
+    for (const text of [password, 'a wrong horse', 'example.com']) assert.ok(!bytes.includes(text), text);
+  });
+
+  it('makes hashes of the configured cost, and still knows those of other costs', async (t) => {
+    const { keeper, vault } = start(t, { bcryptCost: 5 });
+    assert.equal(bcrypt.getRounds(vault.passwords.get(await keep(keeper)) as string), 5);
+    for (const cost of [4, 6]) {
+      const credential = randomUUID();
+      vault.passwords.put(credential, bcrypt.hashSync(password, cost));
+      assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+      assert.deepEqual(await login(keeper, credential, 'a wrong horse'), wrong);
+    }
+  });
+
+  it('takes 72 bytes and not one more, and nothing that bcrypt would end early', async (t) => {
+    const { keeper } = start(t, { rule: { maxLoginAttempts: 100 } });
+    for (const longest of ['x'.repeat(72), 'ä'.repeat(36), '🐎'.repeat(18)]) {
+      const credential = await keep(keeper, longest);
+      assert.deepEqual(await login(keeper, credential, longest), { kind: 'right' });
+      // bcrypt itself would take these for the same.
+      assert.deepEqual(await login(keeper, credential, `${longest}y`), wrong);
+      assert.deepEqual(await login(keeper, credential, `${longest}\0`), wrong);
+    }
+    for (const impossible of ['x'.repeat(73), 'correct\0horse', 'correct \ud83d horse']) {
+      await assert.rejects(keeper.keep(impossible), { code: 'invalid' });
+    }
+  });
+
+  it('counts a password that none can be as a wrong one', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    const all = await times(5, () => login(keeper, credential, 'x'.repeat(1_000_000)));
+    assert.equal((all.at(-1) as { lockedUntil: number }).lockedUntil, start2026 + 600_000);
+  });
+
+  it('forgets at the start what no account names', async (t) => {
+    const { keeper, restart } = start(t);
+    const [named, left] = [await keep(keeper), await keep(keeper)];
+    const { keeper: next } = await restart();
+    assert.equal(next.sweep(new Set([named, randomUUID()])), 1);
+    assert.deepEqual(await login(next, named), { kind: 'right' });
+    assert.deepEqual(await login(next, left), wrong);
+  });
+});
+
+describe('locking accounts', () => {
+  it('locks after the last allowed failure, for the right password too, until the lock time is over', async (t) => {
+    const { keeper, clock } = start(t);
+    const credential = await keep(keeper);
+    assert.deepEqual(await times(5, () => login(keeper, credential, 'a wrong horse')), [
+      ...Array(4).fill(wrong),
+      { kind: 'wrong', lockedUntil: start2026 + 600_000 },
+    ]);
+    assert.deepEqual(await login(keeper, credential), { kind: 'locked', seconds: 600 });
+    clock.time += 599_001;
+    assert.deepEqual(await login(keeper, credential, 'a wrong horse'), { kind: 'locked', seconds: 1 });
+    clock.time += 999;
+    assert.deepEqual(await times(4, () => login(keeper, credential, 'a wrong horse')), Array(4).fill(wrong));
+    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+  });
+
+  it('answers the same for an e-mail without an account, and for a credential that is not there', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    const answers = [credential, null, randomUUID()].map((its, index) =>
+      times(7, () => login(keeper, its, 'a wrong horse', `${index}@example.com`)),
+    );
+    const [known, ...others] = await Promise.all(answers);
+    assert.deepEqual(kindsOf(known as Checked[]), { wrong: 5, locked: 2 });
+    for (const other of others) assert.deepEqual(other, known);
+  });
+
+  it('counts only failures in a row', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    for (let count = 0; count < 3; count += 1) {
+      assert.deepEqual(await times(4, () => login(keeper, credential, 'a wrong horse')), Array(4).fill(wrong));
+      assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    }
+  });
+
+  it('counts by collection and e-mail, however the e-mail is written', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    await times(5, () => login(keeper, credential, 'a wrong horse', ' ADA@example.com'));
+    assert.equal((await login(keeper, credential)).kind, 'locked');
+    const client = { collection: 'clients', email: 'ada@example.com', credential, password };
+    assert.deepEqual(await keeper.check(client), { kind: 'right' });
+  });
+
+  it('looks at exactly as many of 20 parallel passwords as are allowed', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    for (const its of [credential, null]) {
+      const all = await Promise.all(
+        Array.from({ length: 20 }, () => login(keeper, its, 'a wrong horse', `${its}@example.com`)),
+      );
+      assert.deepEqual(kindsOf(all), { wrong: 5, locked: 15 });
+      assert.equal(all.filter((checked) => checked.kind === 'wrong' && checked.lockedUntil !== null).length, 1);
+    }
+  });
+
+  it('does not look at the right password when it comes behind too many wrong ones', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    const wrongs = Array.from({ length: 10 }, () => login(keeper, credential, 'a wrong horse'));
+    assert.equal((await login(keeper, credential)).kind, 'locked');
+    await Promise.all(wrongs);
+  });
+
+  it('keeps counts and locks over a restart', async (t) => {
+    const { keeper, restart } = start(t);
+    const credential = await keep(keeper);
+    await times(3, () => login(keeper, credential, 'a wrong horse'));
+    await times(5, () => login(keeper, null, 'a wrong horse', 'nobody@example.com'));
+    const { keeper: next } = await restart(60_000);
+    const nobody = () => login(next, null, password, 'nobody@example.com');
+    assert.deepEqual(await nobody(), { kind: 'locked', seconds: 540 });
+    await login(next, credential, 'a wrong horse');
+    const fifth = await login(next, credential, 'a wrong horse');
+    assert.deepEqual(fifth, { kind: 'wrong', lockedUntil: start2026 + 660_000 });
+  });
+
+  it('locks no longer than the lock time when the clock is put back', async (t) => {
+    const { keeper, restart } = start(t);
+    const credential = await keep(keeper);
+    await times(5, () => login(keeper, credential, 'a wrong horse'));
+    const { keeper: next, clock } = await restart(-365 * 24 * 60 * 60 * 1000);
+    assert.deepEqual(await login(next, credential), { kind: 'locked', seconds: 600 });
+    clock.time += 600_000;
+    assert.deepEqual(await login(next, credential), { kind: 'right' });
+  });
+
+  it('is ended by hand, and says whether there was something to end', async (t) => {
+    const { keeper } = start(t);
+    const credential = await keep(keeper);
+    assert.equal(await keeper.unlock('users', 'ada@example.com'), false);
+    await times(5, () => login(keeper, credential, 'a wrong horse'));
+    assert.equal(await keeper.unlock('clients', 'ada@example.com'), false);
+    assert.equal(await keeper.unlock('users', 'Ada@example.com '), true);
+    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+  });
+});
+
+describe('many logins at once', () => {
+  it('has a place for another account beside a flood at some, and says busy to the flood', async (t) => {
+    const { keeper } = start(t, { rule: { maxLoginAttempts: 1000 } });
+    const credential = await keep(keeper);
+    const floods = [1, 2, 3, 4, 5, 6].map((account) =>
+      Array.from({ length: 100 }, () => login(keeper, null, 'a wrong horse', `${account}@example.com`)),
+    );
+    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    const all = await Promise.all(floods.flat());
+    const { wrong: looked = 0, busy = 0, ...others } = kindsOf(all);
+    assert.deepEqual([looked + busy, others], [600, {}]);
+    // 200 that wait, and those that are looked at meanwhile.
+    assert.ok(looked >= 199 && looked <= 205, String(looked));
+    assert.ok(all.every((checked) => checked.kind !== 'busy' || checked.seconds > 0));
+  });
+
+  it('answers a flood at a locked account at once, without a place', async (t) => {
+    const { keeper } = start(t);
+    await times(5, () => login(keeper, null));
+    const all = await Promise.all(Array.from({ length: 1000 }, () => login(keeper, null)));
+    assert.deepEqual(kindsOf(all), { locked: 1000 });
+  });
+
+  it('keeps no more passwords than it has room for', async (t) => {
+    const { keeper } = start(t);
+    const kept = await Promise.all(Array.from({ length: 400 }, () => keeper.keep(password)));
+    assert.ok(kept.includes(null));
+    const credentials = kept.filter((credential) => credential !== null);
+    assert.ok(credentials.length >= 40, String(credentials.length));
+    assert.deepEqual(await login(keeper, credentials.at(-1) as string), { kind: 'right' });
+  });
+
+  it('leaves nobody waiting when it is closed', async (t) => {
+    const { keeper } = start(t);
+    const results = Promise.allSettled(Array.from({ length: 20 }, () => login(keeper, null)));
+    await keeper.close();
+    assert.ok((await results).some(({ status }) => status === 'rejected'));
+    await assert.rejects(login(keeper, null), /ending/);
+  });
+});
+
+describe('one-time tokens', () => {
+  const id = '0198c1f2-7a3b-7cde-8f01-23456789abcd';
+
+  it('are opened by what they were made for and nothing else, after a restart too', async (t) => {
+    const { keeper, restart } = start(t);
+    const token = keeper.token('invite', 'users', id);
+    assert.match(token, /^[\w-]+$/);
+    assert.ok(!token.includes(id));
+    const { keeper: next } = await restart();
+    assert.equal(await next.openToken('invite', 'users', token), id);
+    assert.equal(await next.openToken('reset', 'users', token), null);
+    assert.equal(await next.openToken('invite', 'clients', token), null);
+  });
+
+  it('are not opened by another service', async (t) => {
+    const token = start(t).keeper.token('invite', 'users', id);
+    assert.equal(await start(t).keeper.openToken('invite', 'users', token), null);
+  });
+
+  it('are not opened when any character is changed, missing or added', async (t) => {
+    const { keeper } = start(t);
+    const token = keeper.token('reset', 'users', id);
+    const open = (text: string) => keeper.openToken('reset', 'users', text);
+    for (let index = 0; index < token.length; index += 1) {
+      for (const other of ['A', 'B', '_', '=', '\0', 'é']) {
+        const changed = token.slice(0, index) + other + token.slice(index + 1);
+        if (changed !== token) assert.equal(await open(changed), null, changed);
+      }
+      assert.equal(await open(token.slice(0, index)), null);
+      assert.equal(await open(token.slice(index + 1)), null);
+    }
+    for (const longer of [`${token}A`, `A${token}`, `${token}=`, `${token}\n`, ` ${token}`, token + token]) {
+      assert.equal(await open(longer), null, longer);
+    }
+  });
+
+  it('are not opened when they are garbage', async (t) => {
+    const { keeper } = start(t);
+    const garbage = [
+      '',
+      '.',
+      'null',
+      id,
+      'ä'.repeat(60),
+      '🐎🐎',
+      '\ud800',
+      'A'.repeat(43),
+      'A'.repeat(10_000),
+      randomBytes(68).toString('base64url'),
+      randomBytes(10_000).toString('base64'),
+    ];
+    for (const text of garbage) assert.equal(await keeper.openToken('setup', 'users', text), null, text);
+  });
+});
+
+describe('what else the keeper does', () => {
+  it('limits calls by address and e-mail', async (t) => {
+    const { keeper } = start(t);
+    assert.deepEqual(
+      [await keeper.limit('192.0.2.1', 'a@example.com'), await keeper.limit('192.0.2.1', 'a@example.com')],
+      [0, 0],
+    );
+    assert.ok((await keeper.limit('192.0.2.2', 'a@example.com')) > 0);
+  });
+
+  it('passes on that a mail waits', async (t) => {
+    const { keeper, mails } = start(t);
+    await keeper.mailWaits();
+    assert.equal(mails(), 1);
+  });
+});

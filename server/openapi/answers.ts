@@ -1,7 +1,7 @@
 import { type Schema, schemaRef } from './fields.ts';
 
-/** What a status comes with. */
-export type Answer = { description: string; schema: Schema };
+/** What a status comes with; without a schema it has no body. */
+export type Answer = { description: string; schema?: Schema; headers?: Record<string, Schema> };
 
 /** The answers of an operation by their status. */
 export type Answers = { [status: string]: Answer };
@@ -20,6 +20,19 @@ const meanings = {
   503: 'There is no room on the disk.',
 } as const;
 
+const meaningsForNow = {
+  429: 'There were too many calls, or too many failed logins.',
+  503: 'There is no room on the disk, or too many passwords wait to be looked at.',
+} as const;
+
+const retryAfter = {
+  'Retry-After': {
+    description: 'After how many seconds to try again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+};
+
 /** The answer to a request that succeeds. */
 export function json(description: string, schema: string): Answer {
   return { description, schema: schemaRef(schema) };
@@ -30,4 +43,16 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers 
   return Object.fromEntries(
     statuses.map((status) => [status, json(meanings[status], status === 400 ? 'Invalid' : 'Error')]),
   );
+}
+
+/** The refusals with these statuses where accounts are: they say when to come again. */
+export function refusalsForNow(statuses: readonly (keyof typeof meaningsForNow)[]): Answers {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { ...json(meaningsForNow[status], 'Error'), headers: retryAfter }]),
+  );
+}
+
+/** A hook may refuse with a status of its own. */
+export function ofHooks(isHooked: boolean): Answers {
+  return isHooked ? { default: json('A refusal of a hook of the configuration.', 'Error') } : {};
 }

@@ -1,12 +1,13 @@
 import Hapi, { type RequestRoute } from '@hapi/hapi';
 import Joi from 'joi';
+import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { annals } from '../plugin.ts';
 import { version } from '../version.ts';
+import { refusalsOf, schemesOf, securityOf } from './callers.ts';
 import { componentsOf } from './components.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type Draft, mend } from './mend.ts';
-import { credentials } from './operations.ts';
 
 const jsonPath = '/openapi.json';
 
@@ -21,7 +22,7 @@ const description =
 export async function makeOpenApi(app: App): Promise<string> {
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: annals, options: { app } });
-  for (const route of server.table()) describe(route);
+  for (const route of server.table()) describe(route, app.model);
   await server.register({
     plugin: loadHapiSwagger(),
     options: {
@@ -35,7 +36,7 @@ export async function makeOpenApi(app: App): Promise<string> {
       grouping: 'tags',
       info: { title: 'Annals', version: version(), description },
       tags: tagsOf(app),
-      securityDefinitions: credentials,
+      securityDefinitions: schemesOf(app.model),
     },
   });
   const { statusCode, result } = await server.inject(jsonPath);
@@ -44,17 +45,17 @@ export async function makeOpenApi(app: App): Promise<string> {
 }
 
 /** Tells hapi-swagger about a route, in its words. A route that describes no operation is none of the API. */
-function describe({ settings }: RequestRoute): void {
+function describe({ method, settings }: RequestRoute, model: Model): void {
   const { plugins = {} } = settings;
   if (!plugins.openApi) return;
-  const { id, tag, summary, params, query, body, answers, security } = plugins.openApi();
+  const { id, tag, summary, params, query, body, caller, ...rest } = plugins.openApi();
   settings.tags = [tag];
   settings.description = summary;
   // The schema of the body is put in by its name, see `mend`.
   const payload = body && Joi.object({}).label(body);
-  Object.assign(plugins, {
-    'hapi-swagger': { id, validate: { params, query, payload }, responses: answers, security },
-  });
+  const responses = { ...refusalsOf(model, caller, method !== 'get'), ...rest.answers };
+  const security = securityOf(model, caller);
+  Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, query, payload }, responses, security } });
 }
 
 function tagsOf({ model }: App): { name: string; description: string }[] {

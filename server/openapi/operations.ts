@@ -1,8 +1,9 @@
 import Joi from 'joi';
-import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
+import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { hasChangeHooks, hasReadHooks } from '../hooks.ts';
-import { type Answers, json, refusals } from './answers.ts';
+import { type Answers, json, ofHooks, refusals, refusalsForNow } from './answers.ts';
+import type { Caller } from './callers.ts';
 import type { Schema } from './fields.ts';
 
 /** What the OpenAPI document says about a route. */
@@ -15,8 +16,9 @@ export type Operation = {
   query?: Joi.ObjectSchema;
   /** The name of the body's schema. */
   body?: string;
+  /** Without those that follow from who calls. */
   answers: Answers;
-  security: Record<string, string[]>[];
+  caller: Caller;
 };
 
 declare module '@hapi/hapi' {
@@ -25,14 +27,6 @@ declare module '@hapi/hapi' {
     openApi?: () => Operation;
   }
 }
-
-/** The credentials there are, as security schemes. A route that needs one takes any of them. */
-export const credentials: Record<string, Schema> = {
-  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: trusted code.' },
-};
-
-const credentialNeeded = Object.keys(credentials).map((name) => ({ [name]: [] }));
-const anybody = {};
 
 const depth = Joi.number()
   .integer()
@@ -62,7 +56,7 @@ export function listOperation(model: Model, target: Collection): Operation {
     summary: `List the documents of ${slug}`,
     query: listQuery,
     answers: { 200: json('A page of documents.', `collections.${slug}.list`), ...readRefusals(model, target) },
-    security: securityOf(target, 'read'),
+    caller: { kind: 'admitted', target, right: 'read' },
   };
 }
 
@@ -76,7 +70,7 @@ export function readOperation(model: Model, target: Collection): Operation {
     params: id,
     query: depthOnly,
     answers: { 200: json('The document.', `collections.${slug}`), ...readRefusals(model, target), ...refusals([404]) },
-    security: securityOf(target, 'read'),
+    caller: { kind: 'admitted', target, right: 'read' },
   };
 }
 
@@ -91,10 +85,10 @@ export function createOperation(target: Collection): Operation {
     body: `collections.${slug}.create`,
     answers: {
       201: json('The document, as it was created.', `collections.${slug}`),
-      ...writeRefusals(target, 'create'),
+      ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
     },
-    security: securityOf(target, 'create'),
+    caller: { kind: 'admitted', target, right: 'create' },
   };
 }
 
@@ -109,10 +103,10 @@ export function updateOperation(target: Collection): Operation {
     body: `collections.${slug}.update`,
     answers: {
       200: json('The whole document.', `collections.${slug}`),
-      ...writeRefusals(target, 'update'),
+      ...writeRefusals(target),
       ...refusals([404, 409]),
     },
-    security: securityOf(target, 'update'),
+    caller: { kind: 'admitted', target, right: 'update' },
   };
 }
 
@@ -126,11 +120,10 @@ export function deleteOperation(target: Collection): Operation {
     params: id,
     answers: {
       200: json('The document that was.', `collections.${slug}`),
-      ...refusals([400, 401, 404, 409, 500, 503]),
-      ...forbidden(target, 'delete'),
+      ...refusals([400, 404, 409, 500, 503]),
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
-    security: securityOf(target, 'delete'),
+    caller: { kind: 'admitted', target, right: 'delete' },
   };
 }
 
@@ -143,7 +136,7 @@ export function readGlobalOperation(model: Model, target: Global): Operation {
     summary: `Read the global ${slug}`,
     query: depthOnly,
     answers: { 200: json('The global.', `globals.${slug}`), ...readRefusals(model, target) },
-    security: securityOf(target, 'read'),
+    caller: { kind: 'admitted', target, right: 'read' },
   };
 }
 
@@ -157,10 +150,10 @@ export function updateGlobalOperation(target: Global): Operation {
     body: `globals.${slug}.update`,
     answers: {
       200: json('The whole global.', `globals.${slug}`),
-      ...writeRefusals(target, 'update'),
+      ...writeRefusals(target),
       ...refusals([409]),
     },
-    security: securityOf(target, 'update'),
+    caller: { kind: 'admitted', target, right: 'update' },
   };
 }
 
@@ -170,8 +163,8 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     id: 'readSchemas',
     tag: 'system',
     summary: 'Read the schemas of all collections and globals',
-    answers: { 200: json('What is configured.', 'Schemas'), ...refusals([400, 401, 500]) },
-    security: publicSchema ? [...credentialNeeded, anybody] : credentialNeeded,
+    answers: { 200: json('What is configured.', 'Schemas'), ...refusals([400, 500]) },
+    caller: { kind: 'known', orAnybody: publicSchema },
   };
 }
 
@@ -181,8 +174,8 @@ export function openApiOperation({ publicSchema }: Model): Operation {
     id: 'readOpenApi',
     tag: 'system',
     summary: 'Read this description',
-    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 401, 500]) },
-    security: publicSchema ? [...credentialNeeded, anybody] : credentialNeeded,
+    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 500]) },
+    caller: { kind: 'known', orAnybody: publicSchema },
   };
 }
 
@@ -193,7 +186,7 @@ export function healthOperation(): Operation {
     tag: 'system',
     summary: 'Ask whether the process answers',
     answers: { 200: { description: 'It does.', schema: stateSchema(['ok']) } },
-    security: [],
+    caller: { kind: 'anybody' },
   };
 }
 
@@ -207,7 +200,7 @@ export function readyOperation(): Operation {
       200: { description: 'It is.', schema: stateSchema(['ready']) },
       503: { description: 'Not yet, or no longer.', schema: stateSchema(['starting', 'stopping']) },
     },
-    security: [],
+    caller: { kind: 'anybody' },
   };
 }
 
@@ -217,29 +210,22 @@ function stateSchema(states: string[]): Schema {
 }
 
 function readRefusals(model: Model, target: Collection | Global): Answers {
-  const isHooked = [...withinDepth(model, target)].some(hasReadHooks);
-  return { ...refusals([400, 401, 500]), ...forbidden(target, 'read'), ...ofHooks(isHooked) };
+  return { ...refusals([400, 500]), ...ofHooks(readsThroughHooks(model, target)) };
 }
 
 /** A write is answered as a read is, but takes no `depth`. */
-function writeRefusals(target: Collection | Global, right: 'create' | 'update'): Answers {
-  const isHooked = hasChangeHooks(target) || hasReadHooks(target);
-  return { ...refusals([400, 401, 408, 413, 415, 500, 503]), ...forbidden(target, right), ...ofHooks(isHooked) };
+function writeRefusals(target: Collection | Global): Answers {
+  const isAccount = target.kind === 'collection' && target.auth;
+  return {
+    ...refusals([400, 408, 413, 415, 500, 503]),
+    ...(isAccount ? refusalsForNow([503]) : {}),
+    ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
+  };
 }
 
-/** Without a rule nobody who has a credential is refused, and a key may write every field. */
-function forbidden({ access }: Collection | Global, right: Right): Answers {
-  return access[right] ? refusals([403]) : {};
-}
-
-/** A rule may let everybody in; whether it does, only it knows. */
-function securityOf({ access }: Collection | Global, right: Right): Operation['security'] {
-  return access[right] ? [...credentialNeeded, anybody] : credentialNeeded;
-}
-
-/** A hook may refuse with a status of its own. */
-function ofHooks(isHooked: boolean): Answers {
-  return isHooked ? { default: json('A refusal of a hook of the configuration.', 'Error') } : {};
+/** True when a read of a target, to any depth, runs hooks. */
+export function readsThroughHooks(model: Model, target: Collection | Global): boolean {
+  return [...withinDepth(model, target)].some(hasReadHooks);
 }
 
 /** A target with every collection whose documents `depth` may put into its answers. */

@@ -1,0 +1,118 @@
+import type { AuthOptions, Collection, Global, Model, Operation as Right } from '../../config/model.ts';
+import { cookieName } from '../accounts/cookies.ts';
+import { anyField } from '../hooks.ts';
+import { type Answers, json, refusals, refusalsForNow } from './answers.ts';
+import type { Schema } from './fields.ts';
+
+/** Whose calls a route answers. */
+export type Caller =
+  /** Everybody's: no credential is looked at. `isCounted`: only so many in a minute. */
+  | { kind: 'anybody'; isCounted?: true }
+  /** Those that a rule of the configuration admits, or the rule that holds where there is none. */
+  | { kind: 'admitted'; target: Collection | Global; right: Right }
+  /** Those with any credential. */
+  | { kind: 'known'; orAnybody: boolean }
+  /** Those of users: of the collection `of`, or of any. */
+  | { kind: 'user'; of?: string };
+
+/** Credentials by the names of their security schemes, any of which is enough; `{}` is none. */
+export type Security = Record<string, string[]>[];
+
+/** The credentials there are, as security schemes. Nobody but a user has another than a key. */
+export function schemesOf(model: Model): Record<string, Schema> {
+  const accounts = accountsOf(model);
+  const key = { type: 'apiKey', in: 'header', name: 'x-api-key', description: keyText };
+  if (accounts.length === 0) return { apiKey: key };
+  const cookies = accounts
+    .filter(({ auth }) => auth.cookies)
+    .map(({ slug }) => [schemeOf(slug), cookie(slug)] as const);
+  return {
+    apiKey: { ...key, description: `${keyText} On accounts it counts only where the configuration says so.` },
+    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: bearerText },
+    ...Object.fromEntries(cookies),
+  };
+}
+
+/** What a caller of a route needs. */
+export function securityOf(model: Model, caller: Caller): Security {
+  switch (caller.kind) {
+    case 'anybody':
+      return [];
+    case 'known':
+      return [{ apiKey: [] }, ...usersOf(model), ...(caller.orAnybody ? [{}] : [])];
+    case 'user':
+      return usersOf(model, caller.of === undefined ? undefined : [caller.of]);
+    case 'admitted': {
+      const { target, right } = caller;
+      const key = isAccount(target) && !target.auth.useAPIKey ? [] : [{ apiKey: [] }];
+      // A rule may let everybody in; whether it does, only it knows.
+      if (target.access[right]) return [...key, ...usersOf(model), {}];
+      return [...key, ...usersOf(model, isAccount(target) ? admittedWithoutRule(model, target, right) : undefined)];
+    }
+  }
+}
+
+/** How callers are refused who are not wanted, or call too often. */
+export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answers {
+  if (caller.kind === 'anybody') return caller.isCounted && model.rateLimit ? refusalsForNow([429]) : {};
+  const mayBeForeign = isWrite && accountsOf(model).some(({ auth }) => auth.cookies);
+  const mayBeRefused = caller.kind === 'admitted' && mayBeForbidden(model, caller);
+  return {
+    ...refusals([401]),
+    ...(mayBeRefused ? refusals([403]) : {}),
+    ...(mayBeForeign ? { 403: json(mayBeRefused ? `${foreign}, or a rule said no.` : `${foreign}.`, 'Error') } : {}),
+  };
+}
+
+type Account = Collection & { auth: AuthOptions };
+
+/** Without a rule nobody who has a credential is refused, and a key may write every field; but not all that a user may not. */
+function mayBeForbidden(model: Model, { target, right }: { target: Collection | Global; right: Right }): boolean {
+  if (target.access[right] || isAccount(target)) return true;
+  if (accountsOf(model).length === 0 || (right !== 'create' && right !== 'update')) return false;
+  return anyField(target.fields, ({ access }) => Boolean(access?.[right]));
+}
+
+/** The collections whose users are let in where an auth collection has no rule. */
+function admittedWithoutRule({ adminCollection }: Model, { slug }: Account, right: Right): string[] {
+  const admins = adminCollection === null ? [] : [adminCollection];
+  return right === 'read' || right === 'update' ? [slug, ...admins] : admins;
+}
+
+/** The credentials of users of these collections. */
+function usersOf(model: Model, slugs?: readonly string[]): Security {
+  const accounts = accountsOf(model);
+  if (accounts.length === 0) return [];
+  const cookies = accounts.filter(({ slug, auth }) => auth.cookies && (slugs?.includes(slug) ?? true));
+  return [{ bearer: [] }, ...cookies.map(({ slug }) => ({ [schemeOf(slug)]: [] }))];
+}
+
+function accountsOf({ collections }: Model): Account[] {
+  return [...collections.values()].filter(isAccount);
+}
+
+function isAccount(target: Collection | Global): target is Account {
+  return target.kind === 'collection' && target.auth !== null;
+}
+
+/** With a dot, as the names of schemas. */
+function schemeOf(slug: string): string {
+  return `cookie.${slug}`;
+}
+
+const foreign = 'A write under a cookie came from another origin';
+const keyText = 'An API key: trusted code.';
+const bearerText =
+  'The token of a user, from a login. With an API key beside it the rights are those of the user, and both have to be valid.';
+
+function cookie(slug: string): Schema {
+  return {
+    type: 'apiKey',
+    in: 'cookie',
+    name: cookieName(slug),
+    description:
+      `The token of a user of ${slug}, as a login sets it in browsers. It counts where there is neither an API key nor an ` +
+      'Authorization header. Of several such cookies that of the collection of the route counts, then that of the ' +
+      'admin collection. A write needs an `Origin` or `Sec-Fetch-Site` that says that it comes from the same origin.',
+  };
+}

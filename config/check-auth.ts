@@ -28,12 +28,12 @@ const sameSites: readonly Cookies['sameSite'][] = ['Lax', 'Strict', 'None'];
 const seconds = wholeNumber(1, 3_155_760_000, ' of seconds');
 const secondsOfDay = 86_400;
 
-/** As a browser and hapi take it; no address, scheme or port. */
+/** As hapi takes it, which throws at any other when it sets the cookie: no scheme or port, no "--". */
 const domain: Rule = {
   passes: (value) => typeof value === 'string' && value.length <= 255 && domainPattern.test(value),
   must: 'be a domain such as "example.org"',
 };
-const domainPattern = /^\.?[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i;
+const domainPattern = /^(?!.*[a-z\d-]{64})\.?[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i;
 
 const pageUrl: Rule = {
   passes: (value) =>

@@ -84,6 +84,9 @@ describe('an auth collection', () => {
       'auth.cookies.sameSite: must be one of "Lax", "Strict", "None", got "laxx"; did you mean "Lax"?',
       'auth.cookies.domain: must be a domain such as "example.org", got "https://example.org"',
     ]);
+    for (const domain of ['example.org:80', '.', 'a..b', `${'a'.repeat(64)}.org`, 'xn--bcher-kva.example', '']) {
+      assert.match(userProblems({ auth: { cookies: { domain } } }).join(), /^auth\.cookies\.domain: must be a domain/);
+    }
     for (const wrong of ['yes', 1, null, []]) {
       assert.match(userProblems({ auth: wrong }).join(), /^auth: must be true, false or an object, got /);
     }

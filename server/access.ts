@@ -3,6 +3,7 @@ import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, AccessRule, Model, Operation, RequestView, User } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Where } from '../projections/where.ts';
+import { withoutPassword } from './accounts/passwords.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';
 import type { Reach } from './paths.ts';
@@ -160,7 +161,7 @@ async function allows(
   if (!rule) return actorOf(request).type !== 'anonymous';
   let result: unknown;
   try {
-    result = await rule(argsOf(request, subject));
+    result = await rule(argsOf(request, { ...subject, data: withoutPassword(target, subject.data) }));
   } catch (error) {
     throw ruleThrew(app, request, target, operation, error);
   }

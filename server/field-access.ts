@@ -3,6 +3,7 @@ import type { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
+import { withoutPassword } from './accounts/passwords.ts';
 import type { Target } from './app.ts';
 import { anyField } from './hooks.ts';
 import { isTrusted, userOf, viewOf } from './requests.ts';
@@ -19,17 +20,18 @@ export function hasReadRules({ fields }: Target['model']): boolean {
  */
 export async function checkFieldsWritable(
   request: Request,
-  { model }: Target,
+  target: Target,
   operation: 'create' | 'update',
   body: unknown,
   doc: JsonObject | null,
 ): Promise<void> {
+  const { model } = target;
   if (isTrusted(request, model) || !isObject(body)) return;
+  const data = withoutPassword(target, body) as JsonObject;
   const refused: string[] = [];
   await walk(model.fields, body, '', async ({ access }, value, path) => {
     const rule = access?.[operation];
-    if (rule && !(await passes(rule, { user: userOf(request), doc, data: body, req: viewOf(request) })))
-      refused.push(path);
+    if (rule && !(await passes(rule, { user: userOf(request), doc, data, req: viewOf(request) }))) refused.push(path);
     return value;
   });
   if (refused.length === 0) return;

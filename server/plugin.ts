@@ -5,6 +5,7 @@ import { registerAuthentication, strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { answerErrors } from './errors.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
+import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
 import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
@@ -23,6 +24,7 @@ const resources: readonly Resource[] = [
   accounts,
   invitations,
   passwords,
+  accountPages,
   schemas,
   openApi,
   docs,

@@ -59,6 +59,14 @@ export async function withPasswordOf<T>(
   return result;
 }
 
+/** A body as rules may look at it: a password is for nobody's eyes, the author's neither. */
+export function withoutPassword({ model }: Target, body: unknown): unknown {
+  const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
+  if (!isAccount || !Object.hasOwn(body, 'password')) return body;
+  const { password: _, ...rest } = body as JsonObject;
+  return rest;
+}
+
 /** Who changes their own password stays logged in here. */
 function ownSession({ auth }: Request, { slug, id }: AccountRef): string | undefined {
   const session = auth.credentials.user?.session;

@@ -9,17 +9,21 @@ import { log } from './log.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
+import { type LoginTarget, timing } from './timing.ts';
 
-const usage = `npm run bench -- [read] [lists] [create] [log] [--rounds N] [--seconds N] [--large]
+const usage = `npm run bench -- [read] [lists] [create] [log] [timing] [--rounds N] [--seconds N] [--large]
 
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
   log      rebuild and verify, events per second on one core
+  timing   whether the time of a refused login tells that there is such an account
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
   --large      log, lists: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+  --login URL  timing: at a running service that neither locks nor limits, such as
+               http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
 
 const benchmarks = {
@@ -27,11 +31,19 @@ const benchmarks = {
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
+  timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
 };
 
 async function withWrk(run: () => Promise<void>): Promise<void> {
   requireWrk();
   await run();
+}
+
+function loginTarget(): LoginTarget | null {
+  const { login: url, known } = values;
+  if (url === undefined) return null;
+  if (known === undefined) throw new Error('--login needs --known: the e-mail of an account there');
+  return { url, known };
 }
 
 const { values, positionals } = parseArgs({
@@ -40,6 +52,8 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     large: { type: 'boolean', default: false },
+    login: { type: 'string' },
+    known: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });

@@ -101,8 +101,11 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   async function look({ credential, password }: Attempt, key: string, rule: LockRule): Promise<Checked> {
     const locked = lockedOf(key, rule);
     if (locked) return locked;
-    const hash = credential === null || !isPossible(password) ? null : vault.passwords.get(credential);
-    const isRight = await threads.compare(isPossible(password) ? password : '', hash ?? dummy, work);
+    // What is looked up, compared and counted is the same whether there is an account or not.
+    const hash = vault.passwords.get(credential ?? 'none');
+    const isRight = isPossible(password)
+      ? await threads.compare(password, hash ?? dummy, work)
+      : await threads.compare('', dummy, work);
     if (!isRight || hash === null) {
       return { kind: 'wrong', lockedUntil: lockout.fail(key, credential !== null, rule) };
     }

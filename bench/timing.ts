@@ -1,0 +1,142 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openVault } from '../events/vault.ts';
+import { createKeeper } from '../server/accounts/keeper.ts';
+import { median, round, table, verdict } from './report.ts';
+import type { Plan } from './rounds.ts';
+
+/** A running service: the address of a login, and the e-mail of an account there. */
+export type LoginTarget = { url: string; known: string };
+
+/** Tries an e-mail with a wrong password. */
+type Try = (email: string) => Promise<unknown>;
+
+const triesPerRound = 100;
+const shuffles = 10_000;
+/** How sure one must be that the answer times differ before it counts as a difference. */
+const significant = 0.001;
+
+/**
+ * Asks whether the time of an answer tells that there is an account: known and unknown e-mails in turn, with wrong passwords,
+ * at the keeper itself, or at a running service, which must not lock and not limit (`maxLoginAttempts`, `rateLimit: false`).
+ */
+export async function timing(folder: string, plan: Plan, target: LoginTarget | null): Promise<void> {
+  const attempts = plan.rounds * triesPerRound;
+  if (target) await report(target.url, loginThrough(target.url), target.known, attempts);
+  else await withKeeper(folder, (login, known) => report('the keeper', login, known, attempts));
+}
+
+async function withKeeper(folder: string, run: (login: Try, known: string) => Promise<void>): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const vault = openVault(join(folder, 'vault.db'));
+  const keeper = createKeeper({
+    vault,
+    rules: new Map([['users', { maxLoginAttempts: Number.MAX_SAFE_INTEGER, lockTime: 1 }]]),
+    // The less the hash takes, the more of the answer time is all the rest.
+    bcryptCost: 6,
+    rateLimit: null,
+    now: Date.now,
+    onMail: () => {},
+  });
+  const known = 'known-account@example.com';
+  const credential = await keeper.keep('the right password');
+  await run((email) => {
+    const attempt = { collection: 'users', email, password: 'a wrong password' };
+    return keeper.check({ ...attempt, credential: email === known ? credential : null });
+  }, known);
+  await keeper.close();
+  vault.close();
+}
+
+function loginThrough(url: string): Try {
+  return async (email) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password: 'a wrong password' }),
+    });
+    await response.arrayBuffer();
+    // Whatever is answered at once, a lock or a limit, says nothing about the time of an answer.
+    if (response.status !== 401) throw new Error(`${url} answered ${response.status}; 401 is needed to compare`);
+  };
+}
+
+async function report(what: string, login: Try, known: string, attempts: number): Promise<void> {
+  const [knownTimes, unknownTimes] = await timesOf(login, known, attempts);
+  const [left, right] = [median(knownTimes), median(unknownTimes)];
+  const p = pValue(knownTimes, unknownTimes);
+  table(
+    `Wrong passwords at ${what}, one after the other: milliseconds until the answer`,
+    ['attempts of each', 'known e-mail', 'unknown e-mail', 'difference, µs', 'p'],
+    [[attempts, round(left), round(right), round((left - right) * 1000), p.toPrecision(2)]],
+  );
+  verdict('p of such a difference by chance', p, significant);
+}
+
+/** Both in turn, and which of them comes first in turn, so that a machine that is slow for a while is slow for both. */
+async function timesOf(login: Try, known: string, attempts: number): Promise<[number[], number[]]> {
+  const knownTimes: number[] = [];
+  const unknownTimes: number[] = [];
+  const takeKnown = async () => knownTimes.push(await millisecondsOf(() => login(known)));
+  // As many failures are counted for one unknown e-mail as for the known one.
+  const takeUnknown = async () => unknownTimes.push(await millisecondsOf(() => login(unknownLike(known))));
+  for (let count = 0; count < attempts; count += 1) {
+    for (const take of count % 2 === 0 ? [takeKnown, takeUnknown] : [takeUnknown, takeKnown]) await take();
+  }
+  // The first ones start threads and compile.
+  const warm = Math.floor(attempts / 10);
+  return [knownTimes.slice(warm), unknownTimes.slice(warm)];
+}
+
+/** As long as the known one, and another. */
+function unknownLike(known: string): string {
+  return `${known.startsWith('x') ? 'y' : 'x'}${known.slice(1)}`;
+}
+
+async function millisecondsOf(run: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await run();
+  return performance.now() - start;
+}
+
+/**
+ * How often chance alone makes the ranks of two samples of one kind as different as these, by trying: the permutation form of
+ * the Mann–Whitney test. Ranks, so that a few slow answers do not decide.
+ */
+export function pValue(one: readonly number[], other: readonly number[]): number {
+  const ranks = ranksOf([...one, ...other]);
+  const expected = (one.length * (ranks.length + 1)) / 2;
+  const differenceOf = (order: readonly number[]) => {
+    let sum = 0;
+    for (let index = 0; index < one.length; index += 1) sum += order[index] as number;
+    return Math.abs(sum - expected);
+  };
+  const found = differenceOf(ranks);
+  let asLarge = 1;
+  for (let count = 0; count < shuffles; count += 1) {
+    shuffle(ranks);
+    if (differenceOf(ranks) >= found) asLarge += 1;
+  }
+  return asLarge / (shuffles + 1);
+}
+
+/** The place of each value in their order, from 1; equal ones share the middle of theirs. */
+function ranksOf(values: readonly number[]): number[] {
+  const order = values.map((value, index) => ({ value, index })).sort((a, b) => a.value - b.value);
+  const ranks: number[] = [];
+  for (let start = 0; start < order.length; ) {
+    let end = start;
+    while (order[end]?.value === order[start]?.value) end += 1;
+    for (const { index } of order.slice(start, end)) ranks[index] = (start + 1 + end) / 2;
+    start = end;
+  }
+  return ranks;
+}
+
+/** Fisher and Yates: every order is as likely as any other. */
+function shuffle(values: number[]): void {
+  for (let last = values.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(Math.random() * (last + 1));
+    [values[last], values[other]] = [values[other] as number, values[last] as number];
+  }
+}

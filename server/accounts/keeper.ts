@@ -70,7 +70,7 @@ type Options = {
 };
 
 const maxThreads = 4;
-/** A hash takes a quarter of a second at the default cost: with 200 before it, the last one waits for as long as a caller may. */
+/** A hash takes about a quarter of a second at the default cost: longer lines would outwait their callers. */
 const maxWaiting = { line: 40, all: 200 };
 const busySeconds = 5;
 /** bcrypt reads no more of a password. */
@@ -160,7 +160,7 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   };
 }
 
-/** bcrypt ends a password at its 72nd byte and at a NUL, and half a surrogate pair is as good as any other. */
+/** bcrypt reads 72 bytes, many of its kind end at a NUL, and halves of surrogate pairs all become the same character. */
 function isPossible(password: string): boolean {
   return Buffer.byteLength(password) <= maxPasswordBytes && !password.includes('\0') && password.isWellFormed();
 }

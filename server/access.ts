@@ -140,9 +140,10 @@ function authorsReach(app: App, { tables, model }: Target): Reach {
  * The rule of an operation. Where an auth collection has none, its users may read and change themselves, and those of the
  * admin collection everything; elsewhere none is needed.
  */
-function ruleOf({ model: { adminCollection } }: App, { slug, model }: Target, operation: Operation): AccessRule | null {
+function ruleOf(app: App, { slug, model }: Target, operation: Operation): AccessRule | null {
   const rule = model.access[operation];
   if (rule || model.kind === 'global' || !model.auth) return rule ?? null;
+  const { adminCollection } = app.model;
   const isOwn = operation === 'read' || operation === 'update';
   return ({ user }) => {
     if (user?.collection === adminCollection) return true;

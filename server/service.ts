@@ -42,6 +42,8 @@ export type Ready = {
   setupUrl: string | null;
 };
 
+type Mail = { poke: () => void; close: () => Promise<void> };
+type OpenApp = ReturnType<typeof openApp>;
 type Options = { settings: Settings; loaded: Loaded; sink: LogSink; log: Logger };
 
 /**
@@ -76,38 +78,45 @@ export function startService({ settings, loaded, sink, log }: Options): Service 
     now: Date.now,
     onMail: () => mail?.poke(),
   });
-  let mail: { poke: () => void; close: () => Promise<void> } | null = null;
+  let mail: Mail | null = null;
 
   async function start(): Promise<Ready> {
     const { readFile, size } = await writer.ready;
     const { apiKeys, secrets, vault } = directory;
     const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
-    const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction: settings.isProduction };
-    const connect = { writer: writer.connect, keeper: connectKeeper };
-    const port = await threads.listen({ ...shared, baseUrl: settings.baseUrl ?? null }, connect, settings);
+    const { isProduction, baseUrl: given = null } = settings;
+    const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction, baseUrl: given };
+    const app = model.adminCollection === null ? null : openOwn(shared);
+    // Before anybody can keep a password that no event names yet.
+    if (app) keeper.sweep(app.accounts.credentials());
+    const port = await threads.listen(shared, { writer: writer.connect, keeper: connectKeeper }, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
-    const baseUrl = settings.baseUrl ?? reachable;
+    const baseUrl = given ?? reachable;
     directory.announce(reachable);
-    const setupUrl = model.adminCollection === null ? null : await startAccounts({ ...shared, baseUrl });
+    if (app) mail = await startMail(app, baseUrl);
+    const setupUrl = app && setupUrlOf(app, baseUrl);
     return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
   }
 
   function connectKeeper(): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    answerCalls<Keeper>(port1, keeper);
+    const { token: _token, sweep: _sweep, close: _close, ...functions } = keeper;
+    answerCalls<Keeper>(port1, functions);
     return port2;
   }
 
-  /** What the main thread does for accounts, which it reads as the threads that answer requests do. */
-  async function startAccounts(shared: Shared & { baseUrl: string }): Promise<string | null> {
-    const refuse = () => Promise.reject(new Error('the main thread answers no requests'));
-    const app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: refuse });
-    keeper.sweep(app.accounts.credentials());
+  /** The service as the main thread has it: it reads accounts as the threads that answer requests do. */
+  function openOwn(shared: Shared): OpenApp {
+    const openApi = () => Promise.reject(new Error('the main thread answers no requests'));
+    return openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi });
+  }
+
+  async function startMail(app: OpenApp, baseUrl: string): Promise<Mail> {
     const { smtpUrl, mailFrom: from, isProduction } = settings;
     const mailer = await openMail({ email: model.email, smtpUrl, from, isProduction, log });
     const reactor = startReactor({
       model,
-      baseUrl: shared.baseUrl,
+      baseUrl,
       accounts: app.accounts,
       userOf: (slug, id) => readUser(app, slug, id),
       token: keeper.token,
@@ -115,19 +124,20 @@ export function startService({ settings, loaded, sink, log }: Options): Service 
       mailer,
       log,
     });
-    mail = {
-      poke: reactor.poke,
-      close: async () => {
-        await reactor.close();
-        await mailer.close();
-        await app.close();
-      },
-    };
-    const slug = model.adminCollection as string;
+    async function close(): Promise<void> {
+      await reactor.close();
+      await mailer.close();
+      await app.close();
+    }
+    return { poke: reactor.poke, close };
+  }
+
+  function setupUrlOf(app: OpenApp, baseUrl: string): string | null {
+    const slug = String(model.adminCollection);
     const hasUsers = app.collections.get(slug)?.documents.find({ and: [] }) !== null;
     if (hasUsers) return null;
     const token = keeper.token('setup', slug, String(app.accounts.setupVersion(slug)));
-    return `${shared.baseUrl}/account/${slug}/setup?token=${token}`;
+    return `${baseUrl}/account/${slug}/setup?token=${token}`;
   }
 
   const ready = start();

@@ -152,7 +152,8 @@ describe('Authorization: Bearer (5)', () => {
       for (const key of [null, apiKey]) {
         for (const operation of operations) {
           const { status, body } = await attempt(operation, 'public', { key, headers: { authorization } });
-          const expected = { statusCode: 401, error: 'Unauthorized', message: 'the token is not valid' };
+          const message = 'the token is not valid, or its session has ended';
+          const expected = { statusCode: 401, error: 'Unauthorized', message };
           assert.deepEqual([status, body], [401, expected], `${operation} ${authorization} ${key}`);
         }
       }

@@ -9,6 +9,10 @@ import { readSettings, type Settings } from './settings.ts';
 import { StartError } from './threads/writer.ts';
 import { version } from './version.ts';
 
+/** As many characters as the signature has bytes (RFC 7518, section 3.2). */
+const safeLength = 32;
+const weakSecret = `ANNALS_SECRET is shorter than ${safeLength} characters: who guesses it can make tokens of any user`;
+
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port', 'threads']);
@@ -16,6 +20,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   const sink = standardError();
   const log = createLog(settings.logLevel, sink);
   for (const warning of loaded.model.warnings) log.warn(warning);
+  if (settings.secrets.some(({ length }) => length < safeLength)) log.warn(weakSecret);
 
   const service = startService({ settings, loaded, sink, log });
   let isStopping = false;

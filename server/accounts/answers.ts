@@ -24,8 +24,14 @@ export function userAnswersOf(app: App, target: AuthTarget) {
   async function sendSession(request: Request, h: ResponseToolkit, id: string, sid: string): Promise<ResponseObject> {
     const token = tokenFor(app, target, { slug: target.slug, id }, sid);
     setCookie(app, target.model, h, token);
-    return sendText(h, `{"token":${JSON.stringify(token)},"user":${await userText(request, id)}}`);
+    const user = await userText(request, id);
+    return unstored(sendText(h, `{"token":${JSON.stringify(token)},"user":${user}}`));
   }
 
   return { userText, sendSession };
+}
+
+/** Marks an answer that holds a token: no cache may keep it (RFC 6750, section 5.3). */
+export function unstored(response: ResponseObject): ResponseObject {
+  return response.header('cache-control', 'no-store');
 }

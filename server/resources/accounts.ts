@@ -2,7 +2,7 @@ import type { Request, Server } from '@hapi/hapi';
 import { readLogin } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import { decideFailedLogin, decideLogin, decideRefresh, decideRevoke } from '../../events/accounts.ts';
-import { userAnswersOf } from '../accounts/answers.ts';
+import { unstored, userAnswersOf } from '../accounts/answers.ts';
 import { clearCookie, setCookie } from '../accounts/cookies.ts';
 import { countCall } from '../accounts/counting.ts';
 import { tooBusy } from '../accounts/passwords.ts';
@@ -95,7 +95,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         await record(app, request, decideRefresh({ slug, id }, sid, expiryOf(model.auth)));
         const token = tokenFor(app, target, { slug, id }, sid);
         setCookie(app, model, h, token);
-        return { token };
+        return unstored(h.response({ token }));
       },
     },
     {

@@ -2,70 +2,19 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { JsonObject } from '../../config/schema.ts';
 import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
-import { createIds, type Ids } from '../../events/ids.ts';
-import type { Claim, Command, Outcome } from '../../events/log.ts';
+import { createIds } from '../../events/ids.ts';
+import type { Change, Command, Outcome } from '../../events/log.ts';
 import { BrokenLogError, createLog, isLog } from '../../events/log-file.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { isDiskFull, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
-
-const noon = Date.parse('2026-11-20T12:00:00.000Z');
-
-type Opened = { db: Sqlite; log: SqliteLog; clock: { now: number }; path: string; reopen: () => SqliteLog };
-
-/** A log in a file of its own, with a clock that stands still until it is set. */
-function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids): Opened {
-  const path = join(temporaryFolder(t), 'log.db');
-  const clock = { now: noon };
-  const now = () => clock.now;
-  const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
-  const db = openDatabase(path, { durability: 'full' });
-  createLog(db, 'annals/test');
-  t.after(() => db.close());
-  return { db, log: openLog(db, ids, now), clock, path, reopen: () => openLog(db, ids, now) };
-}
-
-function command(stream: string, expectedVersion: number, rest: Partial<Command> = {}): Command {
-  return {
-    stream,
-    expectedVersion,
-    events: [{ type: 'document.updated', data: { set: { title: `${stream} ${expectedVersion + 1}` } } }],
-    claims: [],
-    releases: [],
-    actor: { type: 'system' },
-    correlationId: 'test',
-    context: {},
-    ...rest,
-  };
-}
-
-function claim(value: string, scope = 'posts.slug'): Claim {
-  return { scope, value: JSON.stringify(value) };
-}
-
-/** What is in every table, so that "leaves no trace" is a comparison. */
-function contentOf(db: Sqlite): Record<string, unknown[]> {
-  const tables = ['head', 'events', 'payloads', 'claims', 'tiles'];
-  return Object.fromEntries(tables.map((table) => [table, db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all()]));
-}
-
-function headersOf(db: Sqlite): Header[] {
-  const texts = db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
-  return texts.map((text) => JSON.parse(text) as Header);
-}
-
-function positionsOf(outcomes: readonly (Outcome | Error)[]): (number | string)[] {
-  return outcomes.map((outcome) => {
-    if (outcome instanceof Error) return outcome.message;
-    return outcome.ok ? outcome.position : outcome.conflict;
-  });
-}
+import { change, claim, command, contentOf, headersOf, noon, openTestLog, positionsOf } from './logs.ts';
 
 /** How many transactions the write-ahead log holds: its frames that end one carry the size of the file. */
 function commitsIn(path: string): number {
@@ -145,6 +94,29 @@ describe('appending to the log', () => {
     assert.deepEqual(recorded, [{ header, data, context }]);
     assert.deepEqual(log.range(0, 1), recorded);
     assert.deepEqual(log.stream('posts/1'), recorded);
+  });
+
+  it('takes events that need no version at any version, on a new stream too', (t) => {
+    const { log, db } = openTestLog(t);
+    log.append([command('accounts/users/1', 0)]);
+    const free = log.append([
+      command('accounts/users/1', null),
+      command('accounts/users/2', null),
+      command('accounts/users/1', null, { claims: [claim('a')] }),
+      command('accounts/users/2', null, { claims: [claim('a')] }),
+      command('accounts/users/1', 3),
+    ]);
+    assert.deepEqual(positionsOf(free.outcomes), [2, 3, 4, 'claim', 5]);
+    assert.deepEqual(
+      headersOf(db).map(({ stream, version }) => [stream, version]),
+      [
+        ['accounts/users/1', 1],
+        ['accounts/users/1', 2],
+        ['accounts/users/2', 1],
+        ['accounts/users/1', 3],
+        ['accounts/users/1', 4],
+      ],
+    );
   });
 
   it('refuses a stale expected version with the version there is, across batches and within one', (t) => {
@@ -436,65 +408,56 @@ describe('appending to the log', () => {
   it('keeps all of this for random batches: positions, versions, claims, tree', () => {
     const step = fc.record({
       stream: fc.integer({ min: 1, max: 4 }),
-      offset: fc.constantFrom(0, 0, 0, 0, 1, -1),
+      offset: fc.constantFrom(0, 0, 0, 0, 0, 1, -1, null),
       events: fc.integer({ min: 1, max: 3 }),
       claim: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
     });
+    const unit = fc.array(step, { minLength: 1, maxLength: 3 });
     fc.assert(
-      fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), (batches) => {
+      fc.property(fc.array(fc.array(unit, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), (batches) => {
         const db = openDatabase(':memory:', { durability: 'off' });
         createLog(db, 'annals/test');
         const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
         const log = openLog(db, ids, () => noon);
-        const versions = new Map<string, number>();
-        const held = new Map<string, string>();
-        let size = 0;
+        let model: Model = { size: 0, versions: new Map(), held: new Map() };
         for (const batch of batches) {
           // A command is decided on what was true before its batch, as requests are.
-          const known = new Map(versions);
-          const commands = batch.map(({ stream, offset, events, claim: wanted }) => {
-            const name = `posts/${stream}`;
-            const own = [...held].filter(([, holder]) => holder === name).map(([value]) => value);
-            const claims = wanted === undefined || own.includes(String(wanted)) ? [] : [claim(String(wanted))];
-            return command(name, Math.max(0, (known.get(name) ?? 0) + offset), {
-              events: Array.from({ length: events }, () => ({ type: 'document.updated', data: {} })),
-              claims,
-              releases: claims.length > 0 ? own.map((value) => claim(value)) : [],
-            });
+          const known = model;
+          const commands = batch.map((steps) => {
+            const ahead = new Map<string, number>();
+            const [first, ...also] = steps.map(({ stream, offset, events, claim: wanted }) => {
+              const name = `posts/${stream}`;
+              const own = [...known.held].filter(([, holder]) => holder === name).map(([value]) => value);
+              const claims = wanted === undefined || own.includes(String(wanted)) ? [] : [claim(String(wanted))];
+              const version = (known.versions.get(name) ?? 0) + (ahead.get(name) ?? 0);
+              ahead.set(name, (ahead.get(name) ?? 0) + events);
+              return change(name, offset === null ? null : Math.max(0, version + offset), {
+                events: Array.from({ length: events }, () => ({ type: 'document.updated', data: {} })),
+                claims,
+                releases: claims.length > 0 ? own.map((value) => claim(value)) : [],
+              });
+            }) as [Change, ...Change[]];
+            return command('', null, { ...first, ...(also.length > 0 ? { also } : {}) });
           });
           const { outcomes } = log.append(commands);
           for (const [index, one] of commands.entries()) {
-            const { stream, expectedVersion, events, claims, releases } = one;
-            const current = versions.get(stream) ?? 0;
-            const value = claims[0] && (JSON.parse(claims[0].value) as string);
-            if (current !== expectedVersion) {
-              assert.deepEqual(outcomes[index], { ok: false, conflict: 'version', version: current });
-            } else if (value !== undefined && held.has(value)) {
-              assert.deepEqual(outcomes[index], { ok: false, conflict: 'claim', claim: claims[0] });
-            } else if (releases.some((released) => held.get(JSON.parse(released.value)) !== stream)) {
-              // It guessed the version that the batch would bring, but not that its value would be gone by then.
-              assert.match(String(outcomes[index]), /does not hold its value/);
-            } else {
-              for (const released of releases) held.delete(JSON.parse(released.value));
-              if (value !== undefined) held.set(value, stream);
-              size += events.length;
-              versions.set(stream, current + events.length);
-              const recordedAt = new Date(noon).toISOString();
-              const version = current + events.length;
-              assert.deepEqual(outcomes[index], { ok: true, position: size, version, recordedAt });
-            }
+            const expected = recordIn(model, one);
+            if (expected.outcome) assert.deepEqual(outcomes[index], expected.outcome);
+            // It guessed the version that the batch would bring, but not that its value would be gone by then.
+            else assert.match(String(outcomes[index]), /does not hold its value/);
+            model = expected.after;
           }
         }
-        assert.equal(log.head().size, size);
+        assert.equal(log.head().size, model.size);
         assert.equal(
           verifyLog(db, () => {}),
           null,
         );
         const stored = db.prepare('SELECT value, stream FROM claims').raw().all() as [string, string][];
-        assert.deepEqual(new Map(stored.map(([value, stream]) => [JSON.parse(value) as string, stream])), held);
+        assert.deepEqual(new Map(stored.map(([value, stream]) => [JSON.parse(value) as string, stream])), model.held);
         db.close();
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   });
 });
@@ -637,3 +600,38 @@ describe('the log', () => {
     assert.deepEqual(log.head().root, sha256(Buffer.from([1]), leaf(a), leaf(b)));
   });
 });
+
+/** A log as simple as it can be: the versions of streams, and who holds which value. */
+type Model = { size: number; versions: ReadonlyMap<string, number>; held: ReadonlyMap<string, string> };
+
+/** What a command comes to. Without an outcome, it wants to give up a value that its stream does not hold. */
+function recordIn(before: Model, { also = [], ...own }: Command): { outcome: Outcome | null; after: Model } {
+  const changes: Change[] = [own, ...also];
+  const versions = new Map(before.versions);
+  for (const { stream, expectedVersion, events } of changes) {
+    const version = versions.get(stream) ?? 0;
+    if (expectedVersion !== null && expectedVersion !== version) {
+      return { outcome: { ok: false, conflict: 'version', version }, after: before };
+    }
+    versions.set(stream, version + events.length);
+  }
+  const taken = new Set(before.held.keys());
+  for (const wanted of changes.flatMap(({ claims }) => claims)) {
+    const value = JSON.parse(wanted.value) as string;
+    if (taken.has(value)) return { outcome: { ok: false, conflict: 'claim', claim: wanted }, after: before };
+    taken.add(value);
+  }
+  const held = new Map(before.held);
+  for (const { stream, claims, releases } of changes) {
+    for (const { value } of releases) {
+      if (held.get(JSON.parse(value)) !== stream) return { outcome: null, after: before };
+      held.delete(JSON.parse(value));
+    }
+    for (const { value } of claims) held.set(JSON.parse(value), stream);
+  }
+  const size = before.size + changes.reduce((sum, { events }) => sum + events.length, 0);
+  const position = before.size + own.events.length;
+  const version = (before.versions.get(own.stream) ?? 0) + own.events.length;
+  const outcome: Outcome = { ok: true, position, version, recordedAt: new Date(noon).toISOString() };
+  return { outcome, after: { size, versions, held } };
+}

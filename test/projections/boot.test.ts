@@ -15,6 +15,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import { decideDelete, decideUpdate } from '../../events/documents.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
+import { accountTables } from '../../projections/account-fold.ts';
 import { SchemaError } from '../../projections/boot.ts';
 import { openDocuments } from '../../projections/documents.ts';
 import { catchUp } from '../../projections/rebuild.ts';
@@ -456,6 +457,10 @@ describe('a start after a crash', () => {
       'two checkpoint rows': edit('INSERT INTO checkpoint SELECT position - 1, root FROM checkpoint'),
       'no checkpoint table': edit('DROP TABLE checkpoint'),
       'a table missing': edit('DROP TABLE "versions posts"'),
+      'a table about accounts missing': edit('DROP TABLE sessions'),
+      'no tables about accounts, as before there were any': edit(
+        accountTables.map((table) => `DROP TABLE ${table};`).join(' '),
+      ),
       'no table of counts': edit('DROP TABLE counts'),
       'no counts': edit('DELETE FROM counts'),
       'a count missing': edit("DELETE FROM counts WHERE key = 'others'"),

@@ -9,7 +9,8 @@ import { globalStream } from '../../events/catalogue.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
-import type { Change, Command, Outcome } from '../../events/log.ts';
+import type { Change, Command, Outcome, RecordedEvent } from '../../events/log.ts';
+import { type Accounts, openAccounts } from '../../projections/accounts.ts';
 import { type Booted, boot } from '../../projections/boot.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { tablesOf } from '../../projections/tables.ts';
@@ -27,8 +28,12 @@ export type Directory = Booted & {
   setGlobal: (slug: string, values: JsonObject) => void;
   /** Null when there is none. */
   document: (slug: string, id: string) => JsonObject | null;
+  /** What the log says about accounts, as a thread that answers requests reads it. */
+  accounts: Accounts;
+  /** Records what is decided elsewhere, and brings the read file up to date. Gives the events. */
+  record: (decision: Change, rest?: Partial<Command>) => RecordedEvent[];
   /** Records without bringing the read file up to date, as a process does that is killed in between. */
-  append: (decision: Change) => Outcome;
+  append: (decision: Change, rest?: Partial<Command>) => Outcome;
   close: () => void;
 };
 
@@ -67,8 +72,8 @@ export function openDirectory(directory: string, config: Config, isRebuild = fal
     return { slug, unique: uniqueFields(slug, dataFields(fields)) };
   }
 
-  function append(decision: Change): Outcome {
-    const command: Command = { ...decision, actor: { type: 'system' }, correlationId: 'test', context: {} };
+  function append(decision: Change, rest: Partial<Command> = {}): Outcome {
+    const command: Command = { ...decision, actor: { type: 'system' }, correlationId: 'test', context: {}, ...rest };
     // As the writer thread gets it: as JSON text.
     const { outcomes } = booted.log.append([JSON.parse(JSON.stringify(command)) as Command]);
     const outcome = outcomes[0] as Outcome | Error;
@@ -76,18 +81,26 @@ export function openDirectory(directory: string, config: Config, isRebuild = fal
     return outcome;
   }
 
-  function write(decision: Change | null): void {
-    if (!decision) return;
-    const outcome = append(decision);
+  function record(decision: Change, rest?: Partial<Command>): RecordedEvent[] {
+    const before = booted.log.head().size;
+    const outcome = append(decision, rest);
     if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`);
     const { size, root } = booted.log.head();
-    booted.projector.apply(booted.log.range(size - decision.events.length, size), root);
+    const events = booted.log.range(before, size);
+    booted.projector.apply(events, root);
+    return events;
+  }
+
+  function write(decision: Change | null): void {
+    if (decision) record(decision);
   }
 
   return {
     ...booted,
     schema,
     reader,
+    accounts: openAccounts(reader),
+    record,
     append,
     create(slug, values, given) {
       const { id, at } = ids.next();

@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Header } from '../../events/envelope.ts';
+import { createIds, type Ids } from '../../events/ids.ts';
+import type { Change, Claim, Command, Outcome } from '../../events/log.ts';
+import { createLog } from '../../events/log-file.ts';
+import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+
+export const noon = Date.parse('2026-11-20T12:00:00.000Z');
+
+/** A log and what it was made with. */
+export type Opened = { db: Sqlite; log: SqliteLog; clock: { now: number }; path: string; reopen: () => SqliteLog };
+
+/** A log in a file of its own, with a clock that stands still until it is set. */
+export function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids): Opened {
+  const path = join(temporaryFolder(t), 'log.db');
+  const clock = { now: noon };
+  const now = () => clock.now;
+  const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
+  const db = openDatabase(path, { durability: 'full' });
+  createLog(db, 'annals/test');
+  t.after(() => db.close());
+  return { db, log: openLog(db, ids, now), clock, path, reopen: () => openLog(db, ids, now) };
+}
+
+export function change(stream: string, expectedVersion: number | null, rest: Partial<Change> = {}): Change {
+  return {
+    stream,
+    expectedVersion,
+    events: [{ type: 'document.updated', data: { set: { title: `${stream} after ${expectedVersion}` } } }],
+    claims: [],
+    releases: [],
+    ...rest,
+  };
+}
+
+export function command(stream: string, expectedVersion: number | null, rest: Partial<Command> = {}): Command {
+  return { ...change(stream, expectedVersion), actor: { type: 'system' }, correlationId: 'test', context: {}, ...rest };
+}
+
+export function claim(value: string, scope = 'posts.slug'): Claim {
+  return { scope, value: JSON.stringify(value) };
+}
+
+/** What is in every table, so that "leaves no trace" is a comparison. */
+export function contentOf(db: Sqlite): Record<string, unknown[]> {
+  const tables = ['head', 'events', 'payloads', 'claims', 'tiles'];
+  return Object.fromEntries(tables.map((table) => [table, db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all()]));
+}
+
+export function headersOf(db: Sqlite): Header[] {
+  const texts = db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
+  return texts.map((text) => JSON.parse(text) as Header);
+}
+
+export function positionsOf(outcomes: readonly (Outcome | Error)[]): (number | string)[] {
+  return outcomes.map((outcome) => {
+    if (outcome instanceof Error) return outcome.message;
+    return outcome.ok ? outcome.position : outcome.conflict;
+  });
+}

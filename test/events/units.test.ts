@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { createIds, type Ids } from '../../events/ids.ts';
+import type { Command, Outcome } from '../../events/log.ts';
+import { verifyLog } from '../../events/verify.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { change, claim, command, contentOf, headersOf, noon, type Opened, openTestLog } from './logs.ts';
+
+const user = change('users/1', 0, {
+  events: [{ type: 'document.created', data: { id: '1' } }],
+  claims: [claim('a@example.com', 'users.email')],
+});
+const invite = change('accounts/users/invites/1', 1, {
+  events: [{ type: 'invite.accepted', data: { account: 'users/1' } }],
+});
+const account = change('accounts/users/1', null, {
+  events: [
+    { type: 'password.changed', data: { credential: 'c' } },
+    { type: 'session.started', data: { sid: 's', credential: 'c', expiresAt: '2026-11-20T13:00:00.000Z' } },
+  ],
+});
+
+/** An accepted invitation: the document of its user, its own end, and what begins with it. */
+function accepting(rest: Partial<Command> = {}): Command {
+  return { ...command('', 0), ...user, also: [invite, account], ...rest };
+}
+
+/** A log that holds the invitation, and two posts with a unique value each. */
+function openInvited(t: TestContext, makeIds?: (now: () => number) => Ids): Opened {
+  const opened = openTestLog(t, makeIds);
+  opened.log.append([
+    command('accounts/users/invites/1', 0),
+    command('posts/1', 0, { claims: [claim('one')] }),
+    command('posts/2', 0, { claims: [claim('two')] }),
+  ]);
+  return opened;
+}
+
+function assertSound(db: Sqlite): void {
+  assert.equal(
+    verifyLog(db, () => {}),
+    null,
+  );
+}
+
+/** What does not differ from log to log, as ids, salts and what follows from them do. */
+function factsOf(db: Sqlite) {
+  const events = headersOf(db).map(({ position, stream, version, type }) => [position, stream, version, type]);
+  return { events, claims: contentOf(db).claims };
+}
+
+describe('a command over several streams', () => {
+  it('is recorded whole, in the order given, by one actor at one time, and answered for its own stream', (t) => {
+    const { log, db, clock } = openInvited(t);
+    clock.now = noon + 5;
+    const actor = { type: 'user' as const, id: 'users/1' };
+    const context = { ip: '192.0.2.1' };
+    const { outcomes, recorded } = log.append([
+      accepting({ actor, correlationId: 'request', context }),
+      command('users/1', 1),
+    ]);
+    const recordedAt = '2026-11-20T12:00:00.005Z';
+    assert.deepEqual(outcomes, [
+      { ok: true, position: 4, version: 1, recordedAt },
+      { ok: true, position: 8, version: 2, recordedAt },
+    ]);
+    assert.deepEqual(factsOf(db).events.slice(3), [
+      [4, 'users/1', 1, 'document.created'],
+      [5, 'accounts/users/invites/1', 2, 'invite.accepted'],
+      [6, 'accounts/users/1', 1, 'password.changed'],
+      [7, 'accounts/users/1', 2, 'session.started'],
+      [8, 'users/1', 2, 'document.updated'],
+    ]);
+    for (const event of recorded.slice(0, 4)) {
+      const { header } = event;
+      assert.deepEqual([header.actor, header.correlationId, header.recordedAt], [actor, 'request', recordedAt]);
+      assert.deepEqual(event.context, context);
+    }
+    assert.deepEqual(log.range(3, 8), recorded);
+    assertSound(db);
+  });
+
+  it('gives each value to the stream of the change that claims it, and takes it from the one that releases it', (t) => {
+    const { log, db } = openInvited(t);
+    const also = [
+      change('posts/1', 1, { releases: [claim('one')], claims: [claim('uno')] }),
+      change('posts/3', 0, { claims: [claim('three')] }),
+    ];
+    log.append([accepting({ also }), command('posts/4', 0, { claims: [claim('one')] })]);
+    assert.deepEqual(db.prepare('SELECT scope, value, stream FROM claims ORDER BY 1, 2').raw().all(), [
+      ['posts.slug', '"one"', 'posts/4'],
+      ['posts.slug', '"three"', 'posts/3'],
+      ['posts.slug', '"two"', 'posts/2'],
+      ['posts.slug', '"uno"', 'posts/1'],
+      ['users.email', '"a@example.com"', 'users/1'],
+    ]);
+  });
+
+  it('may come back to a stream: its own events before count there', (t) => {
+    const { log, db } = openTestLog(t);
+    const also = [change('posts/2', 0), change('posts/1', 1), change('posts/2', null), change('posts/2', 2)];
+    const { outcomes } = log.append([command('posts/1', 0, { also })]);
+    assert.deepEqual(outcomes, [{ ok: true, position: 1, version: 1, recordedAt: '2026-11-20T12:00:00.000Z' }]);
+    assert.deepEqual(
+      headersOf(db).map(({ stream, version }) => [stream, version]),
+      [
+        ['posts/1', 1],
+        ['posts/2', 1],
+        ['posts/1', 2],
+        ['posts/2', 2],
+        ['posts/2', 3],
+      ],
+    );
+    assertSound(db);
+  });
+
+  it('leaves no trace in any stream when one of them refuses, and its neighbours are recorded', (t) => {
+    const stale = (version: number): Outcome => ({ ok: false, conflict: 'version', version });
+    const taken = (value: string): Outcome => ({ ok: false, conflict: 'claim', claim: claim(value) });
+    const wanting = (stream: string, value: string) => change(stream, 0, { claims: [claim(value)] });
+    const refused: { [name: string]: [Command, Outcome] } = {
+      'its own stream moved': [accepting({ expectedVersion: 1 }), stale(0)],
+      'a stream beside it moved': [accepting({ also: [account, { ...invite, expectedVersion: 0 }] }), stale(1)],
+      'a stream beside it is not there yet': [accepting({ also: [account, change('posts/9', 3)] }), stale(0)],
+      'a stream has moved by its own events': [
+        accepting({ also: [account, { ...account, expectedVersion: 0 }] }),
+        stale(2),
+      ],
+      'its own value is taken': [accepting({ claims: [claim('one')] }), taken('one')],
+      'a value beside it is taken': [
+        accepting({ also: [wanting('posts/8', 'new'), wanting('posts/9', 'two')] }),
+        taken('two'),
+      ],
+      'a value beside it is its own': [
+        accepting({ claims: [claim('x')], also: [wanting('posts/9', 'x')] }),
+        taken('x'),
+      ],
+      'two streams beside it want one value': [
+        accepting({ also: [wanting('posts/8', 'x'), wanting('posts/9', 'x')] }),
+        taken('x'),
+      ],
+      'a value that only this command gives up': [
+        accepting({ also: [change('posts/1', 2, { releases: [claim('one')] }), wanting('posts/9', 'one')] }),
+        taken('one'),
+      ],
+    };
+    const withoutIt = recordBetween(null);
+    for (const [name, [bad, expected]] of Object.entries(refused)) {
+      const { outcome, facts } = recordBetween(bad);
+      assert.deepEqual(outcome, expected, name);
+      assert.deepEqual(facts, withoutIt.facts, name);
+    }
+
+    function recordBetween(bad: Command | null) {
+      const { log, db } = openInvited(t);
+      const last = command('posts/3', 0, { claims: [claim('three')] });
+      const { outcomes, recorded } = log.append([command('posts/1', 1), ...(bad ? [bad] : []), last]);
+      assert.equal(recorded.length, 2);
+      assertSound(db);
+      return { outcome: outcomes[1], facts: factsOf(db) };
+    }
+  });
+
+  it('is told of stale streams before taken values: what was decided on those may be decided otherwise', (t) => {
+    const { log } = openInvited(t);
+    const also = [change('accounts/users/setup', 4)];
+    const { outcomes } = log.append([accepting({ claims: [claim('one')], also })]);
+    assert.deepEqual(outcomes, [{ ok: false, conflict: 'version', version: 0 }]);
+  });
+
+  it('of which SQLite refuses the last event is undone alone, those of its other streams with it', (t) => {
+    let given: string[] = [];
+    const { log, db } = openInvited(t, (now) => {
+      const real = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
+      return {
+        ...real,
+        next: () => ({ ...real.next(), ...(given.length > 0 ? { id: given.shift() as string } : {}) }),
+      };
+    });
+    const before = factsOf(db);
+    // Tried up to the refusal, an id that is there already, and then once more with savepoints.
+    given = ['id-1', 'id-2', 'id-3', 'id-4', 'id-1', 'id-1', 'id-2', 'id-3', 'id-4', 'id-1'];
+    const { outcomes, recorded } = log.append([command('posts/3', 0), accepting(), command('posts/4', 0)]);
+    assert.match(String(outcomes[1]), /append-only/);
+    assert.deepEqual(
+      recorded.map(({ header }) => [header.position, header.stream]),
+      [
+        [4, 'posts/3'],
+        [5, 'posts/4'],
+      ],
+    );
+    assert.deepEqual(factsOf(db).claims, before.claims);
+    assert.equal(log.versionOf('accounts/users/1'), 0);
+    assertSound(db);
+  });
+
+  it('that wants to give up a value which its stream does not hold is undone alone too', (t) => {
+    const { log, db } = openInvited(t);
+    const before = factsOf(db);
+    const also = [account, change('posts/1', 1, { releases: [claim('two')] })];
+    const { outcomes } = log.append([accepting({ also }), command('posts/3', 0)]);
+    assert.match(String(outcomes[0]), /does not hold its value/);
+    assert.deepEqual(factsOf(db).events, [...before.events, [4, 'posts/3', 1, 'document.updated']]);
+    assert.deepEqual(factsOf(db).claims, before.claims);
+  });
+
+  it('fills tiles over its streams as single events do', (t) => {
+    const { log, db, reopen } = openTestLog(t);
+    const also = Array.from({ length: 300 }, (_, index) => change(`posts/${index}`, 0));
+    log.append([command('users/1', 0, { also })]);
+    const { size, root } = reopen().head();
+    assert.deepEqual([size, root], [301, log.head().root]);
+    assertSound(db);
+  });
+});

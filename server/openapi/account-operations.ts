@@ -109,7 +109,7 @@ export function inviteOperation({ slug }: Collection): Operation {
     id: `invite_${slug}`,
     tag: slug,
     summary: `Invite somebody to become a user of ${slug}`,
-    body: 'Email',
+    body: 'Invite',
     answers: {
       200: json('The invitation is on its way.', 'Success'),
       403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
@@ -168,7 +168,7 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
     id: `forgotPassword_${slug}`,
     tag: slug,
     summary: 'Ask for a mail with which a password can be reset',
-    body: 'Email',
+    body: 'ForgotPassword',
     answers: { 200: json('The same whether there is such an account or not.', 'Success'), ...refusals(ofBodies) },
     caller: counted,
   };
@@ -180,7 +180,7 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
     id: `resetPassword_${slug}`,
     tag: slug,
     summary: 'Set a new password with the token of a mail',
-    body: 'PasswordReset',
+    body: 'ResetPassword',
     answers: {
       200: json('The password is changed, and all sessions of the user have ended.', 'Success'),
       ...refusals([...ofBodies, 409]),

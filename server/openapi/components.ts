@@ -1,30 +1,37 @@
 import { fieldTypeNames } from '../../config/fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { operatorNames } from '../../projections/where.ts';
+import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
+import { closed, flag, ignored, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
 export function componentsOf(model: Model): Record<string, Schema> {
+  const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
+    ...(hasAccounts ? { ...accountSchemas, Schemas: schemasOf('forUsers') } : {}),
     ...Object.assign({}, ...[...model.collections.values()].map(collectionSchemas)),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),
   };
 }
 
-const time: Schema = { type: 'string', format: 'date-time' };
-const ignored: Schema = { description: 'Made by the server, ignored in a body.', readOnly: true };
 const count: Schema = { type: 'integer', minimum: 0 };
 const pageNumber: Schema = { type: 'integer', minimum: 1 };
 
-function collectionSchemas({ slug, fields }: Collection): Record<string, Schema> {
+function collectionSchemas(collection: Collection): Record<string, Schema> {
+  const { slug, fields, auth } = collection;
   const name = `collections.${slug}`;
   const joins = fields.filter(({ type }) => type === 'join').map((field) => [field.name, ignored] as const);
   const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(joins) };
+  const bodyOf = (use: 'create' | 'update') => {
+    const body = objectOf(fields, use, own);
+    return auth ? withPassword(body) : body;
+  };
   return {
     [name]: objectOf(fields, 'answer', { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time }),
-    [`${name}.create`]: objectOf(fields, 'create', own),
-    [`${name}.update`]: objectOf(fields, 'update', own),
+    [`${name}.create`]: bodyOf('create'),
+    [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: closed({
       docs: { type: 'array', items: schemaRef(name) },
       total: count,
@@ -36,6 +43,7 @@ function collectionSchemas({ slug, fields }: Collection): Record<string, Schema>
       nextPage: { ...pageNumber, nullable: true },
       prevPage: { ...pageNumber, nullable: true },
     }),
+    ...(auth ? usersSchemas(collection, own) : {}),
   };
 }
 
@@ -54,12 +62,6 @@ function beforeItIsWritten(field: Field): Field {
   return field.makeDefault ? field : rest;
 }
 
-/** An object that has these members and no other. */
-function closed(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
-  return { type: 'object', properties, required, additionalProperties: false };
-}
-
-const text: Schema = { type: 'string' };
 const whole: Schema = { type: 'integer' };
 const fieldErrors: Schema = {
   type: 'array',
@@ -106,6 +108,27 @@ const fieldSchema: Schema = {
 
 const fields: Schema = { type: 'array', items: schemaRef('Field') };
 
+const description = 'What the user may do, be it to some of the documents only. With a token, and only then.';
+const rights = { ...closed({ read: flag, create: flag, update: flag, delete: flag }), description };
+const rightsOfGlobal = { ...closed({ read: flag, update: flag }), description };
+
+/** What `/api/schemas` answers: where there are users, with what this one may do. */
+function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
+  const listOf = (members: Record<string, Schema>, access: Schema) => {
+    const all = readers === 'forUsers' ? { ...members, access } : members;
+    return { type: 'array', items: closed(all, Object.keys(members)) };
+  };
+  const collection = {
+    slug: text,
+    labels: { ...closed({ singular: text, plural: text }), nullable: true },
+    fields,
+    auth: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
+    upload: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
+  };
+  const global = { slug: text, label: { ...text, nullable: true }, fields };
+  return closed({ collections: listOf(collection, rights), globals: listOf(global, rightsOfGlobal) });
+}
+
 /** What is there whatever the configuration. */
 const fixed: Record<string, Schema> = {
   Error: errorSchema(text),
@@ -123,22 +146,7 @@ const fixed: Record<string, Schema> = {
   },
   Field: fieldSchema,
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
-  Schemas: closed({
-    collections: {
-      type: 'array',
-      items: closed({
-        slug: text,
-        labels: { ...closed({ singular: text, plural: text }), nullable: true },
-        fields,
-        auth: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
-        upload: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
-      }),
-    },
-    globals: {
-      type: 'array',
-      items: closed({ slug: text, label: { ...text, nullable: true }, fields }),
-    },
-  }),
+  Schemas: schemasOf('forKeys'),
   Where: {
     type: 'object',
     description:

@@ -13,7 +13,7 @@ const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
   textarea: text,
   richText: json,
   // The formats `email` and `uri` are ASCII, which the service does not ask for.
-  email: (field) => formed(field, '^[^@\\u0000-\\u0020]+@[^@\\u0000-\\u0020]+$', 'ada@example.org'),
+  email: (field, use) => (field.isAccountEmail && use !== 'answer' ? accountEmail : email(field)),
   url: (field) => formed(field, '^[hH][tT][tT][pP][sS]?://[^\\s/]\\S*$', 'https://example.org/'),
   number,
   boolean: () => ({ type: 'boolean' }),
@@ -97,6 +97,17 @@ function text({ required, minLength = 0, maxLength, pattern }: Field): Schema {
     ...(pattern === undefined ? {} : { pattern: `^(?:${pattern})$` }),
   };
 }
+
+function email(field: Field): Schema {
+  return formed(field, '^[^@\\u0000-\\u0020]+@[^@\\u0000-\\u0020]+$', 'ada@example.org');
+}
+
+/** The e-mail of an account as it may be sent: white space around it is cut off before its length counts. */
+export const accountEmail: Schema = {
+  type: 'string',
+  pattern: '^\\s*[^@\\s]+@[^@\\s]+\\s*$',
+  example: 'ada@example.org',
+};
 
 /** A text that has a form by its type, beside the pattern that the field may have. */
 function formed(field: Field, form: string, example: string): Schema {

@@ -5,6 +5,7 @@ type Parameter = { name: string; in: string; schema: Schema; [key: string]: Json
 
 type OperationDraft = {
   parameters?: Parameter[];
+  responses: { [status: string]: { content?: { [type: string]: { schema: Schema } } } };
   requestBody?: { content: { [type: string]: { schema: Schema } }; required?: boolean };
 };
 
@@ -28,6 +29,9 @@ export function mend(draft: Draft, schemas: Record<string, Schema>, basePath: st
     for (const operation of Object.values(path)) {
       if (operation.parameters) operation.parameters = operation.parameters.map(mendParameter);
       if (operation.requestBody) operation.requestBody.required = true;
+      const { 200: success } = operation.responses;
+      // hapi-swagger makes a text of an answer without a body; none of ours is one.
+      if (success?.content?.['application/json']?.schema.type === 'string') delete success.content;
     }
   }
   return {

@@ -8,6 +8,7 @@ import addFormats from 'ajv-formats';
 import { checkConfig } from '../../config/check.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot } from '../../projections/boot.ts';
+import type { Keeper } from '../../server/accounts/keeper.ts';
 import { type App, openApp } from '../../server/app.ts';
 import { createLog } from '../../server/logging.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
@@ -18,25 +19,35 @@ import type { Answer } from './service.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
 export type OpenApi = any;
 
+/** Nobody calls routes here. */
+const keeper = new Proxy({} as Keeper, { get: () => () => assert.fail('there are no secrets here') });
+
 /** Opens an app of this configuration in a folder of its own, without a writer, for as long as `run` takes. */
-export async function withApp<T>(config: unknown, run: (app: App) => Promise<T>, basePath = '/'): Promise<T> {
+export async function withApp<T>(
+  config: unknown,
+  run: (app: App) => Promise<T>,
+  baseUrl: string | null = null,
+): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'annals-test-'));
   const model = checkConfig(config);
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const ids = createIds(counter, Date.now);
   const { readFile } = boot({ directory, schema: model.schema, ids, now: Date.now, logId: 'annals/test' });
-  const shared = { readFile, counter, state: createState(), apiKeys: [], secrets: [], basePath };
+  const operatorHash = Buffer.alloc(32);
+  const secrets = { apiKeys: [], secrets: [], operatorHash };
+  const shared = { readFile, counter, state: createState(), ...secrets, baseUrl, isProduction: false };
   const app: ReturnType<typeof openApp> = openApp({
     model,
     shared,
     append: () => assert.fail('nothing is written here'),
+    keeper,
     log: createLog('silent', { write: () => {} }),
     openApi: () => makeOpenApi(app),
   });
   try {
     return await run(app);
   } finally {
-    app.close();
+    await app.close();
     rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
 }

@@ -193,7 +193,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('has servers with the path that the service is reached under', async () => {
-    const document = await withApp(alone, (app) => app.openApi(), '/cms');
+    const document = await withApp(alone, (app) => app.openApi(), 'https://example.org/cms');
     assert.deepEqual(JSON.parse(document).servers, [{ url: '/cms' }]);
   });
 

@@ -1,0 +1,59 @@
+import type { Collection } from '../../config/model.ts';
+import { closed, flag, text, time } from './basics.ts';
+import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
+
+const secret: Schema = { type: 'string', format: 'password', writeOnly: true };
+
+/** A password that is chosen. The service counts 72 bytes, for which there are no words here. */
+const newPassword: Schema = {
+  ...secret,
+  minLength: 8,
+  maxLength: 72,
+  description: 'At least 8 characters, at most 72 bytes in UTF-8.',
+};
+
+/** Any text may be looked for. */
+const soughtEmail: Schema = { type: 'string', maxLength: 1000, example: 'ada@example.org' };
+const oneTimeToken: Schema = { ...secret, maxLength: 1000, description: 'The token that came in a mail.' };
+const setupToken: Schema = { ...oneTimeToken, description: 'The setup token that the service printed at its start.' };
+const token: Schema = { type: 'string', description: 'A JWT, for the header `Authorization: Bearer <token>`.' };
+
+/** The schemas of account routes that are the same for every auth collection. */
+export const accountSchemas: Record<string, Schema> = {
+  Login: closed({ email: soughtEmail, password: secret }),
+  ForgotPassword: closed({ email: soughtEmail }),
+  ResetPassword: closed({ token: oneTimeToken, password: newPassword }),
+  Invite: closed({ email: accountEmail }),
+  Token: closed({ token }),
+  Success: closed({ success: { type: 'boolean', enum: [true] }, message: text }),
+  Init: closed({ initialized: { ...flag, description: 'Whether there is a user.' } }),
+  Session: closed({
+    sid: { type: 'string', format: 'uuid' },
+    startedAt: time,
+    refreshedAt: { ...time, nullable: true },
+    expiresAt: time,
+    ip: { ...text, nullable: true },
+    userAgent: { ...text, nullable: true },
+    isCurrent: { ...flag, description: 'Whether it is the session of this request.' },
+  }),
+  Sessions: closed({ sessions: { type: 'array', items: schemaRef('Session') } }),
+};
+
+/** The schemas of account routes that have the fields of an auth collection in them. */
+export function usersSchemas({ slug, fields }: Collection, own: Record<string, Schema>): Record<string, Schema> {
+  const name = `collections.${slug}`;
+  const bodyWithout = (left: string, members: Record<string, Schema>) => {
+    const given = fields.filter((field) => field.name !== left && !Object.hasOwn(members, field.name));
+    return objectOf(given, 'create', { ...own, ...members });
+  };
+  return {
+    [`${name}.login`]: closed({ token, user: schemaRef(name) }),
+    [`${name}.acceptInvite`]: bodyWithout('email', { token: oneTimeToken, password: newPassword }),
+    [`${name}.firstUser`]: bodyWithout('', { setupToken, password: newPassword }),
+  };
+}
+
+/** The body of a write to an auth collection, which may carry a password. */
+export function withPassword(body: Schema): Schema {
+  return { ...body, properties: { ...(body.properties as Record<string, Schema>), password: newPassword } };
+}

@@ -70,34 +70,36 @@ async function visibleIn(app: App, request: Request, target: Target): Promise<Vi
   const rule = ruleOf(app, target, 'read');
   if (!rule) return actorOf(request).type === 'anonymous' ? null : everything;
 
-  let hasLooked = false;
-  const doc = () => {
-    hasLooked = true;
-    return null;
-  };
-  let result: unknown = false;
-  let failure: unknown = null;
-  try {
-    result = await rule(argsOf(request, { doc, data: null }));
-  } catch (error) {
-    failure = error;
-  }
-  // Its answer, or its failure, was about a document that is not there.
-  if (hasLooked) return { where: null, row: (document) => allowsRow(app, request, target, document) };
-  if (failure) throw ruleThrew(app, request, target, 'read', failure);
-  const answer = await readAnswer(app, target, 'read', result);
+  const answer = await answerInAdvance(app, request, target, 'read', rule);
+  if (answer === null) return { where: null, row: (document) => allowsRow(app, request, target, document) };
   if (typeof answer === 'boolean') return answer ? everything : null;
   return { where: answer, row: null };
 }
 
 /** As {@link visibleIn}, where another target is what was asked for: a rule that throws shows nothing of this one. */
-export async function visibleElsewhere(app: App, request: Request, target: Target): Promise<Visible | null> {
-  try {
-    return await visibleIn(app, request, target);
-  } catch (error) {
-    if (error instanceof DomainError) return null;
-    throw error;
-  }
+export function visibleElsewhere(app: App, request: Request, target: Target): Promise<Visible | null> {
+  return unlessRefused(visibleIn(app, request, target), null);
+}
+
+/**
+ * What the user who calls may do with a target, each right by its name. True is also what they may do to some documents
+ * only: where a rule answers with a condition, or looks at a document or a body, which are not there yet.
+ */
+export async function flagsOf(app: App, request: Request, target: Target): Promise<{ [right: string]: boolean }> {
+  const flags = rightsTo[target.model.kind].map(async (operation) => {
+    return [operation, await unlessRefused(mayInAdvance(app, request, target, operation), false)] as const;
+  });
+  return Object.fromEntries(await Promise.all(flags));
+}
+
+const rightsTo = { collection: ['read', 'create', 'update', 'delete'], global: ['read', 'update'] } as const;
+
+async function mayInAdvance(app: App, request: Request, target: Target, operation: Operation): Promise<boolean> {
+  const rule = ruleOf(app, target, operation);
+  if (!rule) return true;
+  const answer = (await answerInAdvance(app, request, target, operation, rule)) ?? true;
+  // A condition is about documents: nothing that is yet to be created meets it.
+  return typeof answer === 'boolean' ? answer : operation !== 'create';
 }
 
 /** What the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
@@ -174,12 +176,65 @@ async function allows(
 }
 
 /** One document that a rule fails over is one that is not shown, not the end of the list. */
-async function allowsRow(app: App, request: Request, target: Target, document: JsonObject): Promise<boolean> {
+function allowsRow(app: App, request: Request, target: Target, document: JsonObject): Promise<boolean> {
+  return unlessRefused(allows(app, request, target, 'read', { doc: () => document, data: null }), false);
+}
+
+/** What was asked for, or something else where a rule threw, which is not the end of the request. */
+async function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
   try {
-    return await allows(app, request, target, 'read', { doc: () => document, data: null });
+    return await asked;
   } catch (error) {
-    if (error instanceof DomainError) return false;
+    if (error instanceof DomainError) return otherwise;
     throw error;
+  }
+}
+
+/**
+ * What a rule answers before there is a document or a body; null when it looked for one: then its answer, or its failure,
+ * was about what is not there.
+ *
+ * @throws DomainError `forbidden` when it throws.
+ */
+async function answerInAdvance(
+  app: App,
+  request: Request,
+  target: Target,
+  operation: Operation,
+  rule: AccessRule,
+): Promise<boolean | Where | null> {
+  const unseen = new Unseen(operation);
+  let result: unknown = false;
+  let failure: unknown = null;
+  try {
+    result = await rule(argsOf(request, unseen));
+  } catch (error) {
+    failure = error;
+  }
+  if (unseen.hasLooked) return null;
+  if (failure) throw ruleThrew(app, request, target, operation, failure);
+  return readAnswer(app, target, operation, result);
+}
+
+/** What a rule is asked about in advance. It notes whether the rule looks at what is not there yet. */
+class Unseen implements Subject {
+  hasLooked = false;
+  readonly #operation: Operation;
+
+  constructor(operation: Operation) {
+    this.#operation = operation;
+  }
+
+  /** A create never has one. */
+  doc(): null {
+    if (this.#operation !== 'create') this.hasLooked = true;
+    return null;
+  }
+
+  /** Only a create and an update have any. */
+  get data(): null {
+    if (this.#operation === 'create' || this.#operation === 'update') this.hasLooked = true;
+    return null;
   }
 }
 
@@ -189,12 +244,10 @@ function argsOf(request: Request, subject: Subject): AccessArgs {
 
 /** Its getters stand on a prototype: in an object literal they cost 20 µs per request, which was measured. */
 class Asked implements AccessArgs {
-  readonly data: JsonObject | null;
   readonly #request: Request;
   readonly #subject: Subject;
 
   constructor(request: Request, subject: Subject) {
-    this.data = subject.data as JsonObject | null;
     this.#request = request;
     this.#subject = subject;
   }
@@ -205,6 +258,10 @@ class Asked implements AccessArgs {
 
   get doc(): JsonObject | null {
     return this.#subject.doc();
+  }
+
+  get data(): JsonObject | null {
+    return this.#subject.data as JsonObject | null;
   }
 
   get req(): RequestView {

@@ -1,25 +1,51 @@
-import type { Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import type { Schema } from '../../config/schema.ts';
-import { requireSchemaAccess } from '../access.ts';
+import { flagsOf, requireSchemaAccess } from '../access.ts';
 import { sendText } from '../answers.ts';
-import type { App } from '../app.ts';
+import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { schemasOperation } from '../openapi/operations.ts';
 import { readNoQuery } from '../query.ts';
+import { actorOf } from '../requests.ts';
 
-/** What the collections and globals are made of (contract, section 4.5), as text that is made once. */
-export function schemas(server: Server, { model }: App): void {
-  const text = JSON.stringify(schemasOf(model.schema));
+/**
+ * What the collections and globals are made of (contract, section 4.5), as text that is made once. Only for a user it is
+ * made anew, with what this one may do.
+ */
+export function schemas(server: Server, app: App): void {
+  const { model } = app;
+  const all = schemasOf(model.schema);
+  const text = JSON.stringify(all);
   server.route({
     method: 'GET',
     path: '/api/schemas',
     options: { auth: strategy, plugins: { openApi: () => schemasOperation(model) } },
-    handler: (request, h) => {
+    handler: async (request, h) => {
       requireSchemaAccess(model, request);
       readNoQuery(request.query);
-      return sendText(h, text);
+      return sendText(h, actorOf(request).type === 'user' ? await textFor(request) : text);
     },
   });
+
+  async function textFor(request: Request): Promise<string> {
+    const [collections, globals] = await Promise.all([
+      withFlags(request, all.collections, app.collections),
+      withFlags(request, all.globals, app.globals),
+    ]);
+    return JSON.stringify({ collections, globals });
+  }
+
+  function withFlags<T extends { slug: string }>(
+    request: Request,
+    entries: readonly T[],
+    targets: ReadonlyMap<string, Target>,
+  ) {
+    return Promise.all(
+      entries.map(async (entry) => {
+        return { ...entry, access: await flagsOf(app, request, targets.get(entry.slug) as Target) };
+      }),
+    );
+  }
 }
 
 /** Every member is present, whatever the configuration leaves out. */

@@ -77,15 +77,24 @@ export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFun
   };
 }
 
-/** Asserts that an answer is one that the document names for an operation, with the body that it says. */
+/** Asserts that an answer is one that the document names for an operation, with the body and the headers that it says. */
 export function assertDescribed(document: OpenApi, operation: string, { status, headers, body }: Answer): void {
   const [method = '', path = ''] = operation.split(' ');
   const described = document.paths[path]?.[method.toLowerCase()];
   assert.ok(described, `${operation} is not described`);
-  const { content } = described.responses[status] ?? described.responses.default ?? {};
-  assert.ok(content, `${operation}: ${status} is not described`);
-  assert.match(headers.get('content-type') ?? '', /^application\/json/);
   const key = Object.hasOwn(described.responses, status) ? String(status) : 'default';
+  const response = described.responses[key];
+  assert.ok(response, `${operation}: ${status} is not described`);
+  for (const [name, { required, schema }] of Object.entries<OpenApi>(response.headers ?? {})) {
+    const value = headers.get(name);
+    assert.ok(value !== null || !required, `${operation} ${status}: there is no ${name}`);
+    if (value !== null && schema.type === 'integer') assert.match(value, /^\d+$/);
+  }
+  if (!response.content) {
+    assert.deepEqual([body, headers.get('content-type')], [null, null], `${operation} ${status} has a body`);
+    return;
+  }
+  assert.match(headers.get('content-type') ?? '', /^application\/json/);
   const where = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
   const validate = schemasIn(document)(...where);
   assert.ok(validate(body), `${operation} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`);

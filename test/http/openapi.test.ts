@@ -15,8 +15,8 @@ const inside = [
   { name: 'b', type: 'number', defaultValue: 1 },
 ];
 
-/** Every type of field that there can be today, wide open and otherwise. */
-const rich = {
+/** Every type of field that there can be today, wide open and otherwise; nobody can log in. */
+const keysOnly = {
   collections: [
     {
       slug: 'things',
@@ -128,6 +128,36 @@ const rich = {
   ],
 };
 
+/** The same with accounts: one collection open to keys, one without a rule and a cookie. */
+const rich = {
+  ...keysOnly,
+  bcryptCost: 4,
+  rateLimit: { address: 100_000, email: 8 },
+  collections: [
+    ...keysOnly.collections,
+    {
+      slug: 'users',
+      auth: { useAPIKey: true, depth: 1, maxLoginAttempts: 2 },
+      fields: [
+        { name: 'name', type: 'text' },
+        { name: 'code', type: 'text', unique: true },
+        { name: 'role', type: 'select', options: ['a', 'b'], access: { create: () => false, update: () => false } },
+        { name: 'near', type: 'relationship', relationTo: 'near' },
+      ],
+    },
+    {
+      slug: 'members',
+      auth: { cookies: false },
+      fields: [
+        { name: 'nick', type: 'text', required: true },
+        { name: 'token', type: 'text' },
+      ],
+    },
+  ],
+};
+
+const onlyMembers = { collections: rich.collections.filter(({ slug }) => slug !== 'users') };
+
 /** Names that are words elsewhere. */
 const odd = {
   collections: [
@@ -150,7 +180,7 @@ const odd = {
 };
 
 const alone = { globals: [{ slug: 'only', fields: [text] }] };
-const configurations = { rich, atlas, odd, alone };
+const configurations = { rich, keysOnly, atlas, odd, alone };
 
 /** The source of a configuration with functions, for a service of its own. */
 function sourceOf(value: unknown): string {
@@ -161,7 +191,8 @@ function sourceOf(value: unknown): string {
 }
 
 const refusalsOfReads = ['400', '401', '500'];
-const refusalsOfWrites = ['400', '401', '408', '413', '415', '500', '503'];
+const refusalsOfBodies = ['400', '408', '413', '415', '500'];
+const refusalsOfWrites = ['401', '503', ...refusalsOfBodies];
 
 describe('The OpenAPI document (4.7)', () => {
   for (const [name, config] of Object.entries(configurations)) {
@@ -171,7 +202,7 @@ describe('The OpenAPI document (4.7)', () => {
         assert.match(document.openapi, /^3\.0\.\d$/);
         const { valid, errors } = await new Validator().validate(structuredClone(document));
         assert.deepEqual([valid, errors], [true, undefined]);
-        const routes = (await routesOf(app)).filter((route) => !/^\* |^GET \/api\/docs/.test(route));
+        const routes = (await routesOf(app)).filter((route) => !/^\* |^GET \/(api\/docs|account\/)/.test(route));
         assert.deepEqual(operationsOf(document).sort(), routes.sort());
         assertWhole(document);
       });
@@ -198,11 +229,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('names the statuses of every operation', async () => {
-    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
-    const statuses = (operation: string) => {
-      const [method = '', path = ''] = operation.split(' ');
-      return Object.keys(document.paths[path][method.toLowerCase()].responses).sort();
-    };
+    const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
     const expected: Record<string, string[]> = {
       'GET /api/collections/things': ['200', '403', ...refusalsOfReads],
       'GET /api/collections/plain': ['200', ...refusalsOfReads],
@@ -242,13 +269,11 @@ describe('The OpenAPI document (4.7)', () => {
       'GET /health': ['200'],
       'GET /ready': ['200', '503'],
     };
-    for (const [operation, wanted] of Object.entries(expected)) {
-      assert.deepEqual(statuses(operation), wanted.sort(), operation);
-    }
+    assertStatuses(document, expected);
   });
 
   it('says which operations need a credential, and which may do without', async () => {
-    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
     assert.deepEqual(Object.keys(document.components.securitySchemes), ['apiKey']);
     const { things, plain } = {
       things: document.paths['/api/collections/things'],
@@ -259,9 +284,108 @@ describe('The OpenAPI document (4.7)', () => {
     assert.deepEqual(plain.get.security, [{ apiKey: [] }]);
     assert.deepEqual(document.paths['/api/schemas'].get.security, [{ apiKey: [] }]);
     assert.deepEqual(document.paths['/health'].get.security, []);
-    const opened = await withApp({ ...rich, publicSchema: true }, async (app) => JSON.parse(await app.openApi()));
+    const opened = await withApp({ ...keysOnly, publicSchema: true }, async (app) => JSON.parse(await app.openApi()));
     assert.deepEqual(opened.paths['/api/schemas'].get.security, [{ apiKey: [] }, {}]);
     assert.deepEqual(opened.paths['/api/openapi.json'].get.security, [{ apiKey: [] }, {}]);
+  });
+
+  it('names the statuses of every operation where users can be refused too', async () => {
+    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const counted = [...refusalsOfBodies, '429'];
+    assertStatuses(document, {
+      'GET /api/collections/plain': ['200', ...refusalsOfReads],
+      // A cookie may come from elsewhere, whatever the route.
+      'POST /api/collections/plain': ['201', '403', ...refusalsOfWrites],
+      'DELETE /api/collections/plain/{id}': ['200', '403', '404', '409', '503', ...refusalsOfReads],
+      'PATCH /api/globals/site': ['200', '403', '409', ...refusalsOfWrites],
+      'GET /api/schemas': ['200', ...refusalsOfReads],
+      // Without a rule, users may read themselves only.
+      'GET /api/collections/users/{id}': ['200', '403', '404', 'default', ...refusalsOfReads],
+      'POST /api/collections/users': ['201', '403', '409', ...refusalsOfWrites],
+      'POST /api/collections/users/login': ['200', '401', '503', ...counted],
+      'POST /api/collections/users/logout': ['200', '403', '503', ...refusalsOfReads],
+      // `auth.depth` goes through the read hooks of what is related.
+      'GET /api/collections/users/me': ['200', 'default', ...refusalsOfReads],
+      'GET /api/collections/members/me': ['200', ...refusalsOfReads],
+      'POST /api/collections/users/refresh-token': ['200', '403', '503', ...refusalsOfReads],
+      'GET /api/collections/users/sessions': ['200', ...refusalsOfReads],
+      'DELETE /api/collections/users/sessions/{sid}': ['200', '403', '404', '503', ...refusalsOfReads],
+      'POST /api/collections/users/invite': ['200', '401', '403', '409', '503', ...refusalsOfBodies],
+      'POST /api/collections/users/accept-invite': ['201', '403', '409', '503', ...counted],
+      'POST /api/collections/members/accept-invite': ['201', '409', '503', ...counted],
+      'GET /api/collections/users/init': ['200', '400', '500'],
+      'POST /api/collections/users/first-user': ['201', '403', '409', '503', ...counted],
+      'POST /api/collections/users/forgot-password': ['200', ...counted],
+      'POST /api/collections/users/reset-password': ['200', '409', '503', ...counted],
+    });
+  });
+
+  it('leaves out what the configuration turns off', async () => {
+    const describedBy = async (config: object) => withApp(config, async (app) => JSON.parse(await app.openApi()));
+    const [withAll, withLess] = [await describedBy(rich), await describedBy({ ...rich, rateLimit: false, ...onlyMembers })];
+    assert.deepEqual(Object.keys(withLess.components.securitySchemes), ['apiKey', 'bearer']);
+    assertStatuses(withLess, {
+      // Failed logins lock the account all the same.
+      'POST /api/collections/members/login': ['200', '401', '429', '503', ...refusalsOfBodies],
+      'POST /api/collections/members/logout': ['200', '503', ...refusalsOfReads],
+      'POST /api/collections/members/forgot-password': ['200', ...refusalsOfBodies],
+      'POST /api/collections/members/reset-password': ['200', '409', '503', ...refusalsOfBodies],
+      'POST /api/collections/plain': ['201', ...refusalsOfWrites],
+      // A user may be refused a field, which a key is not.
+      'PATCH /api/collections/ruled/{id}': ['200', '403', '404', '409', ...refusalsOfWrites],
+      'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
+      'POST /api/collections/far': ['201', '403', ...refusalsOfWrites],
+    });
+    const headersOf = (document: OpenApi, slug: string) =>
+      document.paths[`/api/collections/${slug}/login`].post.responses['200'].headers;
+    assert.ok(headersOf(withAll, 'users')['Set-Cookie']);
+    assert.equal(headersOf(withLess, 'members'), undefined);
+  });
+
+  it('says which users get in where, by a token or by the cookie of their collection', async () => {
+    const document = await withApp(
+      { ...rich, collections: [...rich.collections, { slug: 'staff', auth: true, fields: [] }] },
+      async (app) => JSON.parse(await app.openApi()),
+    );
+    const { securitySchemes } = document.components;
+    assert.deepEqual(Object.keys(securitySchemes), ['apiKey', 'bearer', 'cookie.users', 'cookie.staff']);
+    const { description: _, ...cookie } = securitySchemes['cookie.users'];
+    assert.deepEqual(cookie, { type: 'apiKey', in: 'cookie', name: 'annals-users' });
+    assert.equal(securitySchemes.bearer.scheme, 'bearer');
+    const names = (operation: string) => {
+      const [method = '', path = ''] = operation.split(' ');
+      const { security } = document.paths[path][method.toLowerCase()];
+      return security.map((one: object) => Object.keys(one)[0] ?? 'none');
+    };
+    const users = ['bearer', 'cookie.users', 'cookie.staff'];
+    const expected: Record<string, string[]> = {
+      'GET /api/collections/things': ['apiKey', ...users, 'none'],
+      'POST /api/collections/things': ['apiKey', ...users],
+      'GET /api/schemas': ['apiKey', ...users],
+      'GET /api/collections/users': ['apiKey', 'bearer', 'cookie.users'],
+      'GET /api/collections/staff/{id}': ['bearer', 'cookie.users', 'cookie.staff'],
+      'POST /api/collections/staff': ['bearer', 'cookie.users'],
+      'GET /api/collections/members': ['bearer', 'cookie.users'],
+      'GET /api/collections/members/me': ['bearer'],
+      'POST /api/collections/staff/logout': ['bearer', 'cookie.staff'],
+      'POST /api/collections/members/invite': users,
+      'POST /api/collections/users/login': [],
+      'GET /api/collections/users/init': [],
+    };
+    for (const [operation, wanted] of Object.entries(expected)) assert.deepEqual(names(operation), wanted, operation);
+  });
+
+  it('tells of a refusal that is for now when to come again', async () => {
+    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    for (const [path, methods] of Object.entries<OpenApi>(document.paths)) {
+      if (!path.startsWith('/api/collections/users/') || path.endsWith('{id}')) continue;
+      for (const { responses } of Object.values<OpenApi>(methods)) {
+        for (const status of ['429', '503']) {
+          if (!responses[status]) continue;
+          assert.equal(responses[status].headers['Retry-After'].schema.type, 'integer', `${path} ${status}`);
+        }
+      }
+    }
   });
 
   it('describes the parameters of lists and of single documents', async () => {
@@ -300,6 +424,18 @@ describe('The OpenAPI document (4.7)', () => {
   });
 });
 
+function assertStatuses(document: OpenApi, expected: Record<string, string[]>): void {
+  for (const [operation, wanted] of Object.entries(expected)) {
+    const [method = '', path = ''] = operation.split(' ');
+    const { responses } = document.paths[path][method.toLowerCase()];
+    assert.deepEqual(Object.keys(responses).sort(), wanted.sort(), operation);
+  }
+}
+
+/** Routes that take no body where others do, and one whose answer has none. */
+const withoutBody = /\/(logout|refresh-token)$/;
+const withoutAnswer = /\/logout$/;
+
 /** What holds for every operation. */
 function assertWhole(document: OpenApi): void {
   const ids = new Set<string>();
@@ -321,10 +457,12 @@ function assertWhole(document: OpenApi): void {
       ids.add(operation.operationId);
       assert.ok(operation.tags.length === 1 && tags.has(operation.tags[0]), at);
       assert.ok(Array.isArray(operation.security), at);
-      assert.equal(operation.requestBody?.required, /post|patch/.test(method) || undefined, at);
+      const hasBody = /post|patch/.test(method) && !withoutBody.test(path);
+      assert.equal(operation.requestBody?.required, hasBody || undefined, at);
       for (const [status, { description, content }] of Object.entries<OpenApi>(operation.responses)) {
         assert.ok(description, `${at} ${status}`);
-        assert.ok(content['application/json'].schema, `${at} ${status}`);
+        if (withoutAnswer.test(path) && status === '200') assert.equal(content, undefined, at);
+        else assert.ok(content['application/json'].schema, `${at} ${status}`);
       }
     }
   }

@@ -67,9 +67,13 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
     return { actor: { type: 'user', id: `${slug}/${id}` } satisfies Actor, session: { sid, slug, id } };
   }
 
+  function isOperator({ raw: { req } }: Request, credential: string): boolean {
+    return isFromHere(req.socket) && timingSafeEqual(hashOf(credential), operatorHash);
+  }
+
   function byHeader(request: Request, authorization: string): UserCredentials {
     const [, scheme = '', credential = ''] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
-    if (/^annals-operator$/i.test(scheme) && timingSafeEqual(hashOf(credential), operatorHash)) return operator;
+    if (/^annals-operator$/i.test(scheme) && isOperator(request, credential)) return operator;
     const claims = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
     if (!claims) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
     return asUser(request, claims);
@@ -110,6 +114,17 @@ function forwardedAddress({ headers, info }: Request): string {
   const forwarded: unknown = headers['x-forwarded-for'];
   const last = typeof forwarded === 'string' ? forwarded.split(',').at(-1)?.trim() : '';
   return last && isIP(last) ? last : info.remoteAddress;
+}
+
+type Ends = { remoteAddress?: string | undefined; localAddress?: string | undefined };
+
+/**
+ * True when the other end of a connection is on this machine. A service that listens on one address of the network only is
+ * called under that one, and then both ends have it.
+ */
+export function isFromHere({ remoteAddress, localAddress }: Ends): boolean {
+  if (remoteAddress === undefined) return false;
+  return /^(::1|(::ffff:)?127\.[\d.]+)$/.test(remoteAddress) || remoteAddress === localAddress;
 }
 
 /** Looks at every key, so that the time tells nothing about which one matched or how far. */

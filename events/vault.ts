@@ -24,6 +24,21 @@ export function openVault(path: string) {
   };
 }
 
+/**
+ * Reads a secret beside the process that has the vault open; null when it has not been made.
+ *
+ * @throws SqliteError when the file is missing or not for this user.
+ */
+export function readSecret(path: string, name: string): string | null {
+  const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
+  try {
+    const secret = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(name);
+    return (secret as string | undefined) ?? null;
+  } finally {
+    db.close();
+  }
+}
+
 const tables = `
   CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS passwords (credential TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT;

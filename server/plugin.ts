@@ -1,10 +1,9 @@
 import type { Plugin, Server } from '@hapi/hapi';
-import { DomainError } from '../config/errors.ts';
 import type { App } from './app.ts';
 import { registerAuthentication, strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { answerErrors } from './errors.ts';
-import { actorOf, addressOf, requestId } from './requests.ts';
+import { actorOf, addressOf, noRoute, requestId } from './requests.ts';
 import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
 import { collections } from './resources/collections.ts';
@@ -13,6 +12,7 @@ import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
 import { invitations } from './resources/invitations.ts';
 import { openApi } from './resources/openapi.ts';
+import { operator } from './resources/operator.ts';
 import { passwords } from './resources/passwords.ts';
 import { schemas } from './resources/schemas.ts';
 
@@ -25,6 +25,7 @@ const resources: readonly Resource[] = [
   invitations,
   passwords,
   accountPages,
+  operator,
   schemas,
   openApi,
   docs,
@@ -52,8 +53,8 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
       method: '*',
       path: '/{any*}',
       options: { auth: strategy, payload: noPayload },
-      handler: ({ method, path }) => {
-        throw new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
+      handler: (request) => {
+        throw noRoute(request);
       },
     });
   },

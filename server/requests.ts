@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
+import { DomainError } from '../config/errors.ts';
 import type { Collection, Global, RequestView, User } from '../config/model.ts';
 import type { Actor, Context } from '../events/envelope.ts';
 
@@ -27,6 +28,11 @@ declare module '@hapi/hapi' {
 export function requestId({ app }: Request): string {
   app.requestId ??= randomUUID();
   return app.requestId;
+}
+
+/** The refusal of a request that there is no route for. */
+export function noRoute({ method, path }: Request): DomainError {
+  return new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
 }
 
 /** The `{id}` of the path, as it came: any text. */

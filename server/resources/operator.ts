@@ -1,0 +1,85 @@
+import type { Request, Server } from '@hapi/hapi';
+import Joi from 'joi';
+import { normalEmail } from '../../config/addresses.ts';
+import { compileBody } from '../../config/documents.ts';
+import { DomainError } from '../../config/errors.ts';
+import { objectSchema } from '../../config/fields.ts';
+import { didYouMean, show } from '../../config/suggest.ts';
+import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
+import { record } from '../accounts/record.ts';
+import { authTargets, userWith } from '../accounts/sessions.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../authentication.ts';
+import { noPayload, readBody } from '../body.ts';
+import { readNoQuery } from '../query.ts';
+import { actorOf, noRoute } from '../requests.ts';
+
+type Named = { collection: string; email: string };
+
+const account = { collection: Joi.string().min(0).required(), email: Joi.string().min(0).required() };
+const readUnlock = bodyOf<Named>(account);
+const readRevocation = bodyOf<Named & { sid?: string }>({ ...account, sid: Joi.string().min(0) });
+
+/**
+ * What the operator of the service does to accounts, by commands. It is no part of the API: for everybody else there is
+ * nothing here, not even a body that would be looked at.
+ */
+export function operator(server: Server, app: App): void {
+  const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
+
+  server.route([
+    {
+      method: 'POST',
+      path: '/api/operator/unlock',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => {
+        const { collection, email } = readUnlock(await bodyFor(request));
+        const user = find(collection, email);
+        if (!(await app.keeper.unlock(user.slug, email))) {
+          throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
+        }
+        await record(app, request, decideUnlock(user));
+        return { id: user.id };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/operator/sessions/revoke',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => {
+        const { collection, email, sid = null } = readRevocation(await bodyFor(request));
+        const user = find(collection, email);
+        const ended = app.accounts
+          .sessions(user.slug, user.id)
+          .filter((session) => session.expiresAt > Date.now() && (sid === null || session.sid === sid));
+        if (sid !== null && ended.length === 0) {
+          throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
+        }
+        if (ended.length > 0) await record(app, request, decideRevoke(user, sid));
+        return { id: user.id, ended: ended.length };
+      },
+    },
+  ]);
+
+  function bodyFor(request: Request): Promise<unknown> {
+    if (actorOf(request).type !== 'system') throw noRoute(request);
+    readNoQuery(request.query);
+    return readBody(request, app.model.limits.body);
+  }
+
+  function find(slug: string, email: string): { slug: string; id: string } {
+    const target = targets.get(slug);
+    if (!target) {
+      const message = `collection must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`;
+      throw new DomainError('invalid', message, [{ field: 'collection', message }]);
+    }
+    const id = userWith(target, normalEmail(email));
+    if (id === null) throw new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);
+    return { slug, id };
+  }
+}
+
+function bodyOf<T>(members: Record<string, Joi.Schema>): (body: unknown) => T {
+  const read = compileBody(objectSchema([], 'create', members, Object.keys(members)));
+  return (body) => read(body) as T;
+}

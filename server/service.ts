@@ -44,14 +44,21 @@ export type Ready = {
 
 type Mail = { poke: () => void; close: () => Promise<void> };
 type OpenApp = ReturnType<typeof openApp>;
-type Options = { settings: Settings; loaded: Loaded; sink: LogSink; log: Logger };
+type Options = {
+  settings: Settings;
+  loaded: Loaded;
+  sink: LogSink;
+  log: Logger;
+  /** True for one that lives for a single command: it sends no mail, which goes on waiting, for it would end in the middle. */
+  isBrief?: boolean;
+};
 
 /**
  * Starts everything: the writer, the threads that answer requests, what keeps the secrets of accounts, and mail.
  *
  * @throws LockedError when another process works on the data directory.
  */
-export function startService({ settings, loaded, sink, log }: Options): Service {
+export function startService({ settings, loaded, sink, log, isBrief = false }: Options): Service {
   const { model } = loaded;
   const directory = openDirectory(settings);
   const state = createState();
@@ -86,7 +93,7 @@ export function startService({ settings, loaded, sink, log }: Options): Service 
     const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
     const { isProduction, baseUrl: given = null } = settings;
     const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction, baseUrl: given };
-    const app = model.adminCollection === null ? null : openOwn(shared);
+    const app = model.adminCollection === null || isBrief ? null : openOwn(shared);
     // Before anybody can keep a password that no event names yet.
     if (app) keeper.sweep(app.accounts.credentials());
     const port = await threads.listen(shared, { writer: writer.connect, keeper: connectKeeper }, settings);

@@ -3,15 +3,23 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
+/** The process that works on a data directory. `address` is where it answers; null where it does not, or not yet. */
+export type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
+
 /** Thrown when another process works on the data directory; its message says which. */
 export class LockedError extends Error {
   override name = 'LockedError';
+  /** Null when it has not said yet. */
+  readonly holder: Holder | null;
+
+  constructor(directory: string, holder: Holder | null) {
+    super(`the data directory ${directory} is in use by ${holder ? describeHolder(holder) : 'another process'}`);
+    this.holder = holder;
+  }
 }
 
 /** A held data directory. `describe` tells others under which address its holder answers. */
 export type Lock = { describe: (address: string) => void; release: () => void };
-
-type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
 
 /**
  * Takes the data directory for this process alone, until `release` or the end of the process, however it ends: the lock
@@ -30,9 +38,7 @@ export function lockDirectory(directory: string, what: string): Lock {
   } catch (error) {
     db.close();
     const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
-    throw isBusy
-      ? new LockedError(`the data directory ${directory} is in use by ${describeHolder(holderFile)}`)
-      : error;
+    throw isBusy ? new LockedError(directory, readHolder(holderFile)) : error;
   }
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), what, address: null };
   writeFileSync(holderFile, JSON.stringify(holder));
@@ -49,11 +55,14 @@ export function lockDirectory(directory: string, what: string): Lock {
   };
 }
 
-function describeHolder(file: string): string {
+function readHolder(file: string): Holder | null {
   try {
-    const { pid, host, since, what, address } = JSON.parse(readFileSync(file, 'utf8')) as Holder;
-    return `${what}, process ${pid} on ${host} since ${since}${address ? ` (${address})` : ''}`;
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return 'another process';
+    return null;
   }
+}
+
+function describeHolder({ pid, host, since, what, address }: Holder): string {
+  return `${what}, process ${pid} on ${host} since ${since}${address ? ` (${address})` : ''}`;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { before } from 'node:test';
 import Hapi from '@hapi/hapi';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
@@ -14,7 +15,7 @@ import { createLog } from '../../server/logging.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { annals } from '../../server/plugin.ts';
 import { createState } from '../../server/state.ts';
-import type { Answer } from './service.ts';
+import type { Answer, CallOptions, Service } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
 export type OpenApi = any;
@@ -77,8 +78,49 @@ export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFun
   };
 }
 
-/** Asserts that an answer is one that the document names for an operation, with the body and the headers that it says. */
-export function assertDescribed(document: OpenApi, operation: string, { status, headers, body }: Answer): void {
+/** Calls a service and holds every answer against its own document. */
+export type DescribedCalls = {
+  /** Makes a call of an operation, to `path` where that is not its template, and asserts its status too. */
+  described: (
+    operation: string,
+    wanted: number,
+    options?: CallOptions & { path?: string; body?: unknown },
+  ) => Promise<Answer>;
+  /** The document, once tests run. */
+  document: () => OpenApi;
+  /** What was answered: an operation and a key of its responses, as `GET /path 200`. */
+  met: ReadonlySet<string>;
+};
+
+/** For all tests of the `describe` that calls this. */
+export function useDescribedCalls(service: Service): DescribedCalls {
+  const met = new Set<string>();
+  let document: OpenApi;
+  before(async () => {
+    document = (await service.call('GET', '/api/openapi.json')).body;
+  });
+
+  async function described(
+    operation: string,
+    wanted: number,
+    { path, body, ...options }: CallOptions & { path?: string; body?: unknown } = {},
+  ): Promise<Answer> {
+    const [method = '', template = ''] = operation.split(' ');
+    const answer = await service.call(method, path ?? template, body, options);
+    assert.equal(answer.status, wanted, `${operation}: ${JSON.stringify(answer.body)}`);
+    met.add(`${operation} ${assertDescribed(document, operation, answer)}`);
+    return answer;
+  }
+
+  return { described, document: () => document, met };
+}
+
+/**
+ * Asserts that an answer is one that the document names for an operation, with the body and the headers that it says.
+ *
+ * @returns the key that it is described under: its status, or `default`.
+ */
+export function assertDescribed(document: OpenApi, operation: string, { status, headers, body }: Answer): string {
   const [method = '', path = ''] = operation.split(' ');
   const described = document.paths[path]?.[method.toLowerCase()];
   assert.ok(described, `${operation} is not described`);
@@ -92,10 +134,11 @@ export function assertDescribed(document: OpenApi, operation: string, { status, 
   }
   if (!response.content) {
     assert.deepEqual([body, headers.get('content-type')], [null, null], `${operation} ${status} has a body`);
-    return;
+    return key;
   }
   assert.match(headers.get('content-type') ?? '', /^application\/json/);
   const where = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
   const validate = schemasIn(document)(...where);
   assert.ok(validate(body), `${operation} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`);
+  return key;
 }

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { fieldTypeNames } from '../../config/fields.ts';
 import { dataFields, type FieldSchema } from '../../config/schema.ts';
 import atlas from '../../examples/atlas/annals.config.ts';
-import { assertDescribed, type OpenApi, operationsOf, routesOf, schemasIn, withApp } from '../helpers/openapi.ts';
-import { type Answer, apiKey } from '../helpers/service.ts';
+import {
+  assertDescribed,
+  type OpenApi,
+  operationsOf,
+  routesOf,
+  schemasIn,
+  useDescribedCalls,
+  withApp,
+} from '../helpers/openapi.ts';
+import { apiKey } from '../helpers/service.ts';
 import { eventually, logLines, useService } from '../helpers/shared.ts';
 
 const open = { read: () => true };
@@ -323,7 +331,10 @@ describe('The OpenAPI document (4.7)', () => {
 
   it('leaves out what the configuration turns off', async () => {
     const describedBy = async (config: object) => withApp(config, async (app) => JSON.parse(await app.openApi()));
-    const [withAll, withLess] = [await describedBy(rich), await describedBy({ ...rich, rateLimit: false, ...onlyMembers })];
+    const [withAll, withLess] = [
+      await describedBy(rich),
+      await describedBy({ ...rich, rateLimit: false, ...onlyMembers }),
+    ];
     assert.deepEqual(Object.keys(withLess.components.securitySchemes), ['apiKey', 'bearer']);
     assertStatuses(withLess, {
       // Failed logins lock the account all the same.
@@ -509,24 +520,7 @@ describe('GET /api/openapi.json (4.7)', () => {
 
 describe('The answers of the service', () => {
   const service = useService(`export default ${sourceOf(rich)}`);
-  let document: OpenApi;
-  before(async () => {
-    document = (await service.call('GET', '/api/openapi.json')).body;
-  });
-
-  /** Calls the service and holds its answer against the document. */
-  async function described(
-    operation: string,
-    wanted: number,
-    { path, ...options }: { path?: string; body?: unknown; key?: string | null; headers?: Record<string, string> } = {},
-  ): Promise<Answer> {
-    const [method = '', template = ''] = operation.split(' ');
-    const { body, ...rest } = options;
-    const answer = await service.call(method, path ?? template, body, rest);
-    assert.equal(answer.status, wanted, JSON.stringify(answer.body));
-    assertDescribed(document, operation, answer);
-    return answer;
-  }
+  const { described, document } = useDescribedCalls(service);
 
   const things = '/api/collections/things';
   const whole = {
@@ -648,10 +642,10 @@ describe('The answers of the service', () => {
   it('are found wrong where they are', async () => {
     const answer = await service.call('GET', things);
     const { docs: _, ...rest } = answer.body;
-    assert.throws(() => assertDescribed(document, `GET ${things}`, { ...answer, body: rest }), /docs/);
+    assert.throws(() => assertDescribed(document(), `GET ${things}`, { ...answer, body: rest }), /docs/);
     const [doc] = answer.body.docs;
     const wrong = { ...answer.body, docs: [{ ...doc, number: 'x' }] };
-    assert.throws(() => assertDescribed(document, `GET ${things}`, { ...answer, body: wrong }), /number/);
-    assert.throws(() => assertDescribed(document, `GET ${things}`, { ...answer, status: 404 }), /404/);
+    assert.throws(() => assertDescribed(document(), `GET ${things}`, { ...answer, body: wrong }), /number/);
+    assert.throws(() => assertDescribed(document(), `GET ${things}`, { ...answer, status: 404 }), /404/);
   });
 });

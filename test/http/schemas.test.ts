@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { useService } from '../helpers/shared.ts';
+import { anonymous, loggedIn } from '../helpers/accounts.ts';
+import type { CallOptions } from '../helpers/service.ts';
+import { eventually, logLines, useService } from '../helpers/shared.ts';
 
 const collections = `
   {
@@ -57,7 +59,6 @@ const schemas = {
 };
 
 const path = '/api/schemas';
-const anonymous = { key: null };
 
 describe('GET /api/schemas (4.5)', () => {
   const service = useService(`export default { collections: [${collections}], globals: [${globals}] }`);
@@ -85,6 +86,147 @@ describe('GET /api/schemas (4.5)', () => {
     assert.equal((await service.call('HEAD', path)).status, 200);
     assert.equal((await service.call('POST', path, {})).status, 404);
     assert.equal((await service.call('GET', `${path}/posts`)).status, 404);
+  });
+});
+
+describe('GET /api/schemas for a user (4.5)', () => {
+  const service = useService(`
+const yes = () => true;
+const no = () => false;
+const some = () => ({ title: { equals: 'x' } });
+const throws = () => { throw new Error('no'); };
+const looks = ({ doc }) => doc.title === 'x';
+const sees = ({ data }) => data.title === 'x';
+const isChief = ({ user }) => user?.role === 'chief';
+const all = (rule) => ({ read: rule, create: rule, update: rule, delete: rule });
+const fields = [{ name: 'title', type: 'text' }];
+export default {
+  bcryptCost: 4,
+  publicSchema: true,
+  collections: [
+    { slug: 'users', auth: { useAPIKey: true }, fields: [{ name: 'role', type: 'text' }] },
+    { slug: 'members', auth: { useAPIKey: true }, fields: [] },
+    { slug: 'plain', fields, access: {} },
+    { slug: 'open', fields, access: all(yes) },
+    { slug: 'shut', fields, access: all(no) },
+    { slug: 'later', fields, access: all(async () => true) },
+    { slug: 'nothing', fields, access: all(() => undefined) },
+    { slug: 'some', fields, access: all(some) },
+    { slug: 'throwing', fields, access: all(throws) },
+    { slug: 'looking', fields, access: all(looks) },
+    { slug: 'seeing', fields, access: all(sees) },
+    { slug: 'chiefs', fields, access: all((args) => isChief(args) && looks(args)) },
+    { slug: 'asked', fields, access: all(({ req, user }) => req.path === '/api/schemas' && user.email === 'chief@example.org') },
+  ],
+  globals: [
+    { slug: 'site', fields },
+    { slug: 'front', fields, access: { read: looks, update: isChief } },
+  ],
+};`);
+  const password = 'correct horse battery';
+
+  /** The flags of all collections and globals, as a caller gets them. */
+  async function flagsFor(options: CallOptions): Promise<Record<string, unknown>> {
+    const { status, body } = await service.call('GET', path, undefined, options);
+    assert.equal(status, 200, JSON.stringify(body));
+    return Object.fromEntries([...body.collections, ...body.globals].map(({ slug, access }) => [slug, access]));
+  }
+
+  async function newUser(slug: string, values: { email: string; role?: string }): Promise<CallOptions> {
+    await service.call('POST', `/api/collections/${slug}`, { ...values, password });
+    return (await loggedIn(service, slug, values.email, password)).as;
+  }
+
+  /** What is said of a collection: the first letters of what may be done. */
+  const rights = (access: unknown) =>
+    Object.entries(access as Record<string, boolean>)
+      .map(([right, flag]) => (flag ? right[0] : '-'))
+      .join('');
+
+  it('tells what this user may do, and as yes what they may do to some documents only', async () => {
+    const flags = await flagsFor(await newUser('users', { email: 'ada@example.org' }));
+    assert.deepEqual(flags.open, { read: true, create: true, update: true, delete: true });
+    const expected = {
+      plain: 'rcud',
+      shut: '----',
+      later: 'rcud',
+      nothing: '----',
+      // Nothing that is yet to be created meets a condition.
+      some: 'r-ud',
+      throwing: '----',
+      // A create is never about a document, so this rule throws.
+      looking: 'r-ud',
+      // There is no body but for a create and an update, so else this rule throws.
+      seeing: '-cu-',
+      chiefs: '----',
+      asked: '----',
+    };
+    for (const [slug, wanted] of Object.entries(expected)) assert.equal(rights(flags[slug]), wanted, slug);
+    assert.deepEqual(flags.site, { read: true, update: true });
+    assert.deepEqual(flags.front, { read: true, update: false });
+  });
+
+  it('tells another user something else', async () => {
+    const flags = await flagsFor(await newUser('users', { email: 'chief@example.org', role: 'chief' }));
+    assert.equal(rights(flags.chiefs), 'r-ud');
+    assert.equal(rights(flags.asked), 'rcud');
+    assert.deepEqual(flags.front, { read: true, update: true });
+  });
+
+  it('tells who may do what where an auth collection has no rule', async () => {
+    const admin = await flagsFor(await newUser('users', { email: 'admin@example.org' }));
+    assert.deepEqual([rights(admin.users), rights(admin.members)], ['rcud', 'rcud']);
+    const member = await flagsFor(await newUser('members', { email: 'member@example.org' }));
+    assert.deepEqual([rights(member.users), rights(member.members)], ['----', 'r-u-']);
+  });
+
+  it('agrees with what this user then may do', async () => {
+    const as = await newUser('users', { email: 'tries@example.org' });
+    const flags = (await flagsFor(as)) as Record<string, { read: boolean; create: boolean }>;
+    for (const slug of ['plain', 'open', 'shut', 'later', 'nothing', 'some', 'throwing', 'seeing', 'chiefs', 'asked']) {
+      const list = await service.call('GET', `/api/collections/${slug}`, undefined, as);
+      assert.equal(list.status, flags[slug]?.read ? 200 : 403, slug);
+      const made = await service.call('POST', `/api/collections/${slug}`, { title: 'x' }, as);
+      assert.equal(made.status, flags[slug]?.create ? 201 : 403, slug);
+    }
+  });
+
+  it('tells the same with a key beside the token, or under the cookie', async () => {
+    const as = await newUser('users', { email: 'both@example.org' });
+    const token = as.headers?.authorization?.split(' ')[1];
+    const wanted = await flagsFor(as);
+    assert.deepEqual(await flagsFor({ headers: { ...as.headers } }), wanted);
+    assert.deepEqual(await flagsFor({ key: null, headers: { cookie: `annals-users=${token}` } }), wanted);
+  });
+
+  it('has no flags for a key alone, nor for nobody', async () => {
+    for (const options of [{}, anonymous]) {
+      assert.deepEqual([...new Set(Object.values(await flagsFor(options)))], [undefined]);
+    }
+  });
+
+  it('says in the log which rule threw', async () => {
+    await flagsFor(await newUser('users', { email: 'log@example.org' }));
+    const line = await eventually(() => logLines(service).find(({ msg }) => /rule of throwing threw/.test(msg)));
+    assert.equal(line.err.message, 'no');
+  });
+});
+
+describe('GET /api/schemas where a rule has a bug (4.5)', () => {
+  const service = useService(`export default {
+    bcryptCost: 4,
+    collections: [
+      { slug: 'users', auth: { useAPIKey: true }, fields: [] },
+      { slug: 'wrong', fields: [], access: { read: () => 'yes' } },
+    ],
+  };`);
+
+  it('is a 500 for users, whom the rule is asked about, and for nobody else', async () => {
+    const password = 'correct horse battery';
+    await service.call('POST', '/api/collections/users', { email: 'ada@example.org', password });
+    const { as } = await loggedIn(service, 'users', 'ada@example.org', password);
+    assert.equal((await service.call('GET', path, undefined, as)).status, 500);
+    assert.equal((await service.call('GET', path)).status, 200);
   });
 });
 

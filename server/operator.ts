@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FieldError } from '../config/errors.ts';
+import type { JsonObject } from '../config/schema.ts';
+import { readSecret } from '../events/vault.ts';
+import { LockedError } from '../storage/lock.ts';
+import type { Loaded } from './configuration.ts';
+import { createLog, standardError } from './logging.ts';
+import { operatorSecret, type Service, startService } from './service.ts';
+import type { Settings } from './settings.ts';
+import { version } from './version.ts';
+
+/** Thrown when the service that works on a data directory cannot be called, or does not answer as one. */
+export class CallError extends Error {
+  override name = 'CallError';
+}
+
+/** What a command asks of the service: a POST. */
+export type Order = { path: string; body: JsonObject };
+
+/** How the service answered: `body` is the contract's, of an error too. */
+export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
+
+const patienceMilliseconds = 10_000;
+const pauseMilliseconds = 200;
+const callMilliseconds = 60_000;
+
+/**
+ * Calls the service as its operator, whom no rule is asked about: the one that works on the data directory, else one of this
+ * process's own, for the time of the call. So what has been said about writing holds for commands too.
+ *
+ * @throws CallError when another process has the data directory and cannot be called.
+ */
+export async function callAsOperator(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
+  const end = Date.now() + patienceMilliseconds;
+  for (;;) {
+    try {
+      return await callOwn(settings, loaded, order);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      const answered = await callHolder(settings, error, order);
+      if (answered) return answered;
+      if (Date.now() > end) throw new CallError(`${error.message}, and does not answer`);
+    }
+    // It starts, or it stops.
+    await wait(pauseMilliseconds);
+  }
+}
+
+async function callOwn(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
+  const own = { ...settings, host: '127.0.0.1', port: 0, threads: 1, logLevel: 'error' };
+  const sink = standardError();
+  const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
+  try {
+    const { reachable } = await Promise.race([service.ready, interrupted()]);
+    service.setState('ready');
+    return await call(reachable, secretOf(service), order);
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Rejects at a signal. One that comes later changes nothing: what was asked for is under way, and over in a moment. */
+function interrupted(): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => reject(new CallError('stopped before anything was done')));
+    }
+  });
+}
+
+function secretOf({ directory }: Service): string {
+  return directory.vault.secret(operatorSecret);
+}
+
+/** Calls the service that has the directory; null when it does not answer now. */
+async function callHolder({ data }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
+  const { holder } = locked;
+  if (!holder) return null;
+  if (holder.what !== 'annals serve') throw locked;
+  // Under its address there is something else here, or nothing.
+  if (holder.host !== hostname()) throw new CallError(`${locked.message}: run this command on ${holder.host}`);
+  if (holder.address === null) return null;
+  try {
+    return await call(holder.address, readOperatorSecret(data), order);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
+    throw error;
+  }
+}
+
+function readOperatorSecret(data: string): string {
+  const path = join(resolve(data), 'vault.db');
+  let secret: string | null;
+  try {
+    secret = readSecret(path, operatorSecret);
+  } catch (error) {
+    throw new CallError(
+      `${path} cannot be read, which only the user may that the service runs as: ${messageOf(error)}`,
+    );
+  }
+  if (secret === null) throw new CallError(`${path} has no secret for commands`);
+  return secret;
+}
+
+/** With an agent of its own: the global one may be told by the environment to send everything through a proxy. */
+async function call(address: string, secret: string, { path, body }: Order): Promise<Answered> {
+  const outgoing = request(new URL(path, address), {
+    method: 'POST',
+    agent: false,
+    signal: AbortSignal.timeout(callMilliseconds),
+    headers: {
+      authorization: `Annals-Operator ${secret}`,
+      'content-type': 'application/json',
+      'user-agent': `annals/${version()}`,
+    },
+  });
+  outgoing.end(JSON.stringify(body));
+  try {
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    return { status: response.statusCode ?? 0, body: (await json(response)) as Answered['body'] };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') throw error;
+    throw new CallError(`${address} did not answer, and may have done what was asked: ${messageOf(error)}`);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

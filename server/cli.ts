@@ -2,7 +2,10 @@ import { ConfigError } from '../config/check.ts';
 import { didYouMean } from '../config/suggest.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
+import { createUser, revokeSessions, unlock } from './account-commands.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
+import { CallError } from './operator.ts';
+import { Cancelled } from './password-prompt.ts';
 import { serve } from './serve.ts';
 import { UsageError } from './settings.ts';
 import { StartError } from './threads/writer.ts';
@@ -13,6 +16,12 @@ type Command = {
   usage: string;
   run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 };
+
+const whereItRuns = `
+Beside a running service it is that which does it; otherwise the data directory is opened for as long as it takes. Run it
+as the user that the service runs as, with its --config and --data.
+
+Exit code 0: done. 1: refused, each reason is on a line of its own. 2: wrong usage, or could not run.`;
 
 const commands: Record<string, Command> = {
   serve: {
@@ -53,6 +62,37 @@ Exit code 0: sound. 1: tampered with or different, the first bad event is named.
     usage: 'annals config check [--config FILE]',
     run: configCheck,
   },
+  'create-user': {
+    summary: 'make a user who can log in',
+    usage: `annals create-user COLLECTION --email E [--field NAME=VALUE]… [--config FILE] [--data DIR]
+
+Asks for the password twice, without showing it; without a terminal it is the first line of standard input. It is never
+an argument. Prints the id of the new user.
+
+  --email E           the e-mail to log in with
+  --field NAME=VALUE  a value of another field; may be given again and again. Texts, numbers, true, false and the id of
+                      a related document as they are; lists, objects, richText and json as JSON: --field 'tags=["a","b"]'
+${whereItRuns}`,
+    run: createUser,
+  },
+  unlock: {
+    summary: 'let an account that is locked log in again',
+    usage: `annals unlock COLLECTION --email E [--config FILE] [--data DIR]
+
+Ends the lock that follows too many failed logins, and forgets their number.
+${whereItRuns}`,
+    run: unlock,
+  },
+  'sessions revoke': {
+    summary: 'end the sessions of an account',
+    usage: `annals sessions revoke COLLECTION --email E [--session SID] [--config FILE] [--data DIR]
+
+Whoever is logged in to the account is logged out at once. Its password stays as it is.
+
+  --session SID  only the session with this id
+${whereItRuns}`,
+    run: revokeSessions,
+  },
 };
 
 /**
@@ -76,7 +116,8 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
 }
 
 function help(): string {
-  const lines = Object.entries(commands).map(([name, { summary }]) => `  annals ${name.padEnd(13)} ${summary}`);
+  const width = Math.max(...Object.keys(commands).map(({ length }) => length)) + 1;
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  annals ${name.padEnd(width)} ${summary}`);
   return `Annals ${version()}: a content service over a verifiable log\n\n${lines.join('\n')}\n\nannals COMMAND --help says more.`;
 }
 
@@ -84,6 +125,7 @@ function explain(error: unknown, name: string): number {
   if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);
   if (error instanceof ConfigError) return fail(error.message, 2);
   if (error instanceof LockedError || error instanceof StartError) return fail(error.message, 2);
+  if (error instanceof CallError || error instanceof Cancelled) return fail(error.message, 2);
   if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`, 2);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one', 2);

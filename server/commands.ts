@@ -81,7 +81,12 @@ function report({ finding, events, notes }: ReturnType<typeof check>, praise: st
   return finding === null ? 0 : 1;
 }
 
-function existingLog(data: string): string {
+/**
+ * The path of a data directory that has a log.
+ *
+ * @throws UsageError when it has none.
+ */
+export function existingLog(data: string): string {
   const directory = resolve(data);
   if (!existsSync(logFile(directory)))
     throw new UsageError(`there is no log in ${directory}; --data names the directory`);

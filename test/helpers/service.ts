@@ -120,16 +120,19 @@ function runAnnals(args: readonly string[], environment: Record<string, string>,
   });
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end; `input` is what it reads. */
 export async function runCommand(
   args: readonly string[],
-  options: { environment?: Record<string, string>; cwd?: string } = {},
+  options: { environment?: Record<string, string>; cwd?: string; input?: string | Buffer } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [main, ...args], {
     env: cleanEnvironment(options.environment ?? {}),
     cwd: options.cwd,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // One that reads nothing may be gone before it is written.
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.input);
   const result = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     result.stdout += text;

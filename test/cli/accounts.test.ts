@@ -1,0 +1,534 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { lockDirectory } from '../../storage/lock.ts';
+import { loggedIn, login } from '../helpers/accounts.ts';
+import { useMailbox } from '../helpers/mail.ts';
+import { runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { eventually, isId, launch, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+
+const config = {
+  bcryptCost: 4,
+  rateLimit: false,
+  collections: [
+    {
+      slug: 'users',
+      auth: { maxLoginAttempts: 2 },
+      fields: [
+        { name: 'name', type: 'text' },
+        { name: 'code', type: 'text', maxLength: 3 },
+        { name: 'age', type: 'number', min: 0 },
+        { name: 'isEditor', type: 'boolean' },
+        { name: 'born', type: 'date' },
+        { name: 'role', type: 'select', options: ['admin', 'editor'] },
+        { name: 'tags', type: 'multiSelect', options: ['a', 'b'] },
+        { name: 'friend', type: 'relationship', relationTo: 'users' },
+        { name: 'friends', type: 'relationship', relationTo: 'users', hasMany: true },
+        { name: 'address', type: 'object', fields: [{ name: 'city', type: 'text' }] },
+        { name: 'links', type: 'array', fields: [{ name: 'url', type: 'url' }] },
+        { name: 'more', type: 'json' },
+        { type: 'row', fields: [{ name: 'inRow', type: 'text' }] },
+        { name: 'friendOf', type: 'join', collection: 'users', on: 'friend' },
+      ],
+    },
+    { slug: 'members', auth: true, fields: [{ name: 'email2', type: 'email' }] },
+    { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
+  ],
+};
+const password = 'correct horse battery';
+const mailbox = await useMailbox();
+const configFile = writeConfig(useFolder(), config);
+const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
+const service = useService(config);
+
+type Options = { data?: string; input?: string | Buffer; environment?: Record<string, string>; file?: string };
+
+/** Runs a command; on the service that is running, unless a directory is named. */
+function annals(command: string, options: Options = {}) {
+  const { data = service.data, input = `${password}\n`, environment = {}, file = configFile } = options;
+  const words = command.match(/'[^']*'|\S+/g) ?? [];
+  const args = words.map((word) => word.replace(/^'(.*)'$/, '$1'));
+  return runCommand([...args, '--config', file, '--data', data], { input, environment });
+}
+
+/** A directory in which nothing is yet. */
+function newData(t: TestContext): string {
+  return join(temporaryFolder(t), 'data');
+}
+
+async function fail(on: Service, email: string): Promise<number> {
+  await login(on, 'users', email, 'wrong password');
+  return (await login(on, 'users', email, 'wrong password')).status;
+}
+
+describe('annals create-user', () => {
+  it('makes a user beside a running service, prints the id, and the user can log in', async () => {
+    const { code, stdout, stderr } = await annals("create-user users --email ' Ada@Example.org' --field name=Ada");
+    assert.deepEqual([code, stderr], [0, '']);
+    const id = stdout.trimEnd();
+    assert.ok(isId(id) && stdout === `${id}\n`);
+    const { body } = await login(service, 'users', 'ada@example.org', password);
+    assert.deepEqual([body.user.id, body.user.name, body.user.email], [id, 'Ada', 'ada@example.org']);
+    for (const stream of [`users/${id}`, `accounts/users/${id}`]) {
+      assert.deepEqual(recordedEvents(service.data, stream)[0]?.actor, { type: 'system' });
+    }
+  });
+
+  it('makes one where no service runs, in a new directory too, and leaves that to the next one', async (t) => {
+    const data = newData(t);
+    const first = await annals('create-user users --email ada@example.org', { data });
+    assert.deepEqual([first.code, first.stderr], [0, `${data} is a new data directory\n`]);
+    assert.ok(isId(first.stdout.trimEnd()));
+    assert.ok(!existsSync(join(data, 'lock.json')) && !existsSync(join(data, 'seeded')));
+    const second = await annals('create-user users --email bob@example.org', { data });
+    assert.deepEqual([second.code, second.stderr], [0, '']);
+    const started = await startService(t, config, { data });
+    assert.ok(!started.output().stdout.includes('Setup'));
+    assert.equal((await loggedIn(started, 'users', 'ada@example.org', password)).id, first.stdout.trimEnd());
+    assert.equal((await loggedIn(started, 'users', 'bob@example.org', password)).id, second.stdout.trimEnd());
+    await started.stop();
+    assert.equal((await runCommand(['verify', '--data', data])).code, 0);
+  });
+
+  it('does not load the first documents: the service does, when it starts', async (t) => {
+    const data = newData(t);
+    const source = `export default ${JSON.stringify(config)};
+      export async function seed() { console.log('seeding'); }`;
+    const file = writeConfig(temporaryFolder(t), source);
+    const { code, stdout } = await annals('create-user users --email ada@example.org', { data, file });
+    assert.ok(code === 0 && !stdout.includes('seeding'));
+    const started = await startService(t, source, { data });
+    assert.match(started.output().stdout, /^seeding$/m);
+  });
+
+  it('works while a service starts, and beside another command', async (t) => {
+    const data = newData(t);
+    const create = (name: string) => annals(`create-user users --email ${name}@example.org`, { data });
+    const both = await Promise.all([create('one'), create('two')]);
+    const started = launch(t, ['serve', '--config', configFile, '--data', data, '--port', '0']);
+    await eventually(() => existsSync(join(data, 'lock.json')));
+    const third = await create('three');
+    assert.deepEqual(
+      [...both, third].map(({ code, stderr }) => [code, stderr.replace(/.* is a new data .*\n/, '')]),
+      [
+        [0, ''],
+        [0, ''],
+        [0, ''],
+      ],
+    );
+    await started.listening;
+    assert.equal(recordedEvents(data).filter(({ type }) => type === 'document.created').length, 3);
+  });
+
+  it('reads the value of a field as its type asks for', async () => {
+    const friend = (await annals('create-user users --email friend@example.org')).stdout.trimEnd();
+    const { code, stdout, stderr } = await annals(
+      `create-user users --email typed@example.org --field name=true=3 --field code=12 --field age=36.5
+       --field isEditor=true --field born=1815-12-10 --field role=admin --field 'tags=["a"]' --field friend=${friend}
+       --field 'friends=["${friend}"]' --field 'address={"city":"London"}' --field 'links=[{"url":"https://example.org"}]'
+       --field 'more={"a":[1,null]}' --field inRow=`,
+    );
+    assert.deepEqual([code, stderr], [0, '']);
+    const { body } = await service.call('GET', `/api/collections/users/${stdout.trimEnd()}`, undefined, {
+      key: null,
+      headers: { authorization: `Bearer ${(await loggedIn(service, 'users', 'typed@example.org', password)).token}` },
+    });
+    const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, ...values } = body;
+    assert.deepEqual(values, {
+      email: 'typed@example.org',
+      name: 'true=3',
+      code: '12',
+      age: 36.5,
+      isEditor: true,
+      born: '1815-12-10',
+      role: 'admin',
+      tags: ['a'],
+      friend,
+      friends: [friend],
+      address: { city: 'London' },
+      links: [{ url: 'https://example.org' }],
+      more: { a: [1, null] },
+      inRow: '',
+      friendOf: [],
+    });
+  });
+
+  it('prints what the service refuses, a line for each field, and exits with 1', async () => {
+    const before = recordedEvents(service.data).length;
+    const command = 'create-user users --email nobody --field code=long --field age=-1 --field links=[{"url":"x"}]';
+    const { code, stdout, stderr } = await annals(command, { input: 'short\n' });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.deepEqual(
+      stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(' ')[0])
+        .sort(),
+      ['age', 'code', 'email', 'links.0.url', 'password'],
+    );
+    assert.match(stderr, /^password must have at least 8 characters$/m);
+    assert.equal(recordedEvents(service.data).length, before);
+  });
+
+  it('refuses an e-mail that somebody has, with or without a service', async (t) => {
+    const data = newData(t);
+    for (const where of [service.data, data]) {
+      assert.equal((await annals('create-user users --email twice@example.org', { data: where })).code, 0);
+      const { code, stdout, stderr } = await annals('create-user users --email TWICE@example.org', { data: where });
+      assert.deepEqual([code, stdout, stderr], [1, '', 'email is taken by another document\n']);
+    }
+    assert.ok(!existsSync(join(data, 'lock.json')));
+  });
+
+  for (const [arguments_, ...messages] of [
+    ['users', /^--email is missing$/m],
+    ['--email a@b.co', /^COLLECTION is missing$/m],
+    [
+      'user --email a@b.co',
+      /^there is no collection "user" in .*; did you mean "users"\?; with accounts: "users", "members"$/m,
+    ],
+    ['posts --email a@b.co', /^the collection "posts" has no accounts in /m],
+    ['constructor --email a@b.co', /^there is no collection "constructor"/m],
+    ['users --emial a@b.co', /^unknown flag --emial; did you mean "--email"\?/m],
+    ['users --email a@b.co --field nam=x', /^--field nam is not a field of users.*; did you mean "name"\?$/m],
+    ['users --email a@b.co --field friendOf=x', /^--field friendOf is not a field of users that can be given/m],
+    ['users --email a@b.co --field constructor=x', /^--field constructor is not a field of users that can be given$/m],
+    ['users --email a@b.co --field name', /^--field must have the form name=value$/m],
+    ['users --email a@b.co --field =x', /^--field must have the form name=value$/m],
+    ['users --email a@b.co --field name=a --field name=b', /^--field name is given twice$/m],
+    ['users --email a@b.co --field email=x@y.co', /^--field email is given with --email$/m],
+    [
+      'users --email a@b.co --field age=old --field isEditor=yes --field tags=a --field friends=x --field more={ --field more2=1e999',
+      /^--field age must be a number$/m,
+      /^--field isEditor must be true or false$/m,
+      /^--field tags must be a list in JSON, for example \["a","b"\]$/m,
+      /^--field friends must be a list in JSON/m,
+      /^--field more must be JSON$/m,
+      /^--field more2 is not a field of users that can be given; did you mean "more"\?$/m,
+    ],
+    ['users --email a@b.co --field age=1e999', /^--field age must be a number$/m],
+    ['users --email a@b.co --field more=[1e999]', /^--field more must be JSON$/m],
+  ] as const) {
+    it(`refuses the command line "${arguments_}" in words, and does nothing`, async () => {
+      const before = recordedEvents(service.data).length;
+      const { code, stdout, stderr } = await annals(`create-user ${arguments_}`);
+      assert.deepEqual([code, stdout], [2, '']);
+      for (const message of messages) assert.match(stderr, message);
+      assert.match(stderr, /^annals create-user --help shows the usage$/m);
+      assert.equal(recordedEvents(service.data).length, before);
+    });
+  }
+});
+
+describe('The password of a new user', () => {
+  it('is in no event, file or line of the log, whoever makes the user', async (t) => {
+    const secret = 'a most peculiar pass phrase';
+    const input = `${secret}\n`;
+    const started = await startService(t, config, { environment: { ANNALS_LOG_LEVEL: 'debug' } });
+    const beside = await annals('create-user users --email ada@example.org', { data: started.data, input });
+    await loggedIn(started, 'users', 'ada@example.org', secret);
+    const found = (data: string) => readdirSync(data).filter((name) => readFileSync(join(data, name)).includes(secret));
+    assert.deepEqual(found(started.data), []);
+    await started.stop();
+    const alone = await annals('create-user users --email bob@example.org', { data: started.data, input });
+    assert.deepEqual(found(started.data), []);
+    for (const { code, stdout, stderr } of [beside, alone, { code: 0, ...started.output() }]) {
+      assert.ok(code === 0 && !stdout.includes(secret) && !stderr.includes(secret));
+    }
+  });
+
+  it('is refused as an argument, which others can see, and not shown once more', async () => {
+    for (const flags of [
+      '--password s3cret-word',
+      '--password=s3cret-word',
+      '--pass s3cret-word',
+      '-password=s3cret-word',
+    ]) {
+      const { code, stdout, stderr } = await annals(`create-user users --email a@b.co ${flags}`);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, /^a password is never an argument: others on this machine can see those/);
+      assert.ok(!stderr.includes('s3cret-word'));
+    }
+    const { code, stderr } = await annals('create-user users --email a@b.co --field password=s3cret-word');
+    assert.equal(code, 2);
+    assert.match(stderr, /^--field password is never an argument/);
+    assert.ok(!stderr.includes('s3cret-word'));
+  });
+
+  it('is the first line of standard input, as it stands there', async () => {
+    for (const [name, input, meant] of [
+      ['first', 'first line is it\nsecond line is not\n', 'first line is it'],
+      ['open', 'no end of line', 'no end of line'],
+      ['windows', 'line of windows\r\n', 'line of windows'],
+      ['spaces', '  with spaces  \n', '  with spaces  '],
+      ['umlaut', 'größer als sonst\n', 'größer als sonst'],
+    ] as const) {
+      assert.equal((await annals(`create-user users --email ${name}@example.org`, { input })).code, 0);
+      assert.equal((await login(service, 'users', `${name}@example.org`, meant)).status, 200, name);
+    }
+  });
+
+  it('is needed, and must be text', async () => {
+    for (const [input, message] of [
+      ['', /^there is no password on standard input: it must be the first line$/m],
+      ['\nsecond line\n', /^there is no password on standard input/m],
+      [
+        Buffer.from([0x70, 0xff, 0xfe, 0x70, 0x71, 0x72, 0x73, 0x74, 0x0a]),
+        /^the password on standard input is not valid UTF-8$/m,
+      ],
+    ] as const) {
+      const { code, stdout, stderr } = await annals('create-user users --email no@example.org', { input });
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, message);
+    }
+    const { code, stderr } = await annals('create-user users --email no@example.org', { input: 'x'.repeat(100_000) });
+    assert.deepEqual([code, /^password must have at most 72 bytes/.test(stderr)], [1, true]);
+  });
+});
+
+/** Runs a command on a terminal of its own, and then says how it left that. Answers are typed when they are asked for. */
+async function onTerminal(t: TestContext, command: string, answers: readonly (readonly [RegExp, string])[]) {
+  const script = join(temporaryFolder(t), 'script.sh');
+  writeFileSync(script, `${command}\necho "exit code $?"\nstty -a\n`);
+  const child = spawn('script', ['-qec', `sh ${script}`, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    shown += text;
+  });
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  let from = 0;
+  for (const [question, answer] of answers) {
+    const asked = await eventually(() => question.exec(shown.slice(from)), 20_000);
+    from += asked.index + asked[0].length;
+    child.stdin.write(answer);
+  }
+  await closed;
+  const settings = /^.*\blflags.*$|(?<=\s)-?(?:echo|icanon|isig)(?=[\s;])/gm;
+  const end = shown.indexOf('exit code');
+  return {
+    shown: shown.slice(0, end).replaceAll('\r\n', '\n'),
+    exit: shown.slice(end, end + 11),
+    settings: shown.slice(end).match(settings)?.sort(),
+  };
+}
+
+const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+
+describe('The password on a terminal', { skip: !hasTerminals }, () => {
+  const create = (email: string) => {
+    const words = [process.execPath, main, 'create-user', 'users', '--email', email, '--config', configFile];
+    return `${[...words, '--data', service.data].map((word) => `'${word}'`).join(' ')}`;
+  };
+  const sane = ['echo', 'icanon', 'isig'];
+  const first = /Password: /;
+  const again = /The same again: /;
+
+  it('is asked for twice and never shown, and can be mended while it is typed', async (t) => {
+    const { shown, exit, settings } = await onTerminal(t, create('terminal@example.org'), [
+      [first, 'correct horse batterx\u007fy\r'],
+      [again, 'correct horse battery\r'],
+    ]);
+    assert.match(shown, /^Password: \nThe same again: \n[0-9a-f-]{36}\n$/);
+    assert.deepEqual([exit, settings], ['exit code 0', sane]);
+    assert.equal((await login(service, 'users', 'terminal@example.org', password)).status, 200);
+  });
+
+  it('is asked for anew when it cannot be one, or is not the same twice', async (t) => {
+    const { shown, exit } = await onTerminal(t, create('anew@example.org'), [
+      [first, 'short\r'],
+      [first, 'correct horse\r'],
+      [again, 'correct house\r'],
+      [first, `${password}\r`],
+      [again, `${password}\r`],
+    ]);
+    assert.match(shown, /It must have at least 8 characters\.\n.*That is not the same\.\n/s);
+    assert.equal(exit, 'exit code 0');
+    assert.equal((await login(service, 'users', 'anew@example.org', password)).status, 200);
+  });
+
+  for (const [name, key] of [
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+  ] as const) {
+    it(`can be refused by ${name}: nothing is done, and the terminal is as it was`, async (t) => {
+      const { shown, exit, settings } = await onTerminal(t, create(`not@example.org`), [
+        [first, `${password}\r`],
+        [again, key === '\u0003' ? `half${key}` : key],
+      ]);
+      assert.match(shown, /\ncancelled; nothing was done\n$/);
+      assert.deepEqual([exit, settings], ['exit code 2', sane]);
+      assert.equal((await login(service, 'users', 'not@example.org', password)).status, 401);
+    });
+  }
+});
+
+for (const isRunning of [true, false]) {
+  describe(`annals unlock ${isRunning ? 'beside a running service' : 'where none runs'}`, () => {
+    it('lets somebody log in whose account is locked, and says when it is not', async (t) => {
+      const data = newData(t);
+      let running = await startService(t, config, { data });
+      const user = await annals('create-user users --email ada@example.org', { data });
+      assert.equal(await fail(running, 'ada@example.org'), 401);
+      assert.equal((await login(running, 'users', 'ada@example.org', password)).status, 429);
+      if (!isRunning) await running.stop();
+      const { code, stdout, stderr } = await annals('unlock users --email Ada@example.org', { data });
+      assert.deepEqual([code, stdout, stderr], [0, 'unlocked Ada@example.org in users\n', '']);
+      const again = await annals('unlock users --email ada@example.org', { data });
+      assert.deepEqual([again.code, again.stdout], [1, '']);
+      assert.equal(again.stderr, '"ada@example.org" is not locked, and no failed login is counted\n');
+      if (!isRunning) running = await startService(t, config, { data });
+      assert.equal((await login(running, 'users', 'ada@example.org', password)).status, 200);
+      const events = recordedEvents(data, `accounts/users/${user.stdout.trimEnd()}`);
+      assert.equal(
+        events.filter(({ type, actor }) => type === 'account.unlocked' && actor.type === 'system').length,
+        1,
+      );
+    });
+  });
+
+  describe(`annals sessions revoke ${isRunning ? 'beside a running service' : 'where none runs'}`, () => {
+    it('logs an account out at once, wholly or one session of it', async (t) => {
+      const data = newData(t);
+      let running = await startService(t, config, { data });
+      await annals('create-user users --email ada@example.org', { data });
+      const [one, two, three] = [
+        await loggedIn(running, 'users', 'ada@example.org', password),
+        await loggedIn(running, 'users', 'ada@example.org', password),
+        await loggedIn(running, 'users', 'ada@example.org', password),
+      ];
+      const { sid } = JSON.parse(Buffer.from(two.token.split('.')[1] ?? '', 'base64url').toString());
+      const restart = async () => {
+        if (!isRunning) running = await startService(t, config, { data });
+      };
+      const stop = async () => {
+        if (!isRunning) await running.stop();
+      };
+      const statuses = async () => {
+        const me = ({ as }: typeof one) => running.call('GET', '/api/collections/users/me', undefined, as);
+        return [(await me(one)).status, (await me(two)).status, (await me(three)).status];
+      };
+      await stop();
+      const single = await annals(`sessions revoke users --email ada@example.org --session ${sid}`, { data });
+      assert.deepEqual([single.code, single.stdout, single.stderr], [0, 'ended 1 session of ada@example.org\n', '']);
+      await restart();
+      assert.deepEqual(await statuses(), [200, 401, 200]);
+      await stop();
+      const all = await annals('sessions revoke users --email ada@example.org', { data });
+      assert.deepEqual([all.code, all.stdout], [0, 'ended 2 sessions of ada@example.org\n']);
+      const none = await annals('sessions revoke users --email ada@example.org', { data });
+      assert.deepEqual([none.code, none.stdout], [0, 'there was no session of ada@example.org\n']);
+      await restart();
+      assert.deepEqual(await statuses(), [401, 401, 401]);
+    });
+  });
+}
+
+describe('A command about an account', () => {
+  const commands = ['unlock', 'sessions revoke'];
+
+  it('names a collection or an account that there is not', async () => {
+    for (const command of commands) {
+      const unknown = await annals(`${command} users --email nobody@example.org`);
+      assert.deepEqual([unknown.code, unknown.stderr], [1, 'there is no account "nobody@example.org" in users\n']);
+      const misspelt = await annals(`${command} membres --email nobody@example.org`);
+      assert.equal(misspelt.code, 2);
+      assert.match(misspelt.stderr, /did you mean "members"\?/);
+    }
+    const { code, stderr } = await annals('sessions revoke members --email a@b.co --session x');
+    assert.deepEqual([code, stderr], [1, 'there is no account "a@b.co" in members\n']);
+  });
+
+  it('makes no data directory, where there is none to have accounts', async (t) => {
+    const data = newData(t);
+    for (const command of commands) {
+      const { code, stderr } = await annals(`${command} users --email a@b.co`, { data });
+      assert.equal(code, 2);
+      assert.match(stderr, /^there is no log in .*; --data names the directory$/m);
+    }
+    assert.ok(!existsSync(data));
+  });
+
+  it('says its usage', async () => {
+    for (const command of ['create-user', ...commands]) {
+      const { code, stdout } = await runCommand([...command.split(' '), '--help']);
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`^annals ${command} COLLECTION --email E`));
+    }
+    assert.match((await runCommand(['help'])).stdout, /^ {2}annals create-user +\S/m);
+  });
+
+  it('calls the service itself, even where a proxy is set for everything', async () => {
+    const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' };
+    const { code, stderr } = await annals('create-user users --email proxy@example.org', { environment: proxy });
+    assert.deepEqual([code, stderr], [0, '']);
+  });
+
+  it('leaves the directory to another process that cannot be called, and says which that is', async (t) => {
+    const data = newData(t);
+    await annals('create-user users --email ada@example.org', { data });
+    const rebuilding = lockDirectory(data, 'annals rebuild');
+    const refused = await annals('unlock users --email ada@example.org', { data });
+    rebuilding.release();
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, new RegExp(`is in use by annals rebuild, process ${process.pid} on`));
+
+    // In another container, say, where its address means something else.
+    const serving = lockDirectory(data, 'annals serve');
+    serving.describe(service.url);
+    const file = join(data, 'lock.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(`"host":"${hostname()}"`, '"host":"elsewhere"'));
+    const distant = await annals('unlock users --email ada@example.org', { data });
+    serving.release();
+    assert.equal(distant.code, 2);
+    assert.match(distant.stderr, /: run this command on elsewhere$/m);
+    assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`that is stopped by ${signal} before it could begin has done nothing, and leaves no lock`, async (t) => {
+      const data = newData(t);
+      const slow = `import { isMainThread } from 'node:worker_threads';
+        if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
+        export default ${JSON.stringify(config)};`;
+      await annals('create-user users --email ada@example.org', { data });
+      const file = writeConfig(temporaryFolder(t), slow);
+      const args = ['sessions', 'revoke', 'users', '--email', 'ada@example.org', '--config', file, '--data', data];
+      const { child, exited, output } = launch(t, args);
+      await eventually(() => existsSync(join(data, 'lock.json')));
+      child.kill(signal);
+      assert.deepEqual([await exited, output()], [2, { stdout: '', stderr: 'stopped before anything was done\n' }]);
+      assert.ok(!existsSync(join(data, 'lock.json')));
+      assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
+    });
+  }
+
+  it('sends no mail that waits: the service does that, once', async (t) => {
+    const data = newData(t);
+    const mail = (url: string) => ({ ANNALS_SMTP_URL: url, ANNALS_MAIL_FROM: 'annals@example.org' });
+    await annals('create-user users --email ada@example.org', { data });
+    const unsent = await startService(t, config, { data, environment: mail('smtp://127.0.0.1:9') });
+    const { status } = await unsent.call('POST', '/api/collections/users/forgot-password', {
+      email: 'ada@example.org',
+    });
+    assert.equal(status, 200);
+    await unsent.stop();
+    const ofMail = () =>
+      recordedEvents(data)
+        .map(({ type }) => type)
+        .filter((type) => /reset|^email/.test(type));
+    assert.deepEqual(ofMail(), ['password.reset.requested']);
+    const environment = mail(mailbox.url);
+    assert.equal((await annals('create-user users --email bob@example.org', { data, environment })).code, 0);
+    assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
+    const sending = await startService(t, config, { data, environment });
+    await mailbox.next('ada@example.org');
+    await eventually(() => ofMail().includes('email.sent'));
+    await sending.stop();
+    assert.equal(mailbox.received.length, 1);
+  });
+});

@@ -23,10 +23,12 @@ const patience = 10_000;
 export async function useMailbox(): Promise<Mailbox> {
   const received: Received[] = [];
   const given = new Set<Received>();
-  let wake = () => {};
+  const waiting = new Set<() => void>();
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
+    // Half a minute by default, for connections of services that are ended only after it.
+    closeTimeout: 10,
     onData(stream, session, done) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -34,7 +36,7 @@ export async function useMailbox(): Promise<Mailbox> {
         const mail = await PostalMime.parse(Buffer.concat(chunks));
         received.push({ to: session.envelope.rcptTo.map(({ address }) => address), mail });
         done();
-        wake();
+        for (const wake of waiting) wake();
       });
     },
   });
@@ -53,8 +55,13 @@ export async function useMailbox(): Promise<Mailbox> {
       const left = end - Date.now();
       if (left <= 0) throw new Error(`no mail to ${to} came`);
       await new Promise<void>((resolve) => {
-        wake = resolve;
-        setTimeout(resolve, left);
+        const timer = setTimeout(wake, left);
+        function wake(): void {
+          clearTimeout(timer);
+          waiting.delete(wake);
+          resolve();
+        }
+        waiting.add(wake);
       });
     }
   }

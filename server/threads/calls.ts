@@ -7,7 +7,7 @@ type Answer = { id: number } & (
   | { refusal: Refusal }
   | { failure: { message: string; stack?: string } }
 );
-type Refusal = { code: ErrorCode; message: string; errors: readonly FieldError[]; retryAfter?: number };
+type Refusal = { code: ErrorCode; message: string; errors: readonly FieldError[]; retryAfter: number | null };
 
 /** Answers the calls that come through a port. It does not keep its thread from ending. */
 export function answerCalls<T extends { [name in keyof T]: (...args: never[]) => Promise<unknown> }>(
@@ -38,9 +38,8 @@ function run(functions: object, name: string, args: unknown[]): Promise<unknown>
 
 function described(error: unknown): { refusal: Refusal } | { failure: { message: string; stack?: string } } {
   if (error instanceof DomainError) {
-    const { code, message, errors } = error;
-    const retryAfter = 'retryAfter' in error && typeof error.retryAfter === 'number' ? error.retryAfter : null;
-    return { refusal: { code, message, errors, ...(retryAfter === null ? {} : { retryAfter }) } };
+    const { code, message, errors, retryAfter } = error;
+    return { refusal: { code, message, errors, retryAfter } };
   }
   // Anything can be thrown.
   if (!(error instanceof Error)) return { failure: { message: String(error) } };
@@ -103,7 +102,7 @@ export function callsThrough<T extends object>(port: MessagePort): T {
 function errorOf(answer: Exclude<Answer, { value: unknown }>): Error {
   if ('refusal' in answer) {
     const { code, message, errors, retryAfter } = answer.refusal;
-    return Object.assign(new DomainError(code, message, errors), retryAfter === undefined ? {} : { retryAfter });
+    return new DomainError(code, message, errors, retryAfter);
   }
   return Object.assign(new Error(answer.failure.message), answer.failure);
 }

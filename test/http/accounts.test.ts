@@ -59,6 +59,12 @@ async function newUser(name: string, values: object = {}): Promise<LoggedIn> {
   return loggedIn(service, 'users', `${name}@example.org`, password);
 }
 
+type Listed = { sid: string; isCurrent: boolean };
+
+function isCurrent(session: Listed): boolean {
+  return session.isCurrent;
+}
+
 function eventsOf(id: string): string[] {
   return recordedEvents(service.data, `accounts/users/${id}`).map(({ type }) => type);
 }
@@ -120,7 +126,7 @@ describe('A user who logs in', () => {
     const other = await newUser('gina');
     const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, here.as)).body;
     assert.equal(sessions.length, 2);
-    const [mine, its] = [sessions.find((one: any) => one.isCurrent), sessions.find((one: any) => !one.isCurrent)];
+    const [mine, its] = [sessions.find(isCurrent), sessions.find((one: Listed) => !isCurrent(one))];
     assert.equal(mine.ip, '127.0.0.1');
     const path = `/api/collections/users/sessions/${its.sid}`;
     assert.equal((await service.call('DELETE', path, undefined, other.as)).status, 404);
@@ -178,7 +184,7 @@ describe('Rules and hooks', () => {
     const call = (method: string, path: string, body?: unknown) =>
       service.call(method, `/api/collections/members${path}`, body, member.as);
     assert.deepEqual(
-      (await call('GET', '')).body.docs.map(({ id }: any) => id),
+      (await call('GET', '')).body.docs.map(({ id }: { id: string }) => id),
       [one.id],
     );
     assert.equal((await call('GET', `/${two.id}`)).status, 403);
@@ -223,7 +229,7 @@ describe('A password', () => {
     const path = `/api/collections/users/${id}`;
     const { status, body } = await service.call('PATCH', path, { password: 'short', role: 'king' });
     assert.equal(status, 400);
-    assert.deepEqual(body.errors.map(({ field }: any) => field).sort(), ['password', 'role']);
+    assert.deepEqual(body.errors.map(({ field }: { field: string }) => field).sort(), ['password', 'role']);
     assert.equal(
       (await service.call('PATCH', path, { password: 'good enough', email: 'mona@example.org' })).status,
       409,

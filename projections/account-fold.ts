@@ -77,10 +77,12 @@ export function openAccountFold(db: Sqlite) {
   /** What each type does beside moving the version of its stream. */
   const effects: { [type in EventType]?: (event: AccountEvent) => void } = {
     'session.started': ({ header, slug, id, data, context, at }) => {
-      purgeSessions.run(at);
       const sid = textOf(data.sid);
+      const expiresAt = timeOf(data.expiresAt);
+      // A clock that was put back is behind the times of events: by those, what begins now would be over already.
+      if (at < expiresAt) purgeSessions.run(at);
       if (sid === null) return;
-      const values = [sid, slug, id, at, timeOf(data.expiresAt), context.ip ?? null, context.userAgent ?? null];
+      const values = [sid, slug, id, at, expiresAt, context.ip ?? null, context.userAgent ?? null];
       // A login that a change of the password overtook names the credential that was.
       insertSession.run(...values, header.stream, textOf(data.credential));
     },
@@ -110,7 +112,7 @@ export function openAccountFold(db: Sqlite) {
       const { header, slug, id, data, at } = event;
       const email = textOf(data.email);
       const expiresAt = timeOf(data.expiresAt);
-      for (const gone of purgeInvites.all(at)) deleteMailWith.run(gone);
+      if (at < expiresAt) for (const gone of purgeInvites.all(at)) deleteMailWith.run(gone);
       if (email === null) return;
       for (const replaced of deleteInvitesTo.all(slug, email)) deleteMailWith.run(replaced);
       insertInvite.run(id, slug, email, expiresAt, header.version);

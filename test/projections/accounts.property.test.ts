@@ -205,7 +205,7 @@ function sessionOf(
   let expiresAt = Date.parse(String(event.data.expiresAt));
   for (const later of after) {
     const { type, stream } = later.header;
-    if (type === 'session.started' && timeOf(later) >= expiresAt) return null;
+    if (type === 'session.started' && purges(later, expiresAt)) return null;
     if (type === 'document.deleted' && stream === holder) return null;
     if (stream !== event.header.stream) continue;
     if (type === 'session.revoked' && (said(later).sid ?? sid) === sid) return null;
@@ -218,6 +218,11 @@ function sessionOf(
   return { sid, slug, id, startedAt: timeOf(event), refreshedAt, expiresAt, ip, userAgent };
 }
 
+/** Whether an event that begins something takes away what has expired; one that begins what is over takes nothing. */
+function purges(event: RecordedEvent, expiresAt: number): boolean {
+  return timeOf(event) >= expiresAt && timeOf(event) < Date.parse(String(said(event).expiresAt));
+}
+
 function inviteOf(event: RecordedEvent, after: readonly RecordedEvent[]): Invite | null {
   if (event.header.type !== 'invite.created' || !event.data) return null;
   const [slug = '', , id = ''] = holderOf(event).split('/');
@@ -227,7 +232,7 @@ function inviteOf(event: RecordedEvent, after: readonly RecordedEvent[]): Invite
     if (later.header.type === 'invite.accepted') return later.header.stream === event.header.stream;
     if (later.header.type !== 'invite.created') return false;
     const isNewer = said(later).email === email && holderOf(later).startsWith(`${slug}/`);
-    return isNewer || timeOf(later) >= expiresAt;
+    return isNewer || purges(later, expiresAt);
   });
   return isOver ? null : { id, slug, email, expiresAt, version: versionOf(event.header.stream, [event, ...after]) };
 }

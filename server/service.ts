@@ -9,7 +9,7 @@ import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import type { LogSink } from './logging.ts';
 import { startReactor } from './mail/reactor.ts';
-import { openMail } from './mail/transport.ts';
+import { type Mailer, openMail } from './mail/transport.ts';
 import { showProgress } from './progress.ts';
 import type { Settings } from './settings.ts';
 import { createState, type State, setState } from './state.ts';
@@ -96,11 +96,12 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const app = model.adminCollection === null || isBrief ? null : openOwn(shared);
     // Before anybody can keep a password that no event names yet.
     if (app) keeper.sweep(app.accounts.credentials());
+    const mailer = app && (await openMailer());
     const port = await threads.listen(shared, { writer: writer.connect, keeper: connectKeeper }, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     const baseUrl = given ?? reachable;
     directory.announce(reachable);
-    if (app) mail = await startMail(app, baseUrl);
+    if (app && mailer) mail = startMail(app, mailer, baseUrl);
     const setupUrl = app && setupUrlOf(app, baseUrl);
     return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
   }
@@ -118,9 +119,12 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     return openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi });
   }
 
-  async function startMail(app: OpenApp, baseUrl: string): Promise<Mail> {
+  function openMailer(): Promise<Mailer> {
     const { smtpUrl, mailFrom: from, isProduction } = settings;
-    const mailer = await openMail({ email: model.email, smtpUrl, from, isProduction, log });
+    return openMail({ email: model.email, smtpUrl, from, isProduction, log });
+  }
+
+  function startMail(app: OpenApp, mailer: Mailer, baseUrl: string): Mail {
     const reactor = startReactor({
       model,
       baseUrl,

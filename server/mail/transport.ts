@@ -42,7 +42,7 @@ export type MailSettings = {
 /**
  * Opens the way that mail goes out: the configured one; without one a catcher that shows it, and in production none.
  *
- * @throws UsageError when there is a sender and no transport or the reverse, or one of them is not what it must be.
+ * @throws UsageError when there is a transport and no sender, or in production the reverse, or one is not what it must be.
  */
 export async function openMail(settings: MailSettings): Promise<Mailer> {
   const { email, smtpUrl, from, isProduction, log, sendSeconds = 120 } = settings;
@@ -53,7 +53,8 @@ export async function openMail(settings: MailSettings): Promise<Mailer> {
       'mail has a transport and no sender; set ANNALS_MAIL_FROM, or email.from in the configuration',
     );
   }
-  if (transport === undefined && sender !== undefined) {
+  // A sender alone is what a configuration has whose transport is the business of the machine that it runs on.
+  if (transport === undefined && sender !== undefined && isProduction) {
     throw new UsageError(
       'mail has a sender and no transport; set ANNALS_SMTP_URL, or email.transport in the configuration',
     );
@@ -64,7 +65,8 @@ export async function openMail(settings: MailSettings): Promise<Mailer> {
     const way = { sender: readSender(sender, senderName), sendSeconds };
     return openTransport({ ...way, transporter: await connect(transport, transportName) }, log);
   }
-  if (!isProduction) return openCatcher(sendSeconds, log);
+  if (!isProduction)
+    return openCatcher({ sender: readSender(sender ?? catcherSender, 'email.from'), sendSeconds }, log);
   log.warn('mail is not configured: no invitation and no password reset reaches anybody');
   return nowhere;
 }
@@ -172,8 +174,9 @@ function isRefusal({ code, permanent, responseCode }: NodemailerError): boolean 
   return isOfMail && permanent === true && !loginReplies.includes(responseCode);
 }
 
-function openCatcher(sendSeconds: number, log: Logger): Mailer {
-  const sender: Sender = { name: 'Annals', address: 'annals@localhost' };
+const catcherSender = 'Annals <annals@localhost>';
+
+function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Mailer {
   let close = async () => {};
   // Nothing of it is loaded before there is a mail.
   const start = once(async () => {
@@ -185,7 +188,7 @@ function openCatcher(sendSeconds: number, log: Logger): Mailer {
       transporter.close({ force: true });
       await catcher.close();
     };
-    return { catcher, way: { transporter, sender, sendSeconds } };
+    return { catcher, way: { transporter, ...settings } };
   });
   return {
     async send(mail) {

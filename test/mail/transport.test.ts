@@ -326,7 +326,6 @@ describe('The settings of mail', () => {
 
   const wrong: Record<string, [settings: Partial<MailSettings>, message: RegExp]> = {
     'a transport without a sender': [{ smtpUrl: 'smtp://mail.example.org' }, /no sender; set ANNALS_MAIL_FROM/],
-    'a sender without a transport': [{ email: { from } }, /no transport; set ANNALS_SMTP_URL/],
     'two senders': [{ email: { from: 'a@example.org, b@example.org', transport: {} } }, /^email\.from must be/],
     'a sender without an address': [{ from: 'The Editors', smtpUrl: 'smtp://a.example' }, /^ANNALS_MAIL_FROM must be/],
     'a sender with a header': [{ from: 'a@example.org\r\nBcc: b@example.org', smtpUrl: 'smtp://a.example' }, /must be/],
@@ -345,6 +344,15 @@ describe('The settings of mail', () => {
       }
     });
   }
+
+  it('with a sender and no transport are refused in production, and catch mail before', async (t) => {
+    const settings = { email: { from } };
+    await assert.rejects(opened(t, { ...settings, isProduction: true }), /no transport; set ANNALS_SMTP_URL/);
+    const { log, lines } = openLog();
+    const mailer = await opened(t, { ...settings, isProduction: false, log });
+    await mailer.send(mailOf());
+    assert.match(lines.map(({ msg }) => msg).join(), /mail caught/);
+  });
 
   it('leave transports alone that are not SMTP', async (t) => {
     const sent: unknown[] = [];

@@ -54,23 +54,32 @@ export async function callAsOperator(settings: Settings, loaded: Loaded, order: 
 async function callOwn(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 1, logLevel: 'error' };
   const sink = standardError();
-  const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
-  try {
-    const { reachable } = await Promise.race([service.ready, interrupted()]);
-    service.setState('ready');
-    return await call(reachable, secretOf(service), order);
-  } finally {
-    await service.stop();
-  }
-}
-
-/** Rejects at a signal. One that comes later changes nothing: what was asked for is under way, and over in a moment. */
-function interrupted(): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => reject(new CallError('stopped before anything was done')));
+  return untilSignal(async (signalled) => {
+    const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
+    try {
+      // Later a signal changes nothing: what was asked for is under way, and over in a moment.
+      const { reachable } = await Promise.race([service.ready, signalled]);
+      service.setState('ready');
+      return await call(reachable, secretOf(service), order);
+    } finally {
+      await service.stop();
     }
   });
+}
+
+const signals = ['SIGTERM', 'SIGINT'] as const;
+
+/** Runs something that a signal must not cut short by ending the process: it is given a promise that rejects at one. */
+async function untilSignal<T>(run: (signalled: Promise<never>) => Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  const stop = () => reject(new CallError('stopped before anything was done'));
+  for (const signal of signals) process.on(signal, stop);
+  try {
+    return await run(promise);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
 }
 
 function secretOf({ directory }: Service): string {

@@ -10,7 +10,7 @@ export type Call = { method: string; path: string; body?: object };
 /** What one load came to. Times in microseconds; `cpu` is what the server itself used per request. */
 export type Load = { perSecond: number; p50: number; p99: number; errors: number; cpu: number; requests: number };
 
-export type LoadOptions = { connections: number; seconds: number; key?: string };
+export type LoadOptions = { connections: number; seconds: number; key?: string; token?: string };
 
 const maxSeconds = 15;
 const script = fileURLToPath(new URL('./requests.lua', import.meta.url));
@@ -25,7 +25,7 @@ export function requireWrk(): void {
 
 /** Calls a server on this machine as fast as it answers, for at most 15 seconds. */
 export async function load(server: Server, calls: readonly Call[], options: LoadOptions): Promise<Load> {
-  const { connections, key } = options;
+  const { connections, key, token } = options;
   if (new URL(server.url).hostname !== '127.0.0.1') throw new Error('loads run against 127.0.0.1 only');
   loads += 1;
   const file = join(server.folder, `requests-${loads}.txt`);
@@ -37,6 +37,7 @@ export async function load(server: Server, calls: readonly Call[], options: Load
     BENCH_UNIQUE: `${process.pid}-${loads}-`,
     BENCH_OFFSET: String(loads * 997),
     ...(key === undefined ? {} : { BENCH_KEY: key }),
+    ...(token === undefined ? {} : { BENCH_TOKEN: `Bearer ${token}` }),
   };
   const before = cpuSeconds(server.pid);
   const text = await output('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, server.url], environment);

@@ -6,17 +6,19 @@ import { create } from './create.ts';
 import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
 import { log } from './log.ts';
+import { logins } from './logins.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
 import { type LoginTarget, timing } from './timing.ts';
 
-const usage = `npm run bench -- [read] [lists] [create] [log] [timing] [--rounds N] [--seconds N] [--large]
+const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] [--rounds N] [--seconds N] [--large]
 
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
   log      rebuild and verify, events per second on one core
+  logins   logins per second, and what reads feel of them
   timing   whether the time of a refused login tells that there is such an account
 
   --rounds N   how often each side is measured, in turn (default 5)
@@ -31,6 +33,7 @@ const benchmarks = {
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
+  logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
 };
 

@@ -21,8 +21,8 @@ type AnnalsOptions = {
   logLevel?: string;
   /** Default: as many as there are cores. */
   threads?: number;
-  /** `annals` with the declared indexes, `plain` without. */
-  config?: 'annals' | 'plain';
+  /** `annals` with the declared indexes, `plain` without, `accounts` with users too. */
+  config?: 'annals' | 'plain' | 'accounts';
   wrapper?: readonly string[];
 };
 

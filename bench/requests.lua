@@ -6,7 +6,7 @@ local unique = os.getenv("BENCH_UNIQUE")
 function init()
   for line in io.lines(os.getenv("BENCH_REQUESTS")) do
     local method, path, body = line:match("^(%u+)\t([^\t]+)\t(.*)$")
-    local headers = { ["x-api-key"] = os.getenv("BENCH_KEY") }
+    local headers = { ["x-api-key"] = os.getenv("BENCH_KEY"), ["authorization"] = os.getenv("BENCH_TOKEN") }
     count = count + 1
     if body == "" then
       requests[count] = wrk.format(method, path, headers)

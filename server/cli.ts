@@ -35,7 +35,8 @@ const commands: Record<string, Command> = {
   --threads N    threads that answer requests (default: as many as there are cores; on Linux only, elsewhere 1)
 
 Environment, each also as …_FILE: ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
-ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent).`,
+ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL
+(fatal, error, warn, info, debug, silent).`,
     run: serve,
   },
   verify: {

@@ -48,9 +48,12 @@ export function decidePassword(
   return ofAccount(account, session ? [changed, sessionStarted(session)] : [changed]);
 }
 
-/** A password that is asked to be reset: the request that counts from now on. */
-export function decideResetRequest(account: AccountRef, reset: string, expiresAt: Date): Change {
-  return ofAccount(account, [event('password.reset.requested', { reset, expiresAt: expiresAt.toISOString() })]);
+/** A password that is asked to be reset by a mail to this address: the request that counts from now on. */
+export function decideResetRequest(
+  account: AccountRef,
+  { reset, email, expiresAt }: { reset: string; email: string; expiresAt: Date },
+): Change {
+  return ofAccount(account, [event('password.reset.requested', { reset, email, expiresAt: expiresAt.toISOString() })]);
 }
 
 /** A password that is reset. `version` of the account is what it was when the reset was found to be good: it works once. */

@@ -55,7 +55,6 @@ const tables = `
 function openSecrets(db: Sqlite) {
   const select = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck();
   const insert = db.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING');
-  const remove = db.prepare('DELETE FROM secrets WHERE name = ?');
 
   /** A secret of 32 random bytes in base64url, made on first use and the same ever after. */
   function secret(name: string): string {
@@ -63,17 +62,12 @@ function openSecrets(db: Sqlite) {
     return select.get(name) as string;
   }
 
-  /** Forgets a secret; the next use makes another one. */
-  function forgetSecret(name: string): void {
-    if (remove.run(name).changes > 0) leaveNoTrace(db);
-  }
-
   /** An opaque, stable name for something secret, such as an API key: it tells nothing without this vault. */
   function opaqueId(secretText: string): string {
     return createHmac('sha256', secret('opaque-ids')).update(secretText).digest('hex').slice(0, 16);
   }
 
-  return { secret, forgetSecret, opaqueId };
+  return { secret, opaqueId };
 }
 
 /** Hashes of passwords, each under the opaque id that events name it by. */

@@ -12,7 +12,8 @@ export const accountTables = ['accounts', 'sessions', 'invites', 'mails'] as con
 export function createAccountTables(db: Sqlite): void {
   db.exec(`
     CREATE TABLE accounts (
-      stream TEXT PRIMARY KEY, version INTEGER NOT NULL, credential TEXT, reset TEXT, reset_expires_at INTEGER
+      stream TEXT PRIMARY KEY, version INTEGER NOT NULL, credential TEXT, reset TEXT, reset_email TEXT,
+      reset_expires_at INTEGER
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX accounts_reset ON accounts (reset) WHERE reset IS NOT NULL;
     CREATE TABLE sessions (
@@ -40,6 +41,8 @@ type AccountEvent = { header: Header; slug: string; id: string; data: JsonObject
 
 type Mail = { kind: MailKind; slug: string; id?: string; email?: string; token?: string; expiresAt?: number };
 
+type Reset = { token: string; email: string | null; expiresAt: number };
+
 /**
  * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from the
  * times of events. Nothing outside of the log decides who is logged in.
@@ -49,7 +52,7 @@ export function openAccountFold(db: Sqlite) {
     'INSERT INTO accounts (stream, version) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version',
   );
   const setCredential = db.prepare('UPDATE accounts SET credential = ? WHERE stream = ?');
-  const setReset = db.prepare('UPDATE accounts SET reset = ?, reset_expires_at = ? WHERE stream = ?');
+  const setReset = db.prepare('UPDATE accounts SET reset = ?, reset_email = ?, reset_expires_at = ? WHERE stream = ?');
   const deleteAccount = db.prepare('DELETE FROM accounts WHERE stream = ? RETURNING reset').pluck();
   const selectReset = db.prepare('SELECT reset FROM accounts WHERE stream = ?').pluck();
 
@@ -97,7 +100,7 @@ export function openAccountFold(db: Sqlite) {
     'password.changed': (event) => {
       const { header, slug, id, data } = event;
       setCredential.run(textOf(data.credential), header.stream);
-      replaceReset(header.stream, null, null);
+      replaceReset(header.stream, null);
       deleteSessions.run(slug, id, textOf(data.keeps));
       if (textOf(data.reset) !== null) wait(event, { kind: 'passwordChanged', slug, id });
     },
@@ -105,7 +108,7 @@ export function openAccountFold(db: Sqlite) {
       const { header, slug, id, data } = event;
       const token = textOf(data.reset);
       const expiresAt = timeOf(data.expiresAt);
-      replaceReset(header.stream, token, expiresAt);
+      replaceReset(header.stream, token === null ? null : { token, email: textOf(data.email), expiresAt });
       if (token !== null) wait(event, { kind: 'passwordReset', slug, id, token, expiresAt });
     },
     'invite.created': (event) => {
@@ -131,9 +134,9 @@ export function openAccountFold(db: Sqlite) {
   };
 
   /** A token that is replaced or used up opens nothing any longer, so the mail that would bring it does not wait. */
-  function replaceReset(stream: string, reset: string | null, expiresAt: number | null): void {
+  function replaceReset(stream: string, reset: Reset | null): void {
     deleteMailWith.run(selectReset.get(stream));
-    setReset.run(reset, reset === null ? null : expiresAt, stream);
+    setReset.run(reset?.token ?? null, reset?.email ?? null, reset?.expiresAt ?? null, stream);
   }
 
   function wait({ header, at }: AccountEvent, { kind, slug, id, email, token, expiresAt }: Mail): void {

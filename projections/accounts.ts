@@ -12,8 +12,15 @@ export type Account = {
   reset: { id: string; expiresAt: number } | null;
 };
 
-/** An account whose password may be reset. `version` is that of its stream. */
-export type Reset = { slug: string; id: string; version: number; credential: string | null; expiresAt: number };
+/** An account whose password may be reset. `version` is that of its stream, `email` the address that the mail went to. */
+export type Reset = {
+  slug: string;
+  id: string;
+  version: number;
+  credential: string | null;
+  email: string | null;
+  expiresAt: number;
+};
 
 /** A session. Times are milliseconds since the epoch; it may be past `expiresAt`. */
 export type Session = {
@@ -58,7 +65,8 @@ export function openAccounts(db: Sqlite) {
     'SELECT version, credential, reset, reset_expires_at FROM accounts WHERE stream = ?',
   );
   const selectReset = db.prepare(
-    'SELECT stream, version, credential, reset_expires_at AS expiresAt FROM accounts WHERE reset = ?',
+    `SELECT stream, version, credential, reset_email AS email, reset_expires_at AS expiresAt
+     FROM accounts WHERE reset = ?`,
   );
   const selectVersion = db.prepare('SELECT version FROM accounts WHERE stream = ?').pluck();
   const selectCredentials = db.prepare('SELECT credential FROM accounts WHERE credential IS NOT NULL').pluck();
@@ -87,8 +95,8 @@ export function openAccounts(db: Sqlite) {
     const row = selectReset.get(id) as (Omit<Reset, 'slug' | 'id'> & { stream: string }) | undefined;
     const account = row && splitAccountStream(row.stream);
     if (!row || !account) return null;
-    const { version, credential, expiresAt } = row;
-    return { slug: account.slug, id: account.id, version, credential, expiresAt };
+    const { version, credential, email, expiresAt } = row;
+    return { slug: account.slug, id: account.id, version, credential, email, expiresAt };
   }
 
   /** Every credential that an account has: what else the vault holds is left over. */

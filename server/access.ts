@@ -3,7 +3,7 @@ import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, AccessRule, Model, Operation, RequestView, User } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Where } from '../projections/where.ts';
-import { withoutPassword } from './accounts/passwords.ts';
+import { withHiddenPassword } from './accounts/passwords.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';
 import type { Reach } from './paths.ts';
@@ -164,7 +164,7 @@ async function allows(
   if (!rule) return actorOf(request).type !== 'anonymous';
   let result: unknown;
   try {
-    result = await rule(argsOf(request, { ...subject, data: withoutPassword(target, subject.data) }));
+    result = await rule(argsOf(request, { ...subject, data: withHiddenPassword(target, subject.data) }));
   } catch (error) {
     throw ruleThrew(app, request, target, operation, error);
   }
@@ -288,10 +288,14 @@ function ruleThrew(app: App, request: Request, { slug }: Target, operation: Oper
   return new DomainError('forbidden', `you may not ${operation} ${slug}`);
 }
 
-function refuse(request: Request, { slug }: Target, operation: Operation): never {
-  if (actorOf(request).type === 'anonymous') throw credentialNeeded();
-  throw new DomainError('forbidden', `you may not ${operation} ${slug}`);
+function refuse(request: Request, { slug, model }: Target, operation: Operation): never {
+  const { type } = actorOf(request);
+  if (type === 'anonymous') throw credentialNeeded();
+  const isKey = type === 'apiKey' && model.kind === 'collection' && model.auth;
+  throw new DomainError('forbidden', `you may not ${operation} ${slug}${isKey ? keyIsNone : ''}`);
 }
+
+const keyIsNone = ': an API key counts here only where auth.useAPIKey is true';
 
 function credentialNeeded(): DomainError {
   return new DomainError('unauthorized', 'an API key or a token is needed');

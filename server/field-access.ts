@@ -3,7 +3,7 @@ import type { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
-import { withoutPassword } from './accounts/passwords.ts';
+import { withHiddenPassword } from './accounts/passwords.ts';
 import type { Target } from './app.ts';
 import { anyField } from './hooks.ts';
 import { isTrusted, userOf, viewOf } from './requests.ts';
@@ -27,7 +27,7 @@ export async function checkFieldsWritable(
 ): Promise<void> {
   const { model } = target;
   if (isTrusted(request, model) || !isObject(body)) return;
-  const data = withoutPassword(target, body) as JsonObject;
+  const data = withHiddenPassword(target, body) as JsonObject;
   const refused: string[] = [];
   await walk(model.fields, body, '', async ({ access }, value, path) => {
     const rule = access?.[operation];

@@ -95,7 +95,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction, baseUrl: given };
     const app = model.adminCollection === null || isBrief ? null : openOwn(shared);
     // Before anybody can keep a password that no event names yet.
-    if (app) keeper.sweep(app.accounts.credentials());
+    if (app) sweep(app);
     const mailer = app && (await openMailer());
     const port = await threads.listen(shared, { writer: writer.connect, keeper: connectKeeper }, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
@@ -104,6 +104,14 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     if (app && mailer) mail = startMail(app, mailer, baseUrl);
     const setupUrl = app && setupUrlOf(app, baseUrl);
     return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
+  }
+
+  function sweep({ accounts }: OpenApp): void {
+    const { missing } = keeper.sweep(accounts.credentials());
+    if (missing === 0) return;
+    log.warn(
+      `vault.db lacks the passwords of ${missing} accounts, which cannot log in before they reset them: is it the one of this log?`,
+    );
   }
 
   function connectKeeper(): MessagePort {

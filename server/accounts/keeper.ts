@@ -4,7 +4,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import type { Vault } from '../../events/vault.ts';
 import { hashThreads } from '../threads/hash.ts';
-import { createLimit } from './limits.ts';
+import { createLimit, createMailLimit } from './limits.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
 import { createTurns } from './turns.ts';
@@ -33,6 +33,8 @@ export type TokenKind = 'invite' | 'reset' | 'setup';
 export type Keeper = {
   /** Counts a call of a public account route; gives the seconds to wait when there were too many, else 0. */
   limit: (address: string, email: string | null) => Promise<number>;
+  /** Whether one more mail that anybody can ask for may go to an address. */
+  mayMail: (collection: string, email: string) => Promise<boolean>;
   /** Looks at a password, unless its account is locked. */
   check: (attempt: Attempt) => Promise<Checked>;
   /** Hashes and keeps a password; gives the credential that names it, or null when too many wait. */
@@ -51,8 +53,11 @@ export type Keeper = {
 export type MainKeeper = Keeper & {
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, collection: string, id: string) => string;
-  /** Forgets all passwords but these; gives how many. Only at the start: one just kept is named by no event yet. */
-  sweep: (referenced: ReadonlySet<string>) => number;
+  /**
+   * Forgets all passwords but these, and gives how many of these there are none of. Only at the start: one just kept is
+   * named by no event yet.
+   */
+  sweep: (referenced: ReadonlySet<string>) => { missing: number };
   /** Ends its threads; what waits is rejected. */
   close: () => Promise<void>;
 };
@@ -87,6 +92,7 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   // A cost that was higher once is the work of every comparison while such hashes are there.
   const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   const dummy = dummyHash(work);
+  const mayMail = createMailLimit(rateLimit);
   let kept = 0;
 
   async function check(attempt: Attempt): Promise<Checked> {
@@ -145,6 +151,7 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
 
   return {
     limit: createLimit(rateLimit),
+    mayMail: (collection, email) => mayMail(`${collection} ${email}`),
     check,
     keep,
     forget: async (credential) => vault.passwords.delete(credential),
@@ -152,7 +159,10 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
     openToken: async (kind, collection, text) => openToken(kind, collection, text),
     mailWaits: async () => onMail(),
     token,
-    sweep: (referenced) => vault.passwords.retain(referenced),
+    sweep(referenced) {
+      vault.passwords.retain(referenced);
+      return { missing: [...referenced].filter((credential) => vault.passwords.get(credential) === null).length };
+    },
     async close() {
       turns.close();
       await threads.close();

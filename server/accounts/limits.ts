@@ -3,7 +3,11 @@ import { isIPv6 } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../config/model.ts';
 
-const windowSeconds = 60;
+const minute = 60;
+const hour = 3600;
+
+/** More mails than this to one address in an hour help nobody to find the first. */
+const mailsPerHour = 5;
 
 /**
  * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds to
@@ -16,8 +20,8 @@ export function createLimit(
   places = 65_536,
 ): (address: string, email: string | null) => Promise<number> {
   if (!rateLimit) return async () => 0;
-  const addresses = countCalls(rateLimit.address, places);
-  const emails = countCalls(rateLimit.email, places);
+  const addresses = countCalls(rateLimit.address, minute, places);
+  const emails = countCalls(rateLimit.email, minute, places);
   return async (address, email) => {
     const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(email.trim().toLowerCase())])];
     return Math.max(...(await Promise.all(waits)));
@@ -25,12 +29,22 @@ export function createLimit(
 }
 
 /**
- * The limiter keeps a timer and a record for every key for a minute, and a flood has a new key in every call. So keys share
+ * Counts the mails that anybody can have sent to an address. The function says whether one more may go: whoever asks is
+ * not told, for a mail goes only where there is an account.
+ */
+export function createMailLimit(rateLimit: RateLimit | null, places = 65_536): (email: string) => Promise<boolean> {
+  if (!rateLimit) return async () => true;
+  const mails = countCalls(mailsPerHour, hour, places);
+  return async (email) => (await mails(email)) === 0;
+}
+
+/**
+ * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every call. So keys share
  * places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller needs, and
  * the key of the hash is made anew at each start, so that nobody can aim at another's place.
  */
-function countCalls(points: number, places: number): (key: string) => Promise<number> {
-  const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
+function countCalls(points: number, duration: number, places: number): (key: string) => Promise<number> {
+  const limiter = new RateLimiterMemory({ points, duration });
   const hashKey = randomBytes(32).toString('hex');
   const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
   return async (key) => {
@@ -40,7 +54,7 @@ function countCalls(points: number, places: number): (key: string) => Promise<nu
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       // A clock that was put back makes it a longer time than there is.
-      return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
+      return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), duration);
     }
   };
 }

@@ -59,12 +59,11 @@ export async function withPasswordOf<T>(
   return result;
 }
 
-/** A body as rules may look at it: a password is for nobody's eyes, the author's neither. */
-export function withoutPassword({ model }: Target, body: unknown): unknown {
+/** A body as rules may look at it: that there is a password, but not which: it is for nobody's eyes, the author's neither. */
+export function withHiddenPassword({ model }: Target, body: unknown): unknown {
   const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
   if (!isAccount || !Object.hasOwn(body, 'password')) return body;
-  const { password: _, ...rest } = body as JsonObject;
-  return rest;
+  return { ...body, password: true };
 }
 
 /** Who changes their own password stays logged in here. */

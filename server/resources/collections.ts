@@ -7,6 +7,7 @@ import { type Current, decideCreate, decideDelete, decideUpdate } from '../../ev
 import type { Change } from '../../events/log.ts';
 import type { Page } from '../../projections/documents.ts';
 import { authorize, authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
+import { countCall } from '../accounts/counting.ts';
 import { withPasswordOf } from '../accounts/passwords.ts';
 import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
@@ -67,6 +68,8 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, plugins: { openApi: () => createOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
         requireCredential(request, target, 'create');
+        // Where everybody may sign up, each call costs a hash.
+        if (model.auth && actorOf(request).type === 'anonymous') await countCall(app, request, null);
         const body = await readBody(request, maxBytes);
         await permit(request, 'create', noDocument, body);
         readNoQuery(request.query);

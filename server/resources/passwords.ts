@@ -23,7 +23,7 @@ export function passwords(server: Server, app: App): void {
 }
 
 function routesOf(server: Server, app: App, target: AuthTarget): void {
-  const { slug, model, documents } = target;
+  const { slug, model } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
 
@@ -41,9 +41,10 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { email } = readForgotten(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const id = userWith(target, email);
-        if (id !== null) {
+        const mayMail = await app.keeper.mayMail(slug, email);
+        if (id !== null && mayMail) {
           const expiresAt = new Date(Date.now() + resetMilliseconds);
-          const change = decideResetRequest({ slug, id }, randomUUID(), expiresAt);
+          const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
           recordLater(app, request, change, app.keeper.mailWaits);
         }
         return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
@@ -65,11 +66,12 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         // Looked at anew in each attempt: of several with one token, one is first.
         const find = () => {
           const found = reset === null ? null : app.accounts.reset(reset);
-          const isGood = found && found.slug === slug && found.expiresAt > Date.now() && documents.exists(found.id);
-          if (!found || !isGood) throw badToken();
-          return { ...found, reset: String(reset) };
+          if (!found || found.slug !== slug || found.email === null || found.expiresAt <= Date.now()) throw badToken();
+          // Who has lost the address that the mail went to has lost the right to use it.
+          if (userWith(target, found.email) !== found.id) throw badToken();
+          return { ...found, email: found.email, reset: String(reset) };
         };
-        const { id, credential: old } = find();
+        const { id, email, credential: old } = find();
         const actor = { type: 'user', id: `${slug}/${id}` } as const;
         await withPassword(app, password, async (keep) => {
           const credential = await keep();
@@ -86,8 +88,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         });
         request.auth.credentials = { user: { actor, session: null } };
         if (old !== null) await app.keeper.forget(old);
-        const email = JSON.parse(documents.text(id) ?? '{}').email;
-        if (await app.keeper.unlock(slug, String(email))) recordLater(app, request, decideUnlock({ slug, id }));
+        if (await app.keeper.unlock(slug, email)) recordLater(app, request, decideUnlock({ slug, id }));
         await app.keeper.mailWaits();
         return { success: true, message: 'the password is changed' };
       },

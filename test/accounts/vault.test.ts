@@ -37,28 +37,15 @@ describe('the vault', () => {
     for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name);
   });
 
-  it('makes another secret after one was forgotten', (t) => {
-    const { vault } = open(t);
-    const first = vault.secret('setup');
-    assert.equal(vault.secret('setup'), first);
-    vault.forgetSecret('setup');
-    vault.forgetSecret('never made');
-    assert.notEqual(vault.secret('setup'), first);
-  });
-
   it('leaves nothing on the disk of what was deleted', (t) => {
     const { vault, folder } = open(t);
     vault.passwords.put('a', 'a-hash-to-delete');
     vault.passwords.put('b', 'a-hash-not-named');
     vault.passwords.put('c', 'a-hash-to-retain');
-    const secret = vault.secret('setup');
-    for (const text of ['a-hash-to-delete', 'a-hash-not-named', secret])
-      assert.ok(bytesOf(folder).includes(text), text);
+    for (const text of ['a-hash-to-delete', 'a-hash-not-named']) assert.ok(bytesOf(folder).includes(text), text);
     vault.passwords.delete('a');
-    vault.forgetSecret('setup');
     assert.equal(vault.passwords.retain(new Set(['c', 'd'])), 1);
-    for (const text of ['a-hash-to-delete', 'a-hash-not-named', secret])
-      assert.ok(!bytesOf(folder).includes(text), text);
+    for (const text of ['a-hash-to-delete', 'a-hash-not-named']) assert.ok(!bytesOf(folder).includes(text), text);
     assert.equal(vault.passwords.get('c'), 'a-hash-to-retain');
     assert.deepEqual([vault.passwords.get('a'), vault.passwords.get('b')], [null, null]);
   });

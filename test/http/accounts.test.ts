@@ -22,6 +22,12 @@ export default {
       ],
     },
     { slug: 'members', auth: true, fields: [] },
+    {
+      slug: 'watched',
+      auth: { useAPIKey: true },
+      fields: [{ name: 'name', type: 'text' }],
+      access: { update: ({ user, data }) => user?.collection === 'watched' && data.password === undefined },
+    },
     { slug: 'teams', fields: [{ name: 'name', type: 'text' }] },
     {
       slug: 'notes',
@@ -235,6 +241,24 @@ describe('A password', () => {
       409,
     );
     assert.equal((await login(service, 'users', 'nils@example.org', password)).status, 200);
+  });
+
+  it('may be refused by a rule, which sees that there is one and not which', async () => {
+    const made = await service.call('POST', '/api/collections/watched', { email: 'w@example.org', password });
+    const { as } = await loggedIn(service, 'watched', 'w@example.org', password);
+    const change = (body: object) => service.call('PATCH', `/api/collections/watched/${made.body.id}`, body, as);
+    assert.equal((await change({ name: 'W', password: 'another good one' })).status, 403);
+    assert.equal((await change({ name: 'W' })).status, 200);
+  });
+
+  it('is not reset by a mail to an address that the account has no longer', async () => {
+    const { id } = await newUser('petra');
+    await service.call('POST', '/api/collections/users/forgot-password', { email: 'petra@example.org' }, anonymous);
+    const token = await mailbox.token('petra@example.org');
+    await service.call('PATCH', `/api/collections/users/${id}`, { email: 'petra2@example.org' });
+    const body = { token, password: 'taken over now' };
+    assert.equal((await service.call('POST', '/api/collections/users/reset-password', body, anonymous)).status, 400);
+    assert.equal((await login(service, 'users', 'petra2@example.org', password)).status, 200);
   });
 
   it('is gone with its user, and so are their sessions', async () => {

@@ -413,7 +413,7 @@ describe('the tables about accounts', () => {
     const { directory, folder } = open(t);
     fill(directory);
     const changes: { [table in (typeof accountTables)[number]]: readonly [change: string, add: string] } = {
-      accounts: ["credential = 'stolen'", "'accounts/users/9', 1, NULL, NULL, NULL"],
+      accounts: ["credential = 'stolen'", "'accounts/users/9', 1, NULL, NULL, NULL, NULL"],
       sessions: ['expires_at = expires_at + 1', "'s9', 'users', '1', 1, NULL, 2, NULL, NULL"],
       invites: ["email = 'thief@example.com'", "'i9', 'users', 'thief@example.com', 1, 1"],
       mails: ['since = since - 1', "999, 'e9', 'x', 'welcome', 'users', '1', NULL, NULL, NULL, 1"],

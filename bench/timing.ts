@@ -103,7 +103,7 @@ async function millisecondsOf(run: () => Promise<unknown>): Promise<number> {
  * How often chance alone makes the ranks of two samples of one kind as different as these, by trying: the permutation form of
  * the Mann–Whitney test. Ranks, so that a few slow answers do not decide.
  */
-export function pValue(one: readonly number[], other: readonly number[]): number {
+function pValue(one: readonly number[], other: readonly number[]): number {
   const ranks = ranksOf([...one, ...other]);
   const expected = (one.length * (ranks.length + 1)) / 2;
   const differenceOf = (order: readonly number[]) => {

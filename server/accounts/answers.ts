@@ -5,9 +5,6 @@ import type { App } from '../app.ts';
 import { setCookie } from './cookies.ts';
 import { type AuthTarget, tokenFor } from './sessions.ts';
 
-/** Answers with the current user, and with a session that has just begun. */
-export type UserAnswers = ReturnType<typeof userAnswersOf>;
-
 /** Prepares the answers of an auth collection that show one of its users to themselves. */
 export function userAnswersOf(app: App, target: AuthTarget) {
   const present = presenterOf(app, target);

@@ -4,7 +4,7 @@ import { accountEmailField } from './check-auth.ts';
 import { compileBody } from './documents.ts';
 import { fieldTypes, objectSchema } from './fields.ts';
 import { newPassword, passwordProblem, secret } from './passwords.ts';
-import { type JsonObject, memberOf } from './schema.ts';
+import type { JsonObject } from './schema.ts';
 
 const maxLookedFor = 1000;
 
@@ -31,7 +31,6 @@ const bodies = {
   reset: membersOf({ token, password: newPassword().required() }),
   accept: compileBody(own({ token, password: secret().required(), email: Joi.forbidden() }).unknown()),
   firstUser: compileBody(own({ setupToken: token, email: soughtEmail, password: secret().required() }).unknown()),
-  password: membersOf({ password: newPassword().required() }),
 };
 
 /**
@@ -83,21 +82,6 @@ export function readFirstUser(body: unknown): {
   const { email } = bodies.firstUser(body) as { email: string };
   const { setupToken, ...values } = body as JsonObject;
   return { setupToken: setupToken as string, email, password: values.password as string, values };
-}
-
-/** The password in a body that the validator of an auth collection has taken; undefined when there is none. */
-export function passwordIn(body: unknown): string | undefined {
-  return memberOf(body as JsonObject, 'password') as string | undefined;
-}
-
-/** An e-mail that an account may have, in its one form. */
-export function readEmail(email: unknown): string {
-  return readInvite({ email }).email;
-}
-
-/** A password that may be chosen, as it is. */
-export function readPassword(password: unknown): string {
-  return bodies.password({ password }).password as string;
 }
 
 function own(members: Record<string, Joi.Schema>): Joi.ObjectSchema {

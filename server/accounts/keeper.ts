@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { normalEmail } from '../../config/addresses.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import type { Vault } from '../../events/vault.ts';
@@ -132,7 +133,9 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
 
   /** Whoever reads the vault does not read from it who tried to log in. */
   function keyOf(collection: string, email: string): string {
-    return createHmac('sha256', counterKey).update(`${collection}\0${email.trim().toLowerCase()}`).digest('base64url');
+    return createHmac('sha256', counterKey)
+      .update(`${collection}\0${normalEmail(email)}`)
+      .digest('base64url');
   }
 
   async function keep(password: string): Promise<string | null> {

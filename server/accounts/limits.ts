@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { normalEmail } from '../../config/addresses.ts';
 import type { RateLimit } from '../../config/model.ts';
 
 const minute = 60;
@@ -23,7 +24,7 @@ export function createLimit(
   const addresses = countCalls(rateLimit.address, minute, places);
   const emails = countCalls(rateLimit.email, minute, places);
   return async (address, email) => {
-    const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(email.trim().toLowerCase())])];
+    const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(normalEmail(email))])];
     return Math.max(...(await Promise.all(waits)));
   };
 }

@@ -3,6 +3,7 @@ import { domainToASCII } from 'node:url';
 import type { NodemailerError, TransportConfig, Transporter } from 'nodemailer';
 import addressparser from 'nodemailer/lib/addressparser';
 import type { Logger } from 'pino';
+import { isPlainText } from '../../config/addresses.ts';
 import type { EmailOptions, MailKind } from '../../config/model.ts';
 import { once } from '../once.ts';
 import { UsageError } from '../settings.ts';
@@ -85,7 +86,7 @@ function readSender(text: string, source: string): Sender {
 function isOneAddress(text: string): boolean {
   const [local, domain, ...rest] = text.split('@');
   if (!local || !domain || rest.length > 0) return false;
-  return !/[\p{Cc}\p{Cf}\p{Cs}\p{Z}"(),:;<>[\\\]]/u.test(text);
+  return isPlainText(text) && !/[(),:;<>[\\\]]/.test(text);
 }
 
 /** Few connections, for servers refuse many; and nobody waits as long for one as nodemailer does by default. */

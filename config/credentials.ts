@@ -10,6 +10,7 @@ const maxLookedFor = 1000;
 
 /** The e-mail of an account that there may be; of whatever form, it finds an account or none. */
 const soughtEmail = Joi.string()
+  // Without it joi refuses the empty text.
   .min(0)
   .custom((value: string, helpers) =>
     value.length > maxLookedFor

@@ -36,7 +36,10 @@ export function createAccountTables(db: Sqlite): void {
   `);
 }
 
-/** An event of a stream about accounts. `slug` and `id` are those of its stream, `at` when it was recorded. */
+/**
+ * An event of a stream about accounts. `slug` and `id` are those of its stream, `at` when it was recorded, milliseconds
+ * since the epoch.
+ */
 type AccountEvent = { header: Header; slug: string; id: string; data: JsonObject; context: Context; at: number };
 
 type Mail = { kind: MailKind; slug: string; id?: string; email?: string; token?: string; expiresAt?: number };

@@ -4,7 +4,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 
 /**
  * An account, from its first event on. `version` is that of its stream, `credential` what the vault knows its password by,
- * `reset` the newest reset that was asked for and not used. It may be past `expiresAt`.
+ * `reset` the newest reset that was asked for and not used. It may be past `expiresAt`, milliseconds since the epoch.
  */
 export type Account = {
   version: number;
@@ -12,7 +12,10 @@ export type Account = {
   reset: { id: string; expiresAt: number } | null;
 };
 
-/** An account whose password may be reset. `version` is that of its stream, `email` the address that the mail went to. */
+/**
+ * An account whose password may be reset. `version` is that of its stream, `email` the address that the mail went to,
+ * `expiresAt` milliseconds since the epoch.
+ */
 export type Reset = {
   slug: string;
   id: string;
@@ -35,10 +38,10 @@ export type Session = {
   userAgent: string | null;
 };
 
-/** An invitation that was neither accepted nor replaced. It may be past `expiresAt`. */
+/** An invitation that was neither accepted nor replaced. It may be past `expiresAt`, milliseconds since the epoch. */
 export type Invite = { id: string; slug: string; email: string; expiresAt: number; version: number };
 
-/** A mail that was asked for and neither sent nor given up. */
+/** A mail that was asked for and neither sent nor given up. Times are milliseconds since the epoch. */
 export type WaitingMail = {
   /** The id of the event that asked for it. */
   event: string;

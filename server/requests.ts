@@ -7,7 +7,7 @@ import type { Actor, Context } from '../events/envelope.ts';
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
     requestId?: string;
-    /** The caller's address as told by a trusted proxy. */
+    /** The caller's address, by the proxy where that is trusted; absent on routes that have no strategy. */
     ip?: string;
     /** Reads the user whose token came; absent for other callers. */
     readUser?: () => User | null;

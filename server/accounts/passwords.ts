@@ -35,7 +35,7 @@ export async function withPassword<T>(
 }
 
 /**
- * Runs a write of a document whose body may carry a password (decisions, Authentication). `also` gives what is to be
+ * Runs a write of a document whose body may carry a password. `also` gives what is to be
  * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. The one that
  * was before is forgotten afterwards.
  */

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { DomainError } from '../../config/errors.ts';
 import type { TokenKind } from './keeper.ts';
 
 const macBytes = 32;
@@ -27,6 +28,12 @@ export function createTokens(key: string) {
   }
 
   return { token, openToken };
+}
+
+/** The refusal of a token of a mail, whatever is wrong with it. */
+export function badToken(): DomainError {
+  const message = 'token is not valid: it has been used, replaced or is too old';
+  return new DomainError('invalid', message, [{ field: 'token', message }]);
 }
 
 function isSame(a: string, b: string): boolean {

@@ -9,6 +9,7 @@ import type { Change } from '../../events/log.ts';
 import { authorize } from '../access.ts';
 import { userAnswersOf } from '../accounts/answers.ts';
 import { countCall } from '../accounts/counting.ts';
+import { badToken } from '../accounts/one-time-tokens.ts';
 import { withPassword } from '../accounts/passwords.ts';
 import { record } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, userWith } from '../accounts/sessions.ts';
@@ -148,11 +149,6 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     await app.keeper.mailWaits();
     return (await sendSession(request, h, id, session.sid)).code(201);
   }
-}
-
-function badToken(): DomainError {
-  const message = 'token is not valid: it has been used, replaced or is too old';
-  return new DomainError('invalid', message, [{ field: 'token', message }]);
 }
 
 function notFirst(): DomainError {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@hapi/hapi';
 import { readForgotten, readReset } from '../../config/credentials.ts';
-import { DomainError } from '../../config/errors.ts';
 import { decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
 import { accountStream } from '../../events/catalogue.ts';
 import { countCall } from '../accounts/counting.ts';
+import { badToken } from '../accounts/one-time-tokens.ts';
 import { withPassword } from '../accounts/passwords.ts';
 import { recordLater } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, userWith } from '../accounts/sessions.ts';
@@ -94,9 +94,4 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       },
     },
   ]);
-}
-
-function badToken(): DomainError {
-  const message = 'token is not valid: it has been used, replaced or is too old';
-  return new DomainError('invalid', message, [{ field: 'token', message }]);
 }

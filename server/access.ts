@@ -85,11 +85,11 @@ export function visibleElsewhere(app: App, request: Request, target: Target): Pr
  * What the user who calls may do with a target, each right by its name. True is also what they may do to some documents
  * only: where a rule answers with a condition, or looks at a document or a body, which are not there yet.
  */
-export async function flagsOf(app: App, request: Request, target: Target): Promise<{ [right: string]: boolean }> {
-  const flags = rightsTo[target.model.kind].map(async (operation) => {
+export async function rightsOf(app: App, request: Request, target: Target): Promise<{ [right: string]: boolean }> {
+  const rights = rightsTo[target.model.kind].map(async (operation) => {
     return [operation, await unlessRefused(mayInAdvance(app, request, target, operation), false)] as const;
   });
-  return Object.fromEntries(await Promise.all(flags));
+  return Object.fromEntries(await Promise.all(rights));
 }
 
 const rightsTo = { collection: ['read', 'create', 'update', 'delete'], global: ['read', 'update'] } as const;

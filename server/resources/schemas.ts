@@ -1,6 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Schema } from '../../config/schema.ts';
-import { flagsOf, requireSchemaAccess } from '../access.ts';
+import { requireSchemaAccess, rightsOf } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
@@ -29,20 +29,20 @@ export function schemas(server: Server, app: App): void {
 
   async function textFor(request: Request): Promise<string> {
     const [collections, globals] = await Promise.all([
-      withFlags(request, all.collections, app.collections),
-      withFlags(request, all.globals, app.globals),
+      withRights(request, all.collections, app.collections),
+      withRights(request, all.globals, app.globals),
     ]);
     return JSON.stringify({ collections, globals });
   }
 
-  function withFlags<T extends { slug: string }>(
+  function withRights<T extends { slug: string }>(
     request: Request,
     entries: readonly T[],
     targets: ReadonlyMap<string, Target>,
   ) {
     return Promise.all(
       entries.map(async (entry) => {
-        return { ...entry, access: await flagsOf(app, request, targets.get(entry.slug) as Target) };
+        return { ...entry, access: await rightsOf(app, request, targets.get(entry.slug) as Target) };
       }),
     );
   }

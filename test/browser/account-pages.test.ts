@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import Hapi, { type Lifecycle } from '@hapi/hapi';
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
+import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import type { App } from '../../server/app.ts';
 import { accountPages } from '../../server/resources/account-pages.ts';
-
-const places = [
-  process.env.CHROME_PATH ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-];
-const executablePath = places.find((place) => place !== '' && existsSync(place));
-
-const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-background-networking'];
+import { describeInBrowser } from '../helpers/browser.ts';
 
 type Action = 'accept-invite' | 'reset-password' | 'setup';
 
@@ -146,21 +133,11 @@ describe('The account pages', () => {
   });
 });
 
-if (executablePath) describe('The account pages in a browser', () => tests(executablePath));
-// Not the whole describe: the runner does not count one that is skipped.
-else it('The account pages in a browser', { skip: 'no Chromium was found; CHROME_PATH may name one' });
-
-function tests(executablePath: string): void {
-  let browser: Browser;
-  before(async () => {
-    browser = await chromium.launch({ executablePath, args });
-  });
-  after(() => browser?.close());
-
+describeInBrowser('The account pages in a browser', (browser) => {
   type Opened = { page: Page; complaints: string[]; requests: Request[] };
 
   async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
-    const page = await browser.newPage(options);
+    const page = await browser().newPage(options);
     page.setDefaultTimeout(20_000);
     const complaints: string[] = [];
     const requests: Request[] = [];
@@ -404,7 +381,7 @@ function tests(executablePath: string): void {
       assert.equal(await page.locator('h1:focus').count(), 1);
     });
   });
-}
+});
 
 /** The contrast of a text with what is behind it (WCAG 2, 1.4.3). It runs in the browser. */
 function contrast(element: Element): number {

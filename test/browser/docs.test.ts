@@ -1,31 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { describeInBrowser } from '../helpers/browser.ts';
 import { apiKey, type Service } from '../helpers/service.ts';
 import { useService } from '../helpers/shared.ts';
-
-const places = [
-  process.env.CHROME_PATH ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-];
-const executablePath = places.find((place) => place !== '' && existsSync(place));
-
-/** Nothing but what the page asks for. */
-const args = [
-  '--no-sandbox',
-  '--disable-dev-shm-usage',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--no-first-run',
-  '--disable-sync',
-];
 
 const configuration = (publicSchema: boolean) => `export default {
   publicSchema: ${publicSchema},
@@ -35,20 +13,10 @@ const configuration = (publicSchema: boolean) => `export default {
   ],
 }`;
 
-if (executablePath) describe('The documentation page in a browser', () => tests(executablePath));
-// Not the whole describe: the runner does not count one that is skipped.
-else it('The documentation page in a browser', { skip: 'no Chromium was found; CHROME_PATH may name one' });
-
-function tests(executablePath: string): void {
-  let browser: Browser;
-  before(async () => {
-    browser = await chromium.launch({ executablePath, args });
-  });
-  after(() => browser?.close());
-
+describeInBrowser('The documentation page in a browser', (browser) => {
   /** Opens the page and gives it with all that the browser complained about and asked for. */
   async function open(service: Service): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     page.setDefaultTimeout(20_000);
     const complaints: string[] = [];
     const requests: string[] = [];
@@ -174,4 +142,4 @@ function tests(executablePath: string): void {
       assert.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0);
     });
   });
-}
+});

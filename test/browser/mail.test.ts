@@ -1,41 +1,20 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it, type TestContext } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
 import { openMail } from '../../server/mail/transport.ts';
-import { mailOf, openLog } from './post-office.ts';
+import { describeInBrowser } from '../helpers/browser.ts';
+import { mailOf, openLog } from '../mail/post-office.ts';
 
-const places = [
-  process.env.CHROME_PATH ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-];
-const executablePath = places.find((place) => place !== '' && existsSync(place));
-
-if (executablePath) describe('A caught mail in a browser', () => tests(executablePath));
-else it('A caught mail in a browser', { skip: 'no Chromium was found; CHROME_PATH may name one' });
-
-function tests(executablePath: string): void {
-  let browser: Browser;
-  before(async () => {
-    browser = await chromium.launch({
-      executablePath,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    });
-  });
-  after(() => browser?.close());
-
+describeInBrowser('A caught mail in a browser', (browser) => {
   /** Has a mail caught and opens its page. */
   async function open(t: TestContext, parts: { text?: string; html?: string }): Promise<Page> {
     const { log, lines } = openLog();
     const mailer = await openMail({ email: null, smtpUrl: undefined, from: undefined, isProduction: false, log });
     t.after(() => mailer.close());
     await mailer.send(mailOf(parts));
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     t.after(() => page.close());
     await page.goto(/http:\S+$/.exec(lines[0]?.msg ?? '')?.[0] ?? '');
     return page;
@@ -90,4 +69,4 @@ function tests(executablePath: string): void {
     assert.equal(await frame.getByText('ran', { exact: true }).count(), 0);
     assert.deepEqual(asked, []);
   });
-}
+});

@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, checkConfig } from '../../config/check.ts';
+import { checkConfig } from '../../config/check.ts';
 import { defineConfig } from '../../config/define.ts';
-
-/** The problems of a configuration as `path: message`, [] when it is right. */
-function problemsOf(input: unknown): string[] {
-  try {
-    checkConfig(input);
-  } catch (error) {
-    assert.ok(error instanceof ConfigError, String(error));
-    return error.problems.map(({ path, message }) => `${path}: ${message}`);
-  }
-  return [];
-}
+import { problemsOf } from './problems.ts';
 
 const users = (more: object = {}) => ({ slug: 'users', auth: true, fields: [], ...more });
 

@@ -2,17 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, checkConfig } from '../../config/check.ts';
 import { defineConfig } from '../../config/define.ts';
-
-/** The problems of a configuration as `path: message`, [] when it is right. */
-function problemsOf(input: unknown): string[] {
-  try {
-    checkConfig(input);
-  } catch (error) {
-    assert.ok(error instanceof ConfigError, String(error));
-    return error.problems.map(({ path, message }) => `${path}: ${message}`);
-  }
-  return [];
-}
+import { problemsOf } from './problems.ts';
 
 /** The problems of one collection `posts` with these fields, their paths without its own. */
 function fieldProblems(...fields: unknown[]): string[] {

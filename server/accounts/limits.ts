@@ -4,8 +4,8 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { normalEmail } from '../../config/addresses.ts';
 import type { RateLimit } from '../../config/model.ts';
 
-const minute = 60;
-const hour = 3600;
+const minuteSeconds = 60;
+const hourSeconds = 3600;
 
 /** More mails than this to one address in an hour help nobody to find the first. */
 const mailsPerHour = 5;
@@ -21,8 +21,8 @@ export function createLimit(
   places = 65_536,
 ): (address: string, email: string | null) => Promise<number> {
   if (!rateLimit) return async () => 0;
-  const addresses = countCalls(rateLimit.address, minute, places);
-  const emails = countCalls(rateLimit.email, minute, places);
+  const addresses = countCalls(rateLimit.address, minuteSeconds, places);
+  const emails = countCalls(rateLimit.email, minuteSeconds, places);
   return async (address, email) => {
     const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(normalEmail(email))])];
     return Math.max(...(await Promise.all(waits)));
@@ -33,19 +33,19 @@ export function createLimit(
  * Counts the mails that anybody can have sent to an address. The function says whether one more may go: whoever asks is
  * not told, for a mail goes only where there is an account.
  */
-export function createMailLimit(rateLimit: RateLimit | null, places = 65_536): (email: string) => Promise<boolean> {
+export function createMailLimit(rateLimit: RateLimit | null, places = 65_536): (mailbox: string) => Promise<boolean> {
   if (!rateLimit) return async () => true;
-  const mails = countCalls(mailsPerHour, hour, places);
-  return async (email) => (await mails(email)) === 0;
+  const mails = countCalls(mailsPerHour, hourSeconds, places);
+  return async (mailbox) => (await mails(mailbox)) === 0;
 }
 
 /**
- * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every call. So keys share
- * places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller needs, and
- * the key of the hash is made anew at each start, so that nobody can aim at another's place.
+ * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every call. So
+ * keys share places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller
+ * needs, and the key of the hash is made anew at each start, so that nobody can aim at another's place.
  */
-function countCalls(points: number, duration: number, places: number): (key: string) => Promise<number> {
-  const limiter = new RateLimiterMemory({ points, duration });
+function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
+  const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
   const hashKey = randomBytes(32).toString('hex');
   const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
   return async (key) => {
@@ -55,7 +55,7 @@ function countCalls(points: number, duration: number, places: number): (key: str
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       // A clock that was put back makes it a longer time than there is.
-      return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), duration);
+      return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
     }
   };
 }

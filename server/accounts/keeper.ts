@@ -34,8 +34,8 @@ export type TokenKind = 'invite' | 'reset' | 'setup';
 export type Keeper = {
   /** Counts a call of a public account route; gives the seconds to wait when there were too many, else 0. */
   limit: (address: string, email: string | null) => Promise<number>;
-  /** Whether one more mail that anybody can ask for may go to an address. */
-  mayMail: (collection: string, email: string) => Promise<boolean>;
+  /** Whether one more mail that anybody can ask for may go to an account. */
+  mayMail: (collection: string, id: string) => Promise<boolean>;
   /** Looks at a password, unless its account is locked. */
   check: (attempt: Attempt) => Promise<Checked>;
   /** Hashes and keeps a password; gives the credential that names it, or null when too many wait. */
@@ -154,7 +154,7 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
 
   return {
     limit: createLimit(rateLimit),
-    mayMail: (collection, email) => mayMail(`${collection} ${email}`),
+    mayMail: (collection, id) => mayMail(`${collection}/${id}`),
     check,
     keep,
     forget: async (credential) => vault.passwords.delete(credential),

@@ -30,13 +30,13 @@ export function createLimit(
 }
 
 /**
- * Counts the mails that anybody can have sent to an address. The function says whether one more may go: whoever asks is
- * not told, for a mail goes only where there is an account.
+ * Counts the mails to an account that anybody can ask for. The function says whether one more may go: whoever asks is not
+ * told. Accounts are as many as there are, so each is counted by itself.
  */
-export function createMailLimit(rateLimit: RateLimit | null, places = 65_536): (mailbox: string) => Promise<boolean> {
+export function createMailLimit(rateLimit: RateLimit | null): (account: string) => Promise<boolean> {
   if (!rateLimit) return async () => true;
-  const mails = countCalls(mailsPerHour, hourSeconds, places);
-  return async (mailbox) => (await mails(mailbox)) === 0;
+  const limiter = new RateLimiterMemory({ points: mailsPerHour, duration: hourSeconds });
+  return async (account) => (await secondsToWait(limiter, account, hourSeconds)) === 0;
 }
 
 /**
@@ -48,16 +48,19 @@ function countCalls(points: number, windowSeconds: number, places: number): (key
   const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
   const hashKey = randomBytes(32).toString('hex');
   const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
-  return async (key) => {
-    try {
-      await limiter.consume(placeOf(key));
-      return 0;
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      // A clock that was put back makes it a longer time than there is.
-      return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
-    }
-  };
+  return (key) => secondsToWait(limiter, placeOf(key), windowSeconds);
+}
+
+/** Counts a call; 0 when it is not one too many. */
+async function secondsToWait(limiter: RateLimiterMemory, key: string | number, windowSeconds: number): Promise<number> {
+  try {
+    await limiter.consume(key);
+    return 0;
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    // A clock that was put back makes it a longer time than there is.
+    return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
+  }
 }
 
 /** What one caller can choose freely from: an IPv4 address, in either form, or the /64 that an IPv6 address is in. */

@@ -13,13 +13,17 @@ export async function record(app: App, request: Request, change: Change): Promis
  * Appends what the caller is not to wait for, since whether there is anything to append must not show in the time of the
  * answer. A service that ends waits for it; only a process that is killed loses it.
  */
-export function recordLater(app: App, request: Request, change: Change, then?: () => Promise<void>): void {
+export function recordLater(app: App, request: Request, change: Change, { mayRecord, afterwards }: Around = {}): void {
   const command = commandOf(request, change);
   app.inBackground(async () => {
+    if (mayRecord && !(await mayRecord())) return;
     await append(app, command);
-    await then?.();
+    await afterwards?.();
   }, `an event of ${change.stream} could not be recorded`);
 }
+
+/** What is asked before, and done after. */
+type Around = { mayRecord?: () => Promise<boolean>; afterwards?: () => Promise<void> };
 
 function commandOf(request: Request, change: Change): Command {
   return { ...change, actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };

@@ -75,7 +75,7 @@ export function readOperation(model: Model, target: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>` */
-export function createOperation(target: Collection): Operation {
+export function createOperation({ rateLimit }: Model, target: Collection): Operation {
   const { slug } = target;
   const isUnique = uniqueFields(slug, target.schema.fields).length > 0;
   return {
@@ -87,6 +87,8 @@ export function createOperation(target: Collection): Operation {
       201: json('The document, as it was created.', `collections.${slug}`),
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
+      // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
+      ...(target.auth && target.access.create && rateLimit ? refusalsForNow([429]) : {}),
     },
     caller: { kind: 'admitted', target, right: 'create' },
   };

@@ -65,7 +65,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, plugins: { openApi: () => createOperation(model) }, payload: jsonPayload },
+      options: { auth: strategy, plugins: { openApi: () => createOperation(app.model, model) }, payload: jsonPayload },
       handler: async (request, h) => {
         requireCredential(request, target, 'create');
         // Where everybody may sign up, each call costs a hash.

@@ -41,11 +41,11 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { email } = readForgotten(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const id = userWith(target, email);
-        const mayMail = await app.keeper.mayMail(slug, email);
-        if (id !== null && mayMail) {
+        if (id !== null) {
           const expiresAt = new Date(Date.now() + resetMilliseconds);
           const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
-          recordLater(app, request, change, app.keeper.mailWaits);
+          const mayRecord = () => app.keeper.mayMail(slug, id);
+          recordLater(app, request, change, { mayRecord, afterwards: app.keeper.mailWaits });
         }
         return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
       },

@@ -146,7 +146,7 @@ describe('Who is the operator', () => {
     assert.equal((await again.call('POST', unlock, {}, as(first ?? ''))).status, 400);
   });
 
-  it('is known on this machine only, whatever a proxy says', async () => {
+  it('is known on this machine only, and not through a proxy', async () => {
     const here = [
       { remoteAddress: '127.0.0.1', localAddress: '127.0.0.1' },
       { remoteAddress: '127.8.8.8', localAddress: '127.0.0.1' },
@@ -164,8 +164,11 @@ describe('Who is the operator', () => {
     ];
     for (const ends of here) assert.ok(isFromHere(ends), JSON.stringify(ends));
     for (const ends of elsewhere) assert.ok(!isFromHere(ends), JSON.stringify(ends));
-    const forwarded = as(secret, { 'x-forwarded-for': '192.0.2.8' });
-    assert.equal((await service.call('POST', unlock, {}, forwarded)).status, 400);
+    assert.equal((await service.call('POST', unlock, {}, as(secret))).status, 400);
+    for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
+      const forwarded = as(secret, { [header]: '127.0.0.1' });
+      assert.equal((await service.call('POST', unlock, {}, forwarded)).status, 401, header);
+    }
   });
 
   it('is no user: what belongs to one is refused', async () => {

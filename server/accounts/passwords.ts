@@ -38,6 +38,8 @@ export async function withPassword<T>(
  * Runs a write of a document whose body may carry a password. `also` gives what is to be
  * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. The one that
  * was before is forgotten afterwards.
+ *
+ * @throws DomainError `unauthorized` when the caller's session has ended meanwhile.
  */
 export async function withPasswordOf<T>(
   app: App,
@@ -51,11 +53,19 @@ export async function withPasswordOf<T>(
   const password = isAccount ? memberOf(body as JsonObject, 'password') : undefined;
   // What is no text is refused with the rest of the body.
   if (typeof password !== 'string') return write(async () => []);
-  const before = app.accounts.account(slug, id)?.credential;
+  const keeps = ownSession(request, { slug, id });
+  let before: string | null = null;
   const result = await withPassword(app, password, (keep) =>
-    write(async () => [decidePassword({ slug, id }, await keep(), { keeps: ownSession(request, { slug, id }) })]),
+    write(async () => {
+      const credential = await keep();
+      requireLiving(app, request);
+      // At this version: so it is known which password it replaces, and that no reset has come in between.
+      const account = app.accounts.account(slug, id);
+      before = account?.credential ?? null;
+      return [{ ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion: account?.version ?? 0 }];
+    }),
   );
-  if (before) await app.keeper.forget(before);
+  if (before !== null) await app.keeper.forget(before);
   return result;
 }
 
@@ -64,6 +74,15 @@ export function withHiddenPassword({ model }: Target, body: unknown): unknown {
   const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
   if (!isAccount || !Object.hasOwn(body, 'password')) return body;
   return { ...body, password: true };
+}
+
+/**
+ * Hashing takes its time, and may have had to wait. Who was thrown out meanwhile, by a reset above all, must not undo that
+ * with what was sent before.
+ */
+function requireLiving({ accounts }: App, { auth }: Request): void {
+  const session = auth.credentials.user?.session;
+  if (session && !accounts.session(session.sid)) throw new DomainError('unauthorized', 'the session has ended');
 }
 
 /** Who changes their own password stays logged in here. */

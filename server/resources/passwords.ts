@@ -71,7 +71,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
           if (userWith(target, found.email) !== found.id) throw badToken();
           return { ...found, email: found.email, reset: String(reset) };
         };
-        const { id, email, credential: old } = find();
+        const { id, email } = find();
+        let old: string | null = null;
         const actor = { type: 'user', id: `${slug}/${id}` } as const;
         await withPassword(app, password, async (keep) => {
           const credential = await keep();
@@ -80,7 +81,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
             request,
             accountStream(slug, id),
             async () => {
-              const { version, reset } = find();
+              const { version, reset, credential: before } = find();
+              old = before;
               return { decision: decideReset({ slug, id }, version, reset, credential), answer: null };
             },
             actor,

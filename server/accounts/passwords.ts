@@ -11,7 +11,8 @@ const busySeconds = 5;
 export type Keep = () => Promise<string>;
 
 /**
- * Runs a write that records a new password. When the write is refused, nothing of the password is left.
+ * Runs a write that records a new password. When the write is refused, nothing of the password is left. When nobody knows
+ * whether it was recorded, it is: a start removes what no event names, and nothing brings back what one does.
  *
  * @throws DomainError `unavailable` when too many wait for theirs to be hashed.
  */
@@ -29,9 +30,14 @@ export async function withPassword<T>(
   try {
     return await write(keep);
   } catch (error) {
-    if (kept !== null) await keeper.forget(kept);
+    if (kept !== null && isRefusal(error)) await keeper.forget(kept);
     throw error;
   }
+}
+
+/** `unavailable` is not one: the disk may have been full only when what was recorded was to be shown. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof DomainError && error.code !== 'unavailable';
 }
 
 /**

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DomainError } from '../../config/errors.ts';
+import { withPassword } from '../../server/accounts/passwords.ts';
+import type { App } from '../../server/app.ts';
+
+/** Runs a write that ends like this, and gives the credentials that were kept and not forgotten. */
+async function left(end: () => unknown): Promise<string[]> {
+  const kept = new Set<string>();
+  const keeper = {
+    async keep(password: string) {
+      kept.add(password);
+      return password;
+    },
+    async forget(credential: string) {
+      kept.delete(credential);
+    },
+  };
+  const write = withPassword({ keeper } as unknown as App, 'a password', async (keep) => {
+    assert.equal(await keep(), await keep());
+    return end();
+  });
+  await write.catch(() => {});
+  return [...kept];
+}
+
+describe('a password that is kept before it is recorded', () => {
+  const failing = (error: Error) => () => {
+    throw error;
+  };
+
+  it('stays when it is recorded, and goes when the write is refused', async () => {
+    assert.deepEqual(await left(() => 'recorded'), ['a password']);
+    for (const code of ['invalid', 'unauthorized', 'forbidden', 'not-found', 'conflict'] as const)
+      assert.deepEqual(await left(failing(new DomainError(code, 'no'))), [], code);
+  });
+
+  it('stays when nobody knows whether it was recorded, so that no account loses its password', async () => {
+    const errors = [new Error('the writer thread ended'), new DomainError('unavailable', 'recorded, but not shown')];
+    for (const error of errors) assert.deepEqual(await left(failing(error)), ['a password'], error.message);
+  });
+});

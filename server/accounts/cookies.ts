@@ -42,10 +42,15 @@ export function cookieCollections({ collections, adminCollection }: Model, path:
   return [...collections.values()].filter(({ auth }) => auth?.cookies).sort((a, b) => rank(a) - rank(b));
 }
 
-/** The value of a cookie; null when there is none, or several of that name. */
-export function cookieOf({ state }: Request, slug: string): string | null {
-  const value: unknown = state?.[cookieName(slug)];
-  return typeof value === 'string' && value !== '' ? value : null;
+/**
+ * The value of a cookie; null when there is none, or several of that name. It is read from the header itself: as hapi reads
+ * that, a cookie of another application that has no value, or the name `__proto__`, takes ours away.
+ */
+export function cookieOf({ headers }: Request, slug: string): string | null {
+  const start = `${cookieName(slug)}=`;
+  const cookies = String(headers.cookie ?? '').split(';');
+  const [own, ...others] = cookies.map((text) => text.trim()).filter((text) => text.startsWith(start));
+  return own === undefined || own === start || others.length > 0 ? null : own.slice(start.length);
 }
 
 const safeMethods = ['get', 'head', 'options'];

@@ -33,3 +33,22 @@ export async function loggedIn(
   assert.equal(status, 200, JSON.stringify(body));
   return { token: body.token, id: body.user.id, as: bearer(body.token) };
 }
+
+/** Passwords that nobody may choose. */
+export const badPasswords: Record<string, unknown> = {
+  'an empty one': '',
+  '7 characters': '1234567',
+  '7 characters outside the first plane': '🎉'.repeat(7),
+  '73 bytes': 'x'.repeat(73),
+  '73 bytes in 37 characters': `x${'é'.repeat(36)}`,
+  'a NUL': 'correct\0horse battery',
+  'a NUL at the end': 'correct horse battery\0',
+  'a lone surrogate': 'correct horse battery\ud800',
+  '1 MB': 'x'.repeat(1_000_000),
+  null: null,
+  'a number': 1234567890,
+  true: true,
+  'a list': ['correct horse battery'],
+  'an object': { equals: 'correct horse battery' },
+  'an object that looks like a text': { length: 20, toString: 'x' },
+};

@@ -40,6 +40,8 @@ export async function useMailbox(): Promise<Mailbox> {
       });
     },
   });
+  // A service that is killed breaks its connection off.
+  server.on('error', () => {});
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   after(() => new Promise<void>((resolve) => server.close(() => resolve())));

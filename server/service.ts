@@ -110,7 +110,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const { missing } = keeper.sweep(accounts.credentials());
     if (missing === 0) return;
     log.warn(
-      `vault.db lacks the passwords of ${missing} accounts, which cannot log in before they reset them: is it the one of this log?`,
+      `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,
     );
   }
 

@@ -2,19 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { anonymous, badPasswords, bearer } from '../helpers/accounts.ts';
 import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
-import { fieldsOf, useService } from '../helpers/shared.ts';
+import { eventually, fieldsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
-const limits = { address: 6, email: 4 };
+const limits = { address: 6, email: 8 };
 const limited = useService(
-  {
+  `export default {
     bcryptCost: 4,
     trustProxy: true,
-    rateLimit: limits,
+    rateLimit: ${JSON.stringify(limits)},
     collections: [
       { slug: 'users', auth: { maxLoginAttempts: 100 }, fields: [{ name: 'name', type: 'text' }] },
-      { slug: 'members', auth: true, fields: [] },
+      { slug: 'members', auth: { useAPIKey: true }, fields: [] },
+      { slug: 'guests', auth: true, fields: [], access: { create: () => true } },
     ],
-  },
+  };`,
   { ANNALS_THREADS: '3' },
 );
 
@@ -121,6 +122,28 @@ describe('The limit of calls', () => {
       assertLimited(await atOnce(12, send), limits.email, route);
       assert.equal((await send(13)).status, 429, route);
     }
+  });
+
+  it('holds for those who sign up by themselves, and not for who has a credential', async () => {
+    const body = (number: number) => ({ email: `guest${number}@example.org`, password });
+    const signUp = (number: number) => call('/api/collections/guests', body(number), from('203.0.113.100'));
+    assertLimited(await atOnce(12, signUp), limits.address, 'sign-ups');
+    const made = await atOnce(12, (number) => limited.call('POST', members, body(number)));
+    assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
+  });
+
+  it('holds for the mails that anybody can have sent to somebody', async () => {
+    const { body } = await limited.call('POST', members, { email: 'ada@example.org', password });
+    const ask = (number: number) =>
+      call(`${members}/forgot-password`, { email: 'ada@example.org' }, from(`203.0.113.${110 + number}`));
+    const answers = await atOnce(7, ask);
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    const asked = () => recordedEvents(limited.data, `accounts/members/${body.id}`).map(({ type }) => type);
+    const isReset = (type: string) => type === 'password.reset.requested';
+    await eventually(() => asked().filter(isReset).length === 5);
+    // The calls come before it, and so would what they record.
+    await limited.call('PATCH', `${members}/${body.id}`, { password: 'another good one' });
+    assert.equal(asked().filter(isReset).length, 5);
   });
 
   it('believes the proxy, and not what its client made up', async () => {

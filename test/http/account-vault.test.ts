@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { login } from '../helpers/accounts.ts';
+import { startService, temporaryFolder } from '../helpers/service.ts';
+
+const config = { bcryptCost: 4, collections: [{ slug: 'users', auth: { useAPIKey: true }, fields: [] }] };
+const password = 'correct horse battery';
+
+describe('A vault that was lost', () => {
+  it('is told at start, and its accounts go on with new passwords', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const first = await startService(t, config, { data });
+    const { body } = await first.call('POST', '/api/collections/users', { email: 'ada@example.org', password });
+    await first.call('POST', '/api/collections/users', { email: 'without@example.org' });
+    await first.stop();
+    for (const name of readdirSync(data)) if (name.startsWith('vault.db')) rmSync(join(data, name));
+
+    const service = await startService(t, config, { data });
+    assert.match(service.output().stderr, /passwords that vault\.db lacks: 1;/);
+    assert.equal((await login(service, 'users', 'ada@example.org', password)).status, 401);
+    const path = `/api/collections/users/${body.id}`;
+    assert.equal((await service.call('PATCH', path, { password: 'a new one for her' })).status, 200);
+    assert.equal((await login(service, 'users', 'ada@example.org', 'a new one for her')).status, 200);
+  });
+});

@@ -77,6 +77,11 @@ export function decideSetup(account: AccountRef, version: number): Change {
   return change(setupStream(account.slug), [event('setup.completed', accountOf(account))], version);
 }
 
+/** Nothing, but that a stream is still at the version that something else in the same command was decided on. */
+export function decideNothing(stream: string, version: number): Change {
+  return change(stream, [], version);
+}
+
 function accountOf({ slug, id }: AccountRef): JsonObject {
   return { account: `${slug}/${id}` };
 }

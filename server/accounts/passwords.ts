@@ -1,7 +1,8 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { type JsonObject, memberOf } from '../../config/schema.ts';
-import { type AccountRef, decidePassword } from '../../events/accounts.ts';
+import { type AccountRef, decideNothing, decidePassword } from '../../events/accounts.ts';
+import { documentStream } from '../../events/catalogue.ts';
 import type { Change } from '../../events/log.ts';
 import type { App, Target } from '../app.ts';
 
@@ -42,8 +43,9 @@ function isRefusal(error: unknown): boolean {
 
 /**
  * Runs a write of a document whose body may carry a password. `also` gives what is to be
- * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. The one that
- * was before is forgotten afterwards.
+ * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. It is told the
+ * version of a document that stays as it is, which must be there still; null where the document changes too. The password
+ * that was before is forgotten afterwards.
  *
  * @throws DomainError `unauthorized` when the caller's session has ended meanwhile.
  */
@@ -53,7 +55,7 @@ export async function withPasswordOf<T>(
   { slug, model }: Target,
   id: string,
   body: unknown,
-  write: (also: () => Promise<Change[]>) => Promise<T>,
+  write: (also: (unchanged: number | null) => Promise<Change[]>) => Promise<T>,
 ): Promise<T> {
   const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
   const password = isAccount ? memberOf(body as JsonObject, 'password') : undefined;
@@ -62,13 +64,14 @@ export async function withPasswordOf<T>(
   const keeps = ownSession(request, { slug, id });
   let before: string | null = null;
   const result = await withPassword(app, password, (keep) =>
-    write(async () => {
+    write(async (unchanged) => {
       const credential = await keep();
       requireLiving(app, request);
       // At this version: so it is known which password it replaces, and that no reset has come in between.
       const account = app.accounts.account(slug, id);
       before = account?.credential ?? null;
-      return [{ ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion: account?.version ?? 0 }];
+      const change = { ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion: account?.version ?? 0 };
+      return unchanged === null ? [change] : [change, decideNothing(documentStream(slug, id), unchanged)];
     }),
   );
   if (before !== null) await app.keeper.forget(before);

@@ -2,7 +2,8 @@ import type { Request, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import { documentStream } from '../../events/catalogue.ts';
+import { decideNothing } from '../../events/accounts.ts';
+import { accountStream, documentStream } from '../../events/catalogue.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import type { Page } from '../../projections/documents.ts';
@@ -78,7 +79,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const { id, at } = app.ids.next();
         const decision = decideCreate(target, id, at, values);
         await withPasswordOf(app, request, target, id, body, (also) =>
-          write(app, request, decision.stream, async () => ({ decision, also: await also(), answer: null })),
+          write(app, request, decision.stream, async () => ({ decision, also: await also(null), answer: null })),
         );
         const document = documentOf(target, id, decision.events[0]?.data ?? {});
         return sendText(
@@ -95,7 +96,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const id = idOf(request);
         requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);
-        const attempt = async (also: () => Promise<Change[]>) => {
+        const attempt = async (also: (unchanged: number | null) => Promise<Change[]>) => {
           const current = await find(request, 'update', body);
           readNoQuery(request.query);
           const occasion = { request, operation: 'update', doc: current.document } as const;
@@ -103,7 +104,8 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
           const decision = decideUpdate(target, id, current, values, app.ids.next().at);
           const set = decision?.events[0]?.data.set as JsonObject | undefined;
           const document = documentOf(target, id, { ...current.document, ...set });
-          return { decision, also: await also(), answer: { occasion, document, isChanged: decision !== null } };
+          const changes = await also(decision ? null : current.version);
+          return { decision, also: changes, answer: { occasion, document, isChanged: decision !== null } };
         };
         const { occasion, document, isChanged } = await withPasswordOf(app, request, target, id, body, (also) =>
           write(app, request, documentStream(slug, id), () => attempt(also)),
@@ -118,12 +120,16 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, payload: noPayload, plugins: { openApi: () => deleteOperation(model) } },
       handler: async (request, h) => {
         const id = idOf(request);
-        const credential = model.auth ? app.accounts.account(slug, id)?.credential : null;
+        let credential: string | null = null;
         const document = await write(app, request, documentStream(slug, id), async () => {
           const current = await find(request, 'delete');
           readNoQuery(request.query);
           await beforeDelete(target, { request, operation: 'delete', doc: current.document }, current.document);
-          return { decision: decideDelete(target, id, current), answer: current.document };
+          // No password comes in between, which would be left when its account is gone.
+          const account = model.auth ? app.accounts.account(slug, id) : null;
+          credential = account?.credential ?? null;
+          const also = account ? [decideNothing(accountStream(slug, id), account.version)] : [];
+          return { decision: decideDelete(target, id, current), also, answer: current.document };
         });
         const answer = await present.document(request, document);
         if (credential) await app.keeper.forget(credential);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@hapi/hapi';
 import { readForgotten, readReset } from '../../config/credentials.ts';
-import { decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
-import { accountStream } from '../../events/catalogue.ts';
+import { decideNothing, decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
+import { accountStream, documentStream } from '../../events/catalogue.ts';
 import { countCall } from '../accounts/counting.ts';
 import { badToken } from '../accounts/one-time-tokens.ts';
 import { withPassword } from '../accounts/passwords.ts';
@@ -23,7 +23,7 @@ export function passwords(server: Server, app: App): void {
 }
 
 function routesOf(server: Server, app: App, target: AuthTarget): void {
-  const { slug, model } = target;
+  const { slug, model, documents } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
 
@@ -83,7 +83,14 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
             async () => {
               const { version, reset, credential: before } = find();
               old = before;
-              return { decision: decideReset({ slug, id }, version, reset, credential), answer: null };
+              const decision = decideReset({ slug, id }, version, reset, credential);
+              // The user is there still, under the same address.
+              const user = documents.current(id);
+              return {
+                decision,
+                also: user ? [decideNothing(documentStream(slug, id), user.version)] : [],
+                answer: null,
+              };
             },
             actor,
           );

@@ -588,6 +588,21 @@ describe('Changes of one account at the same moment', () => {
     assert.equal((await login(service, 'users', 'ella@example.org', 'the last one')).status, 200);
   });
 
+  it('and its end leave nothing of it', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      const { id } = (await post(users, { email: 'ellen@example.org', password }, admin.as)).body;
+      const path = `${users}/${id}`;
+      const changes = Array.from({ length: 6 }, () => service.call('PATCH', path, { password: 'too late perhaps' }));
+      await sleep(round % 5);
+      assert.equal((await service.call('DELETE', path)).status, 200);
+      for (const { status } of await Promise.all(changes)) assert.ok([200, 404].includes(status), String(status));
+    }
+    const { kept, named } = credentials();
+    assert.deepEqual(kept, named);
+    const [own, others] = [await get(users, admin.as), await get(members, admin.as)];
+    assert.equal(named.length, own.body.total + others.body.total, 'who is gone has no password');
+  });
+
   it('by a reset and by who is thrown out by it, leave the password of the reset', async () => {
     const bystander = `${users}/${(await newUser('erik')).id}`;
     for (let round = 0; round < 3; round += 1) {

@@ -9,7 +9,8 @@ export function cookieName(slug: string): string {
 
 /** Sets the cookie of a session for as long as its token lives; nothing where the collection has no cookies. */
 export function setCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit, token: string): void {
-  if (!auth?.cookies) return;
+  // Another site may make a browser log in as somebody else, whom its user would then take for themselves.
+  if (!auth?.cookies || h.request.headers['sec-fetch-site'] === 'cross-site') return;
   h.state(cookieName(slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
 }
 

@@ -381,6 +381,15 @@ describe('A lock', () => {
 });
 
 describe('A cookie', () => {
+  it('is not set for another site', async () => {
+    await user('xaver');
+    const body = { email: 'xaver@example.org', password };
+    const from = (site: string) =>
+      service.call('POST', '/api/collections/users/login', body, { key: null, headers: { 'sec-fetch-site': site } });
+    assert.equal((await from('cross-site')).headers.get('set-cookie'), null);
+    assert.match((await from('same-site')).headers.get('set-cookie') ?? '', /^annals-users=/);
+  });
+
   const cookieOf = (headers: Headers) => headers.get('set-cookie') ?? '';
 
   it('stands for the token in a browser', async () => {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerDataStream } from 'smtp-server';
-import { escapeHtml } from './messages.ts';
+import { escapeHtml } from '../html.ts';
 
 /** A mail server for development: it sends nothing on and shows what it took. */
 export type Catcher = {

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AccountUrls, MailArgs, MailKind, MailTemplate } from '../../config/model.ts';
 import type { TokenKind } from '../accounts/keeper.ts';
+import { escapeHtml } from '../html.ts';
 
 /** What a recipient reads: both forms say the same. The subject is one line. */
 export type Message = { subject: string; text: string; html: string };
@@ -189,11 +190,4 @@ ${[...before.map(paragraph), ...link, ...after.map(paragraph)].join('\n')}
 </body>
 </html>
 `;
-}
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-/** A text as HTML shows it, between tags and inside quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] as string);
 }

@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import type { ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import type { Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
+import { escapeHtml } from '../html.ts';
 import { once } from '../once.ts';
+import { contentSecurityPolicy, ownFile, serveFile } from '../static.ts';
 
 /** What mails and the setup link open, where the author has no page of his own. */
 const pages = ['accept-invite', 'reset-password', 'setup'] as const;
@@ -13,21 +13,14 @@ const assets: Record<string, string> = { 'account.js': 'text/javascript', 'accou
 
 /** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one. */
 const headers = {
-  'content-security-policy': [
-    "default-src 'self'",
-    "img-src 'self' data:",
-    "object-src 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
+  'content-security-policy': contentSecurityPolicy,
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
 };
 
 /** `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a client. */
 export function accountPages(server: Server, { collections }: Pick<App, 'collections'>): void {
-  const shell = once(async () => String(await readFile(own('index.html'))));
+  const shell = once(() => readFile(ownFile('account-pages/index.html'), 'utf8'));
   for (const { model } of collections.values()) {
     if (!model.auth) continue;
     const login = `data-login="${escapeHtml(model.urls.login ?? '')}"`;
@@ -37,39 +30,14 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
         path: `/account/${model.slug}/${page}`,
         options: { auth: false },
         handler: async (_request, h) => {
-          const html = (await shell()).replace('data-login=""', () => login);
-          return send(h, html, 'text/html').header('cache-control', 'no-store');
+          const response = h.response((await shell()).replace('data-login=""', () => login)).type('text/html');
+          for (const [name, value] of Object.entries(headers)) response.header(name, value);
+          return response.header('cache-control', 'no-store');
         },
       });
     }
   }
   for (const [name, type] of Object.entries(assets)) {
-    const read = once(async () => {
-      const content = await readFile(own(name));
-      return { content, tag: hash('sha256', content, 'base64url') };
-    });
-    server.route({
-      method: 'GET',
-      path: `/account/${name}`,
-      options: { auth: false },
-      handler: async (_request, h) => {
-        const { content, tag } = await read();
-        return send(h, content, type).etag(tag);
-      },
-    });
+    serveFile(server, `/account/${name}`, { file: ownFile(`account-pages/${name}`), type, headers });
   }
-}
-
-function own(name: string): string {
-  return fileURLToPath(new URL(`../account-pages/${name}`, import.meta.url));
-}
-
-function send(h: ResponseToolkit, content: string | Buffer, type: string): ResponseObject {
-  const response = h.response(content).type(type);
-  for (const [name, value] of Object.entries(headers)) response.header(name, value);
-  return response;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

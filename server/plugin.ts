@@ -10,10 +10,10 @@ import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
-import { invitations } from './resources/invitations.ts';
 import { openApi } from './resources/openapi.ts';
 import { operator } from './resources/operator.ts';
 import { passwords } from './resources/passwords.ts';
+import { registrations } from './resources/registrations.ts';
 import { schemas } from './resources/schemas.ts';
 
 type Resource = (server: Server, app: App) => void;
@@ -22,7 +22,7 @@ const resources: readonly Resource[] = [
   collections,
   globals,
   accounts,
-  invitations,
+  registrations,
   passwords,
   accountPages,
   operator,

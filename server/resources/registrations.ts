@@ -30,7 +30,7 @@ import { checkedValues, write } from '../writes.ts';
 const inviteMilliseconds = 7 * 24 * 3600 * 1000;
 
 /** How people come to have an account (contract, section 4.4): by invitation, and the first one by a token of the operator's. */
-export function invitations(server: Server, app: App): void {
+export function registrations(server: Server, app: App): void {
   for (const target of authTargets(app)) routesOf(server, app, target);
 }
 

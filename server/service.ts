@@ -3,6 +3,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { createIds } from '../events/ids.ts';
 import { createKeeper, type Keeper } from './accounts/keeper.ts';
+import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
 import { openApp, type Shared } from './app.ts';
 import type { Loaded } from './configuration.ts';
@@ -153,9 +154,9 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
 
   function setupUrlOf(app: OpenApp, baseUrl: string): string | null {
     const slug = String(model.adminCollection);
-    const hasUsers = app.collections.get(slug)?.documents.find({ and: [] }) !== null;
-    if (hasUsers) return null;
-    const token = keeper.token('setup', slug, String(app.accounts.setupVersion(slug)));
+    const target = app.collections.get(slug);
+    if (!target || hasUsers(target)) return null;
+    const token = keeper.token('setup', slug, setupTokenId(app, slug));
     return `${baseUrl}/account/${slug}/setup?token=${token}`;
   }
 

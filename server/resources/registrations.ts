@@ -13,6 +13,7 @@ import { badToken } from '../accounts/one-time-tokens.ts';
 import { withPassword } from '../accounts/passwords.ts';
 import { record } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, userWith } from '../accounts/sessions.ts';
+import { hasUsers, setupTokenId } from '../accounts/setup.ts';
 import { documentOf } from '../answers.ts';
 import type { App } from '../app.ts';
 import { publicStrategy, strategy } from '../authentication.ts';
@@ -83,7 +84,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: publicStrategy, plugins: { openApi: () => initOperation(model) } },
       handler: (request) => {
         readNoQuery(request.query);
-        return { initialized: !isEmpty() };
+        return { initialized: hasUsers(target) };
       },
     },
     {
@@ -99,18 +100,12 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         // Who has the token runs the service: no rule keeps the first user from being what they say.
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
         return register(request, h, values, password, (account) => {
-          // The token is for one setup: it opens nothing when the collection is emptied later.
-          const version = app.accounts.setupVersion(slug);
-          if (opened !== String(version) || !isEmpty()) throw notFirst();
-          return decideSetup(account, version);
+          if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
+          return decideSetup(account, app.accounts.setupVersion(slug));
         });
       },
     },
   ]);
-
-  function isEmpty(): boolean {
-    return target.documents.find({ and: [] }) === null;
-  }
 
   /**
    * Makes an account and logs its user in: the document, the password, the session and the end of what gave the right to it

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { Model } from '../config/model.ts';
 import { createIds } from '../events/ids.ts';
-import { createKeeper, type Keeper } from './accounts/keeper.ts';
+import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
-import { openApp, type Shared } from './app.ts';
+import { openApp } from './app.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import type { LogSink } from './logging.ts';
@@ -77,87 +78,32 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     showProgress('building the read tables'),
     (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
   );
-  const { rateLimit, bcryptCost } = model;
-  const keeper = createKeeper({
-    vault: directory.vault,
-    rules: new Map([...model.collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : []))),
-    bcryptCost,
-    rateLimit,
-    now: Date.now,
-    onMail: () => mail?.poke(),
-  });
+  const mainKeeper = openKeeper(directory, model, () => mail?.poke());
+  const { keeper } = mainKeeper;
+  let app: OpenApp | null = null;
   let mail: Mail | null = null;
 
   async function start(): Promise<Ready> {
     const { readFile, size } = await writer.ready;
-    const { apiKeys, secrets, vault } = directory;
-    const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
-    const { isProduction, baseUrl: given = null } = settings;
-    const shared = { readFile, counter, state, apiKeys, secrets, operatorHash, isProduction, baseUrl: given };
-    const app = model.adminCollection === null || isBrief ? null : openOwn(shared);
-    // Before anybody can keep a password that no event names yet.
-    if (app) sweep(app);
-    const mailer = app && (await openMailer());
-    const port = await threads.listen(shared, { writer: writer.connect, keeper: connectKeeper }, settings);
-    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
-    const baseUrl = given ?? reachable;
-    directory.announce(reachable);
-    if (app && mailer) mail = startMail(app, mailer, baseUrl);
-    const setupUrl = app && setupUrlOf(app, baseUrl);
-    return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
-  }
-
-  function sweep({ accounts }: OpenApp): void {
-    const { missing } = keeper.sweep(accounts.credentials());
-    if (missing === 0) return;
-    log.warn(
-      `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,
-    );
-  }
-
-  function connectKeeper(): MessagePort {
-    const { port1, port2 } = new MessageChannel();
-    const { token: _token, sweep: _sweep, close: _close, ...functions } = keeper;
-    answerCalls<Keeper>(port1, functions);
-    return port2;
-  }
-
-  /** The service as the main thread has it: it reads accounts as the threads that answer requests do. */
-  function openOwn(shared: Shared): OpenApp {
-    const openApi = () => Promise.reject(new Error('the main thread answers no requests'));
-    return openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi });
-  }
-
-  function openMailer(): Promise<Mailer> {
-    const { smtpUrl, mailFrom: from, isProduction } = settings;
-    return openMail({ email: model.email, smtpUrl, from, isProduction, log });
-  }
-
-  function startMail(app: OpenApp, mailer: Mailer, baseUrl: string): Mail {
-    const reactor = startReactor({
-      model,
-      baseUrl,
-      accounts: app.accounts,
-      userOf: (slug, id) => readUser(app, slug, id),
-      token: keeper.token,
-      append: app.append,
-      mailer,
-      log,
-    });
-    async function close(): Promise<void> {
-      await reactor.close();
-      await mailer.close();
-      await app.close();
+    const shared = { readFile, counter, state, ...sharedOf(settings, directory) };
+    if (model.adminCollection !== null && !isBrief) {
+      // The service as the main thread has it: it reads accounts as the threads that answer requests do.
+      app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: notAsked });
+      // Before anybody can keep a password that no event names yet.
+      sweep(mainKeeper, app);
     }
-    return { poke: reactor.poke, close };
-  }
-
-  function setupUrlOf(app: OpenApp, baseUrl: string): string | null {
-    const slug = String(model.adminCollection);
-    const target = app.collections.get(slug);
-    if (!target || hasUsers(target)) return null;
-    const token = keeper.token('setup', slug, setupTokenId(app, slug));
-    return `${baseUrl}/account/${slug}/setup?token=${token}`;
+    const mailer = app && (await openMailer(settings, model, log));
+    const port = await threads.listen(
+      shared,
+      { writer: writer.connect, keeper: () => connectKeeper(keeper) },
+      settings,
+    );
+    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
+    const baseUrl = shared.baseUrl ?? reachable;
+    directory.announce(reachable);
+    if (app && mailer) mail = startMail({ app, mailer, baseUrl, token: mainKeeper.token });
+    const setupUrl = app && setupUrlOf(app, baseUrl, mainKeeper.token);
+    return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
   }
 
   const ready = start();
@@ -171,12 +117,75 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       setState(state, 'stopping');
       await threads.stop();
       await mail?.close();
+      await app?.close();
       await writer.close();
-      await keeper.close();
+      await mainKeeper.close();
       directory.close();
       sink.flushSync();
     },
   };
+}
+
+function openKeeper(
+  { vault }: Directory,
+  { collections, bcryptCost, rateLimit }: Model,
+  onMail: () => void,
+): MainKeeper {
+  const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
+  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail });
+}
+
+function connectKeeper(keeper: Keeper): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  answerCalls<Keeper>(port1, keeper);
+  return port2;
+}
+
+/** What threads are given of the settings and of what is secret. */
+function sharedOf({ isProduction, baseUrl }: Settings, { apiKeys, secrets, vault }: Directory) {
+  const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
+  return { apiKeys, secrets, operatorHash, isProduction, baseUrl: baseUrl ?? null };
+}
+
+function notAsked(): Promise<never> {
+  return Promise.reject(new Error('the main thread answers no requests'));
+}
+
+function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
+  const { missing } = keeper.sweep(accounts.credentials());
+  if (missing === 0) return;
+  log.warn(
+    `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,
+  );
+}
+
+function openMailer(
+  { smtpUrl, mailFrom: from, isProduction }: Settings,
+  { email }: Model,
+  log: Logger,
+): Promise<Mailer> {
+  return openMail({ email, smtpUrl, from, isProduction, log });
+}
+
+type Token = MainKeeper['token'];
+type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
+
+function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
+  const { model, accounts, append, log } = app;
+  const userOf = (slug: string, id: string) => readUser(app, slug, id);
+  const reactor = startReactor({ model, baseUrl, accounts, userOf, token, append, mailer, log });
+  async function close(): Promise<void> {
+    await reactor.close();
+    await mailer.close();
+  }
+  return { poke: reactor.poke, close };
+}
+
+function setupUrlOf(app: OpenApp, baseUrl: string, token: Token): string | null {
+  const slug = String(app.model.adminCollection);
+  const target = app.collections.get(slug);
+  if (!target || hasUsers(target)) return null;
+  return `${baseUrl}/account/${slug}/setup?token=${token('setup', slug, setupTokenId(app, slug))}`;
 }
 
 /** The name of the secret by which the command line is known to a service that runs. */

@@ -50,8 +50,9 @@ export type Keeper = {
   mailWaits: () => Promise<void>;
 };
 
-/** The keeper in the main thread, with what only the main thread needs. */
-export type MainKeeper = Keeper & {
+/** The keeper, and beside it what is for the main thread alone. */
+export type MainKeeper = {
+  keeper: Keeper;
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, collection: string, id: string) => string;
   /**
@@ -153,14 +154,16 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   }
 
   return {
-    limit: createLimit(rateLimit),
-    mayMail: (collection, id) => mayMail(`${collection}/${id}`),
-    check,
-    keep,
-    forget: async (credential) => vault.passwords.delete(credential),
-    unlock: async (collection, email) => lockout.reset(keyOf(collection, email)),
-    openToken: async (kind, collection, text) => openToken(kind, collection, text),
-    mailWaits: async () => onMail(),
+    keeper: {
+      limit: createLimit(rateLimit),
+      mayMail: (collection, id) => mayMail(`${collection}/${id}`),
+      check,
+      keep,
+      forget: async (credential) => vault.passwords.delete(credential),
+      unlock: async (collection, email) => lockout.reset(keyOf(collection, email)),
+      openToken: async (kind, collection, text) => openToken(kind, collection, text),
+      mailWaits: async () => onMail(),
+    },
     token,
     sweep(referenced) {
       vault.passwords.retain(referenced);

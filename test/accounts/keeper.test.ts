@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import bcrypt from 'bcrypt';
 import { openVault, type Vault } from '../../events/vault.ts';
-import { type Checked, createKeeper, type MainKeeper } from '../../server/accounts/keeper.ts';
+import { type Checked, createKeeper, type Keeper, type MainKeeper } from '../../server/accounts/keeper.ts';
 import type { LockRule } from '../../server/accounts/lockout.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
@@ -13,7 +13,9 @@ const password = 'correct horse';
 const start2026 = Date.UTC(2026, 0, 1);
 
 type Keeping = {
-  keeper: MainKeeper;
+  keeper: Keeper;
+  /** The same, with what only the main thread has. */
+  main: MainKeeper;
   vault: Vault;
   folder: string;
   clock: { time: number };
@@ -30,7 +32,7 @@ function start(t: TestContext, given: Given = {}): Keeping {
   const clock = { time };
   let mails = 0;
   const itsRule = { maxLoginAttempts: 5, lockTime: 600, ...rule };
-  const keeper = createKeeper({
+  const main = createKeeper({
     vault,
     rules: new Map([
       ['users', itsRule],
@@ -47,7 +49,7 @@ function start(t: TestContext, given: Given = {}): Keeping {
   async function end(): Promise<void> {
     if (isEnded) return;
     isEnded = true;
-    await keeper.close();
+    await main.close();
     vault.close();
   }
   t.after(end);
@@ -55,15 +57,15 @@ function start(t: TestContext, given: Given = {}): Keeping {
     await end();
     return start(t, { ...given, folder, time: clock.time + milliseconds });
   }
-  return { keeper, vault, folder, clock, mails: () => mails, restart };
+  return { keeper: main.keeper, main, vault, folder, clock, mails: () => mails, restart };
 }
 
-async function keep(keeper: MainKeeper, text = password): Promise<string> {
+async function keep(keeper: Keeper, text = password): Promise<string> {
   return (await keeper.keep(text)) ?? assert.fail('it is not busy');
 }
 
 /** Logs in as ada, whose credential may be none, with the right password or another. */
-function login(keeper: MainKeeper, credential: string | null, given = password, email = 'ada@example.com') {
+function login(keeper: Keeper, credential: string | null, given = password, email = 'ada@example.com') {
   return keeper.check({ collection: 'users', email, credential, password: given });
 }
 
@@ -145,8 +147,8 @@ describe('keeping passwords', () => {
   it('forgets at the start what no account names', async (t) => {
     const { keeper, restart } = start(t);
     const [named, left] = [await keep(keeper), await keep(keeper)];
-    const { keeper: next } = await restart();
-    assert.deepEqual(next.sweep(new Set([named, randomUUID()])), { missing: 1 });
+    const { keeper: next, main } = await restart();
+    assert.deepEqual(main.sweep(new Set([named, randomUUID()])), { missing: 1 });
     assert.deepEqual(await login(next, named), { kind: 'right' });
     assert.deepEqual(await login(next, left), wrong);
   });
@@ -284,9 +286,9 @@ describe('many logins at once', () => {
   });
 
   it('leaves nobody waiting when it is closed', async (t) => {
-    const { keeper } = start(t);
+    const { keeper, main } = start(t);
     const results = Promise.allSettled(Array.from({ length: 20 }, () => login(keeper, null)));
-    await keeper.close();
+    await main.close();
     assert.ok((await results).some(({ status }) => status === 'rejected'));
     await assert.rejects(login(keeper, null), /ending/);
   });
@@ -296,8 +298,8 @@ describe('one-time tokens', () => {
   const id = '0198c1f2-7a3b-7cde-8f01-23456789abcd';
 
   it('are opened by what they were made for and nothing else, after a restart too', async (t) => {
-    const { keeper, restart } = start(t);
-    const token = keeper.token('invite', 'users', id);
+    const { main, restart } = start(t);
+    const token = main.token('invite', 'users', id);
     assert.match(token, /^[\w-]+$/);
     assert.ok(!token.includes(id));
     const { keeper: next } = await restart();
@@ -307,13 +309,13 @@ describe('one-time tokens', () => {
   });
 
   it('are not opened by another service', async (t) => {
-    const token = start(t).keeper.token('invite', 'users', id);
+    const token = start(t).main.token('invite', 'users', id);
     assert.equal(await start(t).keeper.openToken('invite', 'users', token), null);
   });
 
   it('are not opened when any character is changed, missing or added', async (t) => {
-    const { keeper } = start(t);
-    const token = keeper.token('reset', 'users', id);
+    const { keeper, main } = start(t);
+    const token = main.token('reset', 'users', id);
     const open = (text: string) => keeper.openToken('reset', 'users', text);
     for (let index = 0; index < token.length; index += 1) {
       for (const other of ['A', 'B', '_', '=', '\0', 'é']) {

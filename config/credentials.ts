@@ -8,10 +8,11 @@ import type { JsonObject } from './schema.ts';
 
 const maxLookedFor = 1000;
 
+/** Without a least length joi refuses the empty text. */
+const anyText = Joi.string().min(0);
+
 /** The e-mail of an account that there may be; of whatever form, it finds an account or none. */
-const soughtEmail = Joi.string()
-  // Without it joi refuses the empty text.
-  .min(0)
+const soughtEmail = anyText
   .custom((value: string, helpers) =>
     value.length > maxLookedFor
       ? helpers.error('must', { must: `have at most ${maxLookedFor} characters` })
@@ -25,13 +26,17 @@ const token = secret((text) =>
   text.length > maxLookedFor ? `have at most ${maxLookedFor} characters` : undefined,
 ).required();
 
+const account = { collection: anyText.required(), email: anyText.required() };
+
 const bodies = {
   login: membersOf({ email: soughtEmail, password: secret().required() }),
   forgotten: membersOf({ email: soughtEmail }),
   invite: membersOf({ email: newEmail }),
   reset: membersOf({ token, password: newPassword().required() }),
-  accept: compileBody(own({ token, password: secret().required(), email: Joi.forbidden() }).unknown()),
-  firstUser: compileBody(own({ setupToken: token, email: soughtEmail, password: secret().required() }).unknown()),
+  accept: compileBody(schemaOf({ token, password: secret().required(), email: Joi.forbidden() }).unknown()),
+  firstUser: compileBody(schemaOf({ setupToken: token, email: soughtEmail, password: secret().required() }).unknown()),
+  unlock: membersOf(account),
+  revocation: membersOf({ ...account, sid: anyText }),
 };
 
 /**
@@ -85,10 +90,23 @@ export function readFirstUser(body: unknown): {
   return { setupToken: setupToken as string, email, password: values.password as string, values };
 }
 
-function own(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
+/** An account as the operator names it. */
+export type NamedAccount = { collection: string; email: string };
+
+/** Reads what the operator wants to be unlocked. */
+export function readUnlock(body: unknown): NamedAccount {
+  return bodies.unlock(body) as NamedAccount;
+}
+
+/** Reads whose sessions the operator ends: that one, or all when there is no `sid`. */
+export function readRevocation(body: unknown): NamedAccount & { sid?: string } {
+  return bodies.revocation(body) as NamedAccount & { sid?: string };
+}
+
+function schemaOf(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
   return objectSchema([], 'create', members, Object.keys(members));
 }
 
 function membersOf(members: Record<string, Joi.Schema>): (body: unknown) => JsonObject {
-  return compileBody(own(members));
+  return compileBody(schemaOf(members));
 }

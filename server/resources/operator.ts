@@ -1,9 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
-import Joi from 'joi';
 import { normalEmail } from '../../config/addresses.ts';
-import { compileBody } from '../../config/documents.ts';
+import { readRevocation, readUnlock } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
-import { objectSchema } from '../../config/fields.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import { record } from '../accounts/record.ts';
@@ -13,12 +11,6 @@ import { strategy } from '../authentication.ts';
 import { noPayload, readBody } from '../body.ts';
 import { readNoQuery } from '../query.ts';
 import { actorOf, noRoute } from '../requests.ts';
-
-type Named = { collection: string; email: string };
-
-const account = { collection: Joi.string().min(0).required(), email: Joi.string().min(0).required() };
-const readUnlock = bodyOf<Named>(account);
-const readRevocation = bodyOf<Named & { sid?: string }>({ ...account, sid: Joi.string().min(0) });
 
 /**
  * What the operator of the service does to accounts, by commands. It is no part of the API: for everybody else there is
@@ -77,9 +69,4 @@ export function operator(server: Server, app: App): void {
     if (id === null) throw new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);
     return { slug, id };
   }
-}
-
-function bodyOf<T>(members: Record<string, Joi.Schema>): (body: unknown) => T {
-  const read = compileBody(objectSchema([], 'create', members, Object.keys(members)));
-  return (body) => read(body) as T;
 }

@@ -11,12 +11,25 @@ export function isPlainText(text: string): boolean {
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Z}"]/u.test(text);
 }
 
-/** The address in `Ada <ada@example.org>` or `ada@example.org`; undefined for what is neither, or more than one. */
-export function addressIn(sender: string): string | undefined {
-  // Outside quotes these would make a group, a comment or a second address of it.
-  const match = /^(?:(?:[^"<>()[\]\\,;:@\p{Cc}]*|"[^"\\\p{Cc}]*" *)<([^<>]+)>|([^<>]+))$/u.exec(sender.trim());
-  return match?.[1] ?? match?.[2];
+/** Whatever a text holds, as an address it must not become a second recipient, a comment or another command. */
+export function isOneAddress(text: string): boolean {
+  const [local, domain, ...rest] = text.split('@');
+  if (!local || !domain || rest.length > 0) return false;
+  return isPlainText(text) && !/[(),:;<>[\\\]]/.test(text);
 }
+
+/** Who mail is from. `name` is '' where there is none. */
+export type Sender = { name: string; address: string };
+
+/** Reads `Ada <ada@example.org>`, `"Lovelace, Ada" <ada@example.org>` or `ada@example.org`; undefined for everything else. */
+export function readSender(text: string): Sender | undefined {
+  const { plain = '', quoted = '', address = text.trim() } = namedForm.exec(text.trim())?.groups ?? {};
+  return isOneAddress(address) ? { name: quoted.replace(/\\(.)/gsu, '$1') || plain.trim(), address } : undefined;
+}
+
+/** Outside quotes, what `plain` leaves out would make a group, a comment or a second address of it (RFC 5322, section 3.4). */
+const namedForm =
+  /^(?:(?<plain>[^"<>()[\]\\,;:@\p{Cc}]*)|"(?<quoted>(?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)" *)<(?<address>[^<>]+)>$/u;
 
 /** True for an SMTP URL; what nodemailer would misread is none, such as a password with a bare `/`, `?` or `#`. */
 export function isSmtpUrl(text: string): boolean {

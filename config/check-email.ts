@@ -1,4 +1,4 @@
-import { addressIn, isPlainText, isSmtpUrl } from './addresses.ts';
+import { isSmtpUrl, readSender } from './addresses.ts';
 import { fieldTypes } from './fields.ts';
 import type { EmailOptions, MailKind, MailTemplate } from './model.ts';
 import {
@@ -86,7 +86,7 @@ function checkTemplate(checking: Checking, path: string, entry: Entry): MailTemp
 }
 
 function isSender(text: string): boolean {
-  const address = addressIn(text);
-  if (address === undefined || !isPlainText(address)) return false;
-  return fieldTypes.email.schema({ name: 'from', type: 'email' }).validate(address).error === undefined;
+  const sender = readSender(text);
+  if (!sender) return false;
+  return fieldTypes.email.schema({ name: 'from', type: 'email' }).validate(sender.address).error === undefined;
 }

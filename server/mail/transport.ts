@@ -1,9 +1,9 @@
 import { once as next } from 'node:events';
 import { domainToASCII } from 'node:url';
 import type { NodemailerError, TransportConfig, Transporter } from 'nodemailer';
-import addressparser from 'nodemailer/lib/addressparser';
 import type { Logger } from 'pino';
-import { isPlainText } from '../../config/addresses.ts';
+import { isOneAddress, readSender, type Sender } from '../../config/addresses.ts';
+import { senderRule } from '../../config/check-email.ts';
 import type { EmailOptions, MailKind } from '../../config/model.ts';
 import { once } from '../once.ts';
 import { UsageError } from '../settings.ts';
@@ -63,30 +63,19 @@ export async function openMail(settings: MailSettings): Promise<Mailer> {
   if (transport !== undefined && sender !== undefined) {
     const transportName = smtpUrl === undefined ? 'email.transport' : 'ANNALS_SMTP_URL';
     const senderName = from === undefined ? 'email.from' : 'ANNALS_MAIL_FROM';
-    const way = { sender: readSender(sender, senderName), sendSeconds };
+    const way = { sender: senderIn(sender, senderName), sendSeconds };
     return openTransport({ ...way, transporter: await connect(transport, transportName) }, log);
   }
-  if (!isProduction)
-    return openCatcher({ sender: readSender(sender ?? catcherSender, 'email.from'), sendSeconds }, log);
+  if (!isProduction) return openCatcher({ sender: senderIn(sender ?? catcherSender, 'email.from'), sendSeconds }, log);
   log.warn('mail is not configured: no invitation and no password reset reaches anybody');
   return nowhere;
 }
 
-type Sender = { name: string; address: string };
-
-function readSender(text: string, source: string): Sender {
-  const [sender, ...others] = addressparser(text);
-  if (!sender?.address || !isOneAddress(sender.address) || others.length > 0) {
-    throw new UsageError(`${source} must be an e-mail address, or "Name <address>", got ${JSON.stringify(text)}`);
-  }
-  return { name: sender.name.replace(/\p{Cc}+/gu, ' '), address: sender.address };
-}
-
-/** Whatever a text holds, it must not become a second recipient, a comment or another command. */
-function isOneAddress(text: string): boolean {
-  const [local, domain, ...rest] = text.split('@');
-  if (!local || !domain || rest.length > 0) return false;
-  return isPlainText(text) && !/[(),:;<>[\\\]]/.test(text);
+function senderIn(text: string, source: string): Sender {
+  const sender = readSender(text);
+  // Not shown: an SMTP URL with its password is easily put in its place.
+  if (!sender) throw new UsageError(`${source} must ${senderRule.must}`);
+  return sender;
 }
 
 /** Few connections, for servers refuse many; and nobody waits as long for one as nodemailer does by default. */

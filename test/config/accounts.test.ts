@@ -172,6 +172,7 @@ describe('email', () => {
       'ada@example.org',
       'Ada <ada@example.org>',
       '"Lovelace, Ada" <ada@example.org>',
+      '"Ada \\"Countess\\" Lovelace" <ada@example.org>',
       'Zoë <zoë@éxample.org>',
       '<ada@example.org>',
     ]) {
@@ -187,6 +188,9 @@ describe('email', () => {
       'Team: ada@example.org;',
       'ada@example.org <b@example.org>',
       '"a b"@example.org',
+      '"Ada\\" <ada@example.org>',
+      'Ada <ada@example.org> (she)',
+      'Ada <<ada@example.org>>',
       3,
     ]) {
       assert.match(

@@ -329,6 +329,10 @@ describe('The settings of mail', () => {
     'two senders': [{ email: { from: 'a@example.org, b@example.org', transport: {} } }, /^email\.from must be/],
     'a sender without an address': [{ from: 'The Editors', smtpUrl: 'smtp://a.example' }, /^ANNALS_MAIL_FROM must be/],
     'a sender with a header': [{ from: 'a@example.org\r\nBcc: b@example.org', smtpUrl: 'smtp://a.example' }, /must be/],
+    'a URL in the place of the sender': [
+      { from: 'smtp://cms:s3cret@a.example', smtpUrl: 'smtp://a.example' },
+      /^ANNALS_MAIL_FROM must be/,
+    ],
     'what is no URL': [{ email: { from, transport: 'smtp://cms:s3cret@[' } }, /^email\.transport is no/],
     'a host that is none': [{ from, smtpUrl: 'smtp://cms:s3cret@a%00b' }, /^ANNALS_SMTP_URL is no/],
   };

@@ -1,17 +1,21 @@
 import Joi from 'joi';
 
-const minCharacters = 8;
-/** bcrypt reads no more: what follows would count for nothing, so it is refused and never cut. */
-const maxBytes = 72;
+/** The least that a password has, in characters as people count them. */
+export const minPasswordCharacters = 8;
+/** The most it has, in UTF-8. bcrypt reads no more: what follows would count for nothing, so it is refused and never cut. */
+export const maxPasswordBytes = 72;
 
-/** What is wrong with a password, as the end of "must …", without a trace of it; undefined when nothing is. */
+/**
+ * What is wrong with a password, as the end of "must …", without a trace of it; undefined when nothing is. Many a bcrypt ends
+ * at a NUL, and halves of surrogate pairs all become the same character.
+ */
 export function passwordProblem(password: string): string | undefined {
   if (!password.isWellFormed() || password.includes('\0')) return 'not hold NUL characters or lone surrogates';
   // No text of so few UTF-16 units has more bytes; a long one is not counted to its end.
-  if (password.length > maxBytes || Buffer.byteLength(password) > maxBytes) {
-    return `have at most ${maxBytes} bytes in UTF-8, where letters like "é" take two or more`;
+  if (password.length > maxPasswordBytes || Buffer.byteLength(password) > maxPasswordBytes) {
+    return `have at most ${maxPasswordBytes} bytes in UTF-8, where letters like "é" take two or more`;
   }
-  return [...password].length < minCharacters ? `have at least ${minCharacters} characters` : undefined;
+  return [...password].length < minPasswordCharacters ? `have at least ${minPasswordCharacters} characters` : undefined;
 }
 
 /** A password that is chosen. The messages of this schema and the next never show what came. */

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { normalEmail } from '../../config/addresses.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
+import { passwordProblem } from '../../config/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
 import { hashThreads } from '../threads/hash.ts';
 import { createLimit, createMailLimit } from './limits.ts';
@@ -80,8 +81,6 @@ const maxThreads = 4;
 /** A hash takes about a quarter of a second at the default cost: longer lines would outwait their callers. */
 const maxWaiting = { line: 40, all: 200 };
 const busySeconds = 5;
-/** bcrypt reads no more of a password. */
-const maxPasswordBytes = 72;
 
 /** Makes the one keeper of the service. */
 export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail }: Options): MainKeeper {
@@ -111,9 +110,10 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
     if (locked) return locked;
     // What is looked up, compared and counted is the same whether there is an account or not.
     const hash = vault.passwords.get(credential ?? 'none');
-    const isRight = isPossible(password)
-      ? await threads.compare(password, hash ?? dummy, work)
-      : await threads.compare('', dummy, work);
+    const isRight =
+      passwordProblem(password) === undefined
+        ? await threads.compare(password, hash ?? dummy, work)
+        : await threads.compare('', dummy, work);
     if (!isRight || hash === null) {
       return { kind: 'wrong', lockedUntil: lockout.fail(key, credential !== null, rule) };
     }
@@ -140,9 +140,10 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   }
 
   async function keep(password: string): Promise<string | null> {
-    if (!isPossible(password)) {
-      const message = `is longer than ${maxPasswordBytes} bytes, or has characters that a password cannot have`;
-      throw new DomainError('invalid', `password ${message}`, [{ field: 'password', message }]);
+    const problem = passwordProblem(password);
+    if (problem !== undefined) {
+      const message = `password must ${problem}`;
+      throw new DomainError('invalid', message, [{ field: 'password', message }]);
     }
     kept += 1;
     // They are nobody's yet, and need not wait for each other: as many lines as can be served at once.
@@ -174,11 +175,6 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
       await threads.close();
     },
   };
-}
-
-/** bcrypt reads 72 bytes, many of its kind end at a NUL, and halves of surrogate pairs all become the same character. */
-function isPossible(password: string): boolean {
-  return Buffer.byteLength(password) <= maxPasswordBytes && !password.includes('\0') && password.isWellFormed();
 }
 
 function costOf(hash: string): number {

@@ -1,15 +1,16 @@
 import type { Collection } from '../../config/model.ts';
+import { maxPasswordBytes, minPasswordCharacters } from '../../config/passwords.ts';
 import { closed, flag, text, time } from './basics.ts';
 import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
 
 const secret: Schema = { type: 'string', format: 'password', writeOnly: true };
 
-/** A password that is chosen. The service counts 72 bytes, for which there are no words here. */
+/** A password that is chosen. The service counts bytes, for which there are no words here. */
 const newPassword: Schema = {
   ...secret,
-  minLength: 8,
-  maxLength: 72,
-  description: 'At least 8 characters, at most 72 bytes in UTF-8.',
+  minLength: minPasswordCharacters,
+  maxLength: maxPasswordBytes,
+  description: `At least ${minPasswordCharacters} characters, at most ${maxPasswordBytes} bytes in UTF-8.`,
 };
 
 /** Any text may be looked for. */

@@ -23,7 +23,8 @@ export function createAccountTables(db: Sqlite): void {
     CREATE INDEX sessions_account ON sessions (slug, id);
     CREATE INDEX sessions_expiry ON sessions (expires_at);
     CREATE TABLE invites (
-      id TEXT PRIMARY KEY, slug TEXT NOT NULL, email TEXT NOT NULL, expires_at INTEGER NOT NULL, version INTEGER NOT NULL
+      id TEXT PRIMARY KEY, slug TEXT NOT NULL, email TEXT NOT NULL, inviter TEXT NOT NULL,
+      expires_at INTEGER NOT NULL, version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX invites_email ON invites (slug, email);
     CREATE INDEX invites_expiry ON invites (expires_at);
@@ -70,7 +71,7 @@ export function openAccountFold(db: Sqlite) {
   const deleteSessions = db.prepare('DELETE FROM sessions WHERE slug = ? AND id = ? AND sid IS NOT ?');
   const purgeSessions = db.prepare('DELETE FROM sessions WHERE expires_at <= ?');
 
-  const insertInvite = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?)');
+  const insertInvite = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?)');
   const updateInvite = db.prepare('UPDATE invites SET version = ? WHERE id = ?');
   const deleteInvite = db.prepare('DELETE FROM invites WHERE id = ?');
   const deleteInvitesTo = db.prepare('DELETE FROM invites WHERE slug = ? AND email = ? RETURNING id').pluck();
@@ -121,7 +122,7 @@ export function openAccountFold(db: Sqlite) {
       if (at < expiresAt) for (const gone of purgeInvites.all(at)) deleteMailWith.run(gone);
       if (email === null) return;
       for (const replaced of deleteInvitesTo.all(slug, email)) deleteMailWith.run(replaced);
-      insertInvite.run(id, slug, email, expiresAt, header.version);
+      insertInvite.run(id, slug, email, header.actor.id ?? '', expiresAt, header.version);
       wait(event, { kind: 'invitation', slug, email, token: id, expiresAt });
     },
     'invite.accepted': (event) => {

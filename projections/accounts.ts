@@ -39,7 +39,15 @@ export type Session = {
 };
 
 /** An invitation that was neither accepted nor replaced. It may be past `expiresAt`, milliseconds since the epoch. */
-export type Invite = { id: string; slug: string; email: string; expiresAt: number; version: number };
+export type Invite = {
+  id: string;
+  slug: string;
+  email: string;
+  /** Who sent it, as events name users: `<slug>/<id>`. */
+  inviter: string;
+  expiresAt: number;
+  version: number;
+};
 
 /** A mail that was asked for and neither sent nor given up. Times are milliseconds since the epoch. */
 export type WaitingMail = {
@@ -79,7 +87,9 @@ export function openAccounts(db: Sqlite) {
   const selectSessions = db.prepare(
     `SELECT ${columns} FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
   );
-  const selectInvite = db.prepare('SELECT id, slug, email, expires_at AS expiresAt, version FROM invites WHERE id = ?');
+  const selectInvite = db.prepare(
+    'SELECT id, slug, email, inviter, expires_at AS expiresAt, version FROM invites WHERE id = ?',
+  );
   const selectMails = db.prepare(
     `SELECT event, position, stream, kind, slug, id, email, token, expires_at AS expiresAt, since
      FROM mails ORDER BY position`,

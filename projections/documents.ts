@@ -39,6 +39,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const selectCurrent = db.prepare(
     `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
+  const selectNewestChange = db.prepare(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
   const selectCount = db.prepare('SELECT documents FROM counts WHERE key = ?').pluck();
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
@@ -75,6 +76,11 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     const condition = compileWhere(where, tables, 'd');
     const select = prepare(`SELECT d.id FROM ${documents} AS d WHERE ${condition.text} LIMIT 1`);
     return (select.get(...condition.values) as string | undefined) ?? null;
+  }
+
+  /** The position of the newest event that changed or deleted a document; 0 when none was. */
+  function newestChange(): number {
+    return (selectNewestChange.get() as number | null) ?? 0;
   }
 
   /** Those of the documents that are there and meet a condition, by id: one query, however many. */
@@ -155,7 +161,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     }
   }
 
-  return { text, current, exists, matches, find, some, list };
+  return { text, current, exists, matches, find, newestChange, some, list };
 }
 
 /** The id of a stored document, without parsing it: it is always its first member. */

@@ -1,6 +1,7 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { JsonObject } from '../config/schema.ts';
 import type { Page } from '../projections/documents.ts';
+import { visibleElsewhere } from './access.ts';
 import type { App, Target } from './app.ts';
 import { readableFields } from './field-access.ts';
 import { onRead } from './hooks.ts';
@@ -27,7 +28,7 @@ export function presenterOf(app: App, target: Target): Presenter {
   const isPlain = !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0;
 
   async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
-    const show: Show = (other, documents) => showAll(request, other, documents);
+    const show: Show = (other, documents) => showAll(app, request, other, documents);
     const shown = await show(target, stored);
     const answers = depth > 0 ? await populate(app, request, target, shown, depth, show) : shown;
     return answers.map((document) => JSON.stringify(document));
@@ -52,8 +53,13 @@ export function presenterOf(app: App, target: Target): Presenter {
 }
 
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
-async function showAll(request: Request, target: Target, stored: readonly JsonObject[]): Promise<JsonObject[]> {
-  const joined = withJoins(target, stored);
+async function showAll(
+  app: App,
+  request: Request,
+  target: Target,
+  stored: readonly JsonObject[],
+): Promise<JsonObject[]> {
+  const joined = await withJoins(app, request, target, stored);
   if (!target.hasReadHooks && !target.hasReadRules) return joined;
   return Promise.all(
     stored.map(async (doc, index) => {
@@ -64,14 +70,41 @@ async function showAll(request: Request, target: Target, stored: readonly JsonOb
   );
 }
 
-function withJoins({ joins }: Target, stored: readonly JsonObject[]): JsonObject[] {
+/** A join names the documents that the caller may read: what points here is told by nothing else. */
+async function withJoins(
+  app: App,
+  request: Request,
+  { joins }: Target,
+  stored: readonly JsonObject[],
+): Promise<JsonObject[]> {
   const ids = stored.map(({ id }) => String(id));
-  const found = joins.map(({ name, sources }) => ({ name, of: sources(ids) }));
+  const found = await Promise.all(
+    joins.map(async ({ name, collection, sources }) => {
+      return { name, of: await visibleOnly(app, request, collection, sources(ids)) };
+    }),
+  );
   return stored.map((document, index) => {
     const result = { ...document };
     for (const { name, of } of found) result[name] = of.get(ids[index] as string) ?? [];
     return result;
   });
+}
+
+async function visibleOnly(
+  app: App,
+  request: Request,
+  slug: string,
+  sources: Map<string, string[]>,
+): Promise<Map<string, string[]>> {
+  const target = app.collections.get(slug);
+  const visible = target && (await visibleElsewhere(app, request, target));
+  if (!target || !visible) return new Map();
+  if (!visible.where && !visible.row) return sources;
+  const readable = new Set<string>();
+  for (const [id, text] of target.documents.some([...sources.values()].flat(), visible.where)) {
+    if (!visible.row || (await visible.row(JSON.parse(text)))) readable.add(id);
+  }
+  return new Map([...sources].map(([target, ids]) => [target, ids.filter((id) => readable.has(id))]));
 }
 
 /** The document of an answer: the server's own fields, then every field in the order of the configuration. */

@@ -19,7 +19,7 @@ import { once } from './once.ts';
 import { type State, stateIn } from './state.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
-export type Join = { name: string; sources: (ids: readonly string[]) => Map<string, string[]> };
+export type Join = { name: string; collection: string; sources: (ids: readonly string[]) => Map<string, string[]> };
 
 type Common = {
   slug: string;
@@ -122,7 +122,11 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
   const collections = [...model.collections.values()].map((collection) => {
     const joins = collection.fields
       .filter(({ type }) => type === 'join')
-      .map(({ name, collection: source = '', on = '' }) => ({ name, sources: openJoin(db, tablesAt(source), on) }));
+      .map(({ name, collection = '', on = '' }) => ({
+        name,
+        collection,
+        sources: openJoin(db, tablesAt(collection), on),
+      }));
     return [collection.slug, { ...openTarget(db, tablesAt(collection.slug), collection), joins }] as const;
   });
   const globals = [...model.globals.values()].map((global) => {

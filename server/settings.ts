@@ -209,7 +209,8 @@ function readThreads(text: string, source: string): number {
 
 function readBaseUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash) {
+  // A ";" would end the path of a cookie.
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.pathname.includes(';')) {
     throw new UsageError(`${source} must be an http or https address such as https://cms.example.org, got ${text}`);
   }
   return text.replace(/\/+$/, '');

@@ -4,6 +4,7 @@ import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Actor } from '../events/envelope.ts';
 import type { Change } from '../events/log.ts';
+import { requireLiving } from './accounts/sessions.ts';
 import type { App, Target } from './app.ts';
 import { checkFieldsWritable, withOwnHints } from './field-access.ts';
 import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
@@ -47,7 +48,10 @@ export function write<T>(
 
   async function run(): Promise<T> {
     for (let count = 1; count <= maxAttempts; count += 1) {
+      // Another attempt is another decision: on the user as they are now too.
+      request.app.user = null;
       const { decision, also = [], answer } = await attempt();
+      requireLiving(app, request);
       const [first, ...others] = decision ? [decision, ...also] : also;
       if (!first) return answer;
       const who = { actor, correlationId: requestId(request), context: contextOf(request) };

@@ -9,8 +9,7 @@ export function cookieName(slug: string): string {
 
 /** Sets the cookie of a session for as long as its token lives; nothing where the collection has no cookies. */
 export function setCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit, token: string): void {
-  // Another site may make a browser log in as somebody else, whom its user would then take for themselves.
-  if (!auth?.cookies || h.request.headers['sec-fetch-site'] === 'cross-site') return;
+  if (!auth?.cookies || isPlanted(app, h.request, auth.cookies)) return;
   h.state(cookieName(slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
 }
 
@@ -23,7 +22,8 @@ type CookieOptions = NonNullable<NonNullable<Collection['auth']>['cookies']>;
 
 function optionsOf({ isProduction, basePath }: App, { secure, sameSite, domain }: CookieOptions) {
   const options: ServerStateCookieOptions = {
-    isSecure: secure ?? isProduction,
+    // Browsers refuse one for other sites that is not secure.
+    isSecure: secure ?? (isProduction || sameSite === 'None'),
     isHttpOnly: true,
     isSameSite: sameSite,
     path: basePath,
@@ -54,6 +54,17 @@ export function cookieOf({ headers }: Request, slug: string): string | null {
   return own === undefined || own === start || others.length > 0 ? null : own.slice(start.length);
 }
 
+/**
+ * Whether another site may have made a browser log in as somebody else, whom its user would then take for themselves. A
+ * cookie that is shared with the other hosts of a domain is theirs to set too.
+ */
+function isPlanted({ baseUrl }: App, { headers, info }: Request, { domain }: CookieOptions): boolean {
+  const { 'sec-fetch-site': site, origin } = headers;
+  if (site !== undefined)
+    return !['same-origin', 'none', ...(domain === null ? [] : ['same-site'])].includes(String(site));
+  return typeof origin === 'string' && domain === null && !isOwnOrigin(origin, info.host, baseUrl);
+}
+
 const safeMethods = ['get', 'head', 'options'];
 
 /**
@@ -65,7 +76,11 @@ export function isForeign(request: Request, baseUrl: string | null): boolean {
   if (safeMethods.includes(method)) return false;
   const { 'sec-fetch-site': site, origin } = headers;
   if (site !== undefined) return site !== 'same-origin';
-  if (typeof origin !== 'string' || !URL.canParse(origin)) return true;
-  const { host, origin: sent } = new URL(origin);
-  return host !== info.host && (baseUrl === null || sent !== new URL(baseUrl).origin);
+  return typeof origin !== 'string' || !isOwnOrigin(origin, info.host, baseUrl);
+}
+
+function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
+  if (!URL.canParse(text)) return false;
+  const { host, origin } = new URL(text);
+  return host === ownHost || (baseUrl !== null && origin === new URL(baseUrl).origin);
 }

@@ -10,6 +10,8 @@ import { addressOf } from '../requests.ts';
  * @throws DomainError `too-many` with the seconds to wait.
  */
 export async function countCall({ keeper }: App, request: Request, email: string | null): Promise<void> {
-  const seconds = await keeper.limit(addressOf(request), email);
+  // Of each route by itself: who has mails sent to somebody does not keep them from logging in.
+  const about = email === null ? null : `${request.route.path} ${email}`;
+  const seconds = await keeper.limit(addressOf(request), about);
   if (seconds > 0) throw new DomainError('too-many', 'too many calls; try again later', [], seconds);
 }

@@ -93,7 +93,7 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   // A cost that was higher once is the work of every comparison while such hashes are there.
   const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   const dummy = dummyHash(work);
-  const mayMail = createMailLimit(rateLimit);
+  const mayMail = createMailLimit();
   let kept = 0;
 
   async function check(attempt: Attempt): Promise<Checked> {

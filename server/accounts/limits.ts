@@ -33,8 +33,7 @@ export function createLimit(
  * Counts the mails to an account that anybody can ask for. The function says whether one more may go: whoever asks is not
  * told. Accounts are as many as there are, so each is counted by itself.
  */
-export function createMailLimit(rateLimit: RateLimit | null): (account: string) => Promise<boolean> {
-  if (!rateLimit) return async () => true;
+export function createMailLimit(): (account: string) => Promise<boolean> {
   const limiter = new RateLimiterMemory({ points: mailsPerHour, duration: hourSeconds });
   return async (account) => (await secondsToWait(limiter, account, hourSeconds)) === 0;
 }

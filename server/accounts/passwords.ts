@@ -46,8 +46,6 @@ function isRefusal(error: unknown): boolean {
  * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. It is told the
  * version of a document that stays as it is, which must be there still; null where the document changes too. The password
  * that was before is forgotten afterwards.
- *
- * @throws DomainError `unauthorized` when the caller's session has ended meanwhile.
  */
 export async function withPasswordOf<T>(
   app: App,
@@ -66,7 +64,6 @@ export async function withPasswordOf<T>(
   const result = await withPassword(app, password, (keep) =>
     write(async (unchanged) => {
       const credential = await keep();
-      requireLiving(app, request);
       // At this version: so it is known which password it replaces, and that no reset has come in between.
       const account = app.accounts.account(slug, id);
       before = account?.credential ?? null;
@@ -83,15 +80,6 @@ export function withHiddenPassword({ model }: Target, body: unknown): unknown {
   const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
   if (!isAccount || !Object.hasOwn(body, 'password')) return body;
   return { ...body, password: true };
-}
-
-/**
- * Hashing takes its time, and may have had to wait. Who was thrown out meanwhile, by a reset above all, must not undo that
- * with what was sent before.
- */
-function requireLiving({ accounts }: App, { auth }: Request): void {
-  const session = auth.credentials.user?.session;
-  if (session && !accounts.session(session.sid)) throw new DomainError('unauthorized', 'the session has ended');
 }
 
 /** Who changes their own password stays logged in here. */

@@ -15,6 +15,17 @@ export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarg
   return [...collections.values()].filter((target): target is AuthTarget => target.model.auth !== null);
 }
 
+/**
+ * A body may take its time to arrive, a hash may have to wait: who was thrown out meanwhile, by a reset above all, must not
+ * undo that with what was begun before.
+ *
+ * @throws DomainError `unauthorized` when the session of the caller has ended since it was looked at.
+ */
+export function requireLiving({ accounts }: App, { auth }: Request): void {
+  const session = auth.credentials?.user?.session;
+  if (session && !accounts.session(session.sid)) throw new DomainError('unauthorized', 'the session has ended');
+}
+
 /** The id of the user with an e-mail address, lower-cased as it is stored; null when there is none. */
 export function userWith({ documents }: AuthTarget, email: string): string | null {
   return documents.find({ steps: [], leaf: { name: 'email', kind: 'text' }, operator: 'equals', values: [email] });

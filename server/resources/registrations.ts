@@ -4,6 +4,7 @@ import { readAccept, readFirstUser, readInvite } from '../../config/credentials.
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { type AccountRef, decideAcceptance, decideInvite, decidePassword, decideSetup } from '../../events/accounts.ts';
+import { splitStream } from '../../events/catalogue.ts';
 import { decideCreate } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import { authorize } from '../access.ts';
@@ -12,7 +13,7 @@ import { countCall } from '../accounts/counting.ts';
 import { badToken } from '../accounts/one-time-tokens.ts';
 import { withPassword } from '../accounts/passwords.ts';
 import { record } from '../accounts/record.ts';
-import { type AuthTarget, authTargets, becomeUser, newSession, userWith } from '../accounts/sessions.ts';
+import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../accounts/sessions.ts';
 import { hasUsers, setupTokenId } from '../accounts/setup.ts';
 import { documentOf } from '../answers.ts';
 import type { App } from '../app.ts';
@@ -49,9 +50,10 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       handler: async (request) => {
         if (!request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
         const body = await readBody(request, maxBytes);
+        await authorize(app, request, target, 'create', { doc: () => null, data: body ?? null });
         const { email } = readInvite(body);
-        await authorize(app, request, target, 'create', { doc: () => null, data: { email } });
         readNoQuery(request.query);
+        requireLiving(app, request);
         if (userWith(target, email) !== null) throw taken();
         const expiresAt = new Date(Date.now() + inviteMilliseconds);
         await record(app, request, decideInvite(slug, randomUUID(), email, expiresAt));
@@ -72,6 +74,9 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
           if (!invite || invite.slug !== slug || invite.expiresAt <= Date.now()) throw badToken();
+          // What an account that is gone has promised, nobody keeps.
+          const [from, inviter] = splitStream(invite.inviter);
+          if (!app.collections.get(from)?.documents.exists(inviter)) throw badToken();
           return invite;
         };
         const { email } = find();

@@ -386,8 +386,9 @@ describe('A cookie', () => {
     const body = { email: 'xaver@example.org', password };
     const from = (site: string) =>
       service.call('POST', '/api/collections/users/login', body, { key: null, headers: { 'sec-fetch-site': site } });
-    assert.equal((await from('cross-site')).headers.get('set-cookie'), null);
-    assert.match((await from('same-site')).headers.get('set-cookie') ?? '', /^annals-users=/);
+    for (const site of ['cross-site', 'same-site']) assert.equal((await from(site)).headers.get('set-cookie'), null);
+    for (const site of ['same-origin', 'none'])
+      assert.match((await from(site)).headers.get('set-cookie') ?? '', /^annals-users=/);
   });
 
   const cookieOf = (headers: Headers) => headers.get('set-cookie') ?? '';

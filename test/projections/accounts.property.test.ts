@@ -77,7 +77,16 @@ const history: fc.Arbitrary<RecordedEvent[]> = fc
       versions.set(stream, version);
       const position = events.length + 1;
       const recordedAt = new Date(at).toISOString();
-      const header = { position, id: `event ${position}`, stream, version, type: one.type, recordedAt } as Header;
+      const actor = { type: 'user', id: `users/${position % 3}` } as const;
+      const header = {
+        position,
+        id: `event ${position}`,
+        stream,
+        version,
+        type: one.type,
+        recordedAt,
+        actor,
+      } as Header;
       const context = { ip: `192.0.2.${position}`, ...(one.pick % 2 === 0 ? { userAgent: `agent ${position}` } : {}) };
       events.push(one.isErased ? { header, data: null, context: null } : { header, data, context });
     }
@@ -234,7 +243,16 @@ function inviteOf(event: RecordedEvent, after: readonly RecordedEvent[]): Invite
     const isNewer = said(later).email === email && holderOf(later).startsWith(`${slug}/`);
     return isNewer || purges(later, expiresAt);
   });
-  return isOver ? null : { id, slug, email, expiresAt, version: versionOf(event.header.stream, [event, ...after]) };
+  return isOver
+    ? null
+    : {
+        id,
+        slug,
+        email,
+        inviter: event.header.actor.id ?? '',
+        expiresAt,
+        version: versionOf(event.header.stream, [event, ...after]),
+      };
 }
 
 function mailOf(event: RecordedEvent, after: readonly RecordedEvent[], invites: readonly Invite[]): WaitingMail | null {

@@ -48,7 +48,8 @@ function accountOf({ record }: Directory, slug: string, id: string) {
 }
 
 function inviteTo({ record }: Directory, slug: string, id: string, email: string, expiresAt = later): RecordedEvent {
-  return record(of(inviteStream(slug, id))('invite.created', { email, expiresAt }, 0))[0] as RecordedEvent;
+  const created = of(inviteStream(slug, id))('invite.created', { email, expiresAt }, 0);
+  return record(created, { actor: { type: 'user', id: 'users/9' } })[0] as RecordedEvent;
 }
 
 /** A data directory, and ways to open it again. */
@@ -272,7 +273,8 @@ describe('an invitation', () => {
     const { directory } = open(t);
     const { accounts, record } = directory;
     const { header } = inviteTo(directory, 'users', 'i1', 'a@example.com');
-    const invite = { id: 'i1', slug: 'users', email: 'a@example.com', expiresAt: atLater, version: 1 };
+    const about = { slug: 'users', email: 'a@example.com', inviter: 'users/9' };
+    const invite = { id: 'i1', ...about, expiresAt: atLater, version: 1 };
     assert.deepEqual(accounts.invite('i1'), invite);
     const stream = of(inviteStream('users', 'i1'));
     record(stream('email.sent', { mail: 'invitation', event: header.id }));
@@ -415,7 +417,7 @@ describe('the tables about accounts', () => {
     const changes: { [table in (typeof accountTables)[number]]: readonly [change: string, add: string] } = {
       accounts: ["credential = 'stolen'", "'accounts/users/9', 1, NULL, NULL, NULL, NULL"],
       sessions: ['expires_at = expires_at + 1', "'s9', 'users', '1', 1, NULL, 2, NULL, NULL"],
-      invites: ["email = 'thief@example.com'", "'i9', 'users', 'thief@example.com', 1, 1"],
+      invites: ["email = 'thief@example.com'", "'i9', 'users', 'thief@example.com', 'users/9', 1, 1"],
       mails: ['since = since - 1', "999, 'e9', 'x', 'welcome', 'users', '1', NULL, NULL, NULL, 1"],
     };
     for (const table of accountTables) {

@@ -39,9 +39,9 @@ async function withKeeper(folder: string, run: (login: Try, known: string) => Pr
     onMail: () => {},
   });
   const known = 'known-account@example.com';
-  const credential = await keeper.keep('the right password');
+  const credential = await keeper.keep('the right password', '192.0.2.1');
   await run((email) => {
-    const attempt = { collection: 'users', email, password: 'a wrong password' };
+    const attempt = { address: '192.0.2.1', collection: 'users', email, password: 'a wrong password' };
     return keeper.check({ ...attempt, credential: email === known ? credential : null });
   }, known);
   await close();

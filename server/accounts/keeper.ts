@@ -6,13 +6,22 @@ import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
 import { hashThreads } from '../threads/hash.ts';
-import { createLimit, createMailLimit } from './limits.ts';
+import { createLimit, createMailLimit, networkOf } from './limits.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
 import { createTurns } from './turns.ts';
 
-/** What a login is checked against. `credential` is null where there is no such account, or one without a password. */
-export type Attempt = { collection: string; email: string; credential: string | null; password: string };
+/**
+ * What a login is checked against. `address` is the caller's; `credential` is null where there is no such account, or one
+ * without a password.
+ */
+export type Attempt = {
+  address: string;
+  collection: string;
+  email: string;
+  credential: string | null;
+  password: string;
+};
 
 /**
  * What became of an attempt: the same kinds, in the same time, whether there is such an account or not. `seconds`: until
@@ -39,8 +48,8 @@ export type Keeper = {
   mayMail: (collection: string, id: string) => Promise<boolean>;
   /** Looks at a password, unless its account is locked. */
   check: (attempt: Attempt) => Promise<Checked>;
-  /** Hashes and keeps a password; gives the credential that names it, or null when too many wait. */
-  keep: (password: string) => Promise<string | null>;
+  /** Hashes and keeps a password for a caller; gives the credential that names it, or null when too many wait. */
+  keep: (password: string, address: string) => Promise<string | null>;
   /** Forgets a password that nothing names any longer. */
   forget: (credential: string) => Promise<void>;
   /** Ends a lock and the count of failures; false when there was neither. */
@@ -79,7 +88,7 @@ type Options = {
 
 const maxThreads = 4;
 /** A hash takes about a quarter of a second at the default cost: longer lines would outwait their callers. */
-const maxWaiting = { line: 40, all: 200 };
+const maxWaiting = { key: 40, all: 200 };
 const busySeconds = 5;
 
 /** Makes the one keeper of the service. */
@@ -94,13 +103,14 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
   const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   const dummy = dummyHash(work);
   const mayMail = createMailLimit();
-  let kept = 0;
 
   async function check(attempt: Attempt): Promise<Checked> {
     const key = keyOf(attempt.collection, attempt.email);
     const rule = ruleOf(attempt.collection);
     // A flood at a locked account takes no places from others.
-    const checked = lockedOf(key, rule) ?? (await turns.take(key, () => look(attempt, key, rule)));
+    const checked =
+      lockedOf(key, rule) ??
+      (await turns.take({ line: networkOf(attempt.address), key }, () => look(attempt, key, rule)));
     return checked ?? { kind: 'busy', seconds: busySeconds };
   }
 
@@ -139,15 +149,14 @@ export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail 
       .digest('base64url');
   }
 
-  async function keep(password: string): Promise<string | null> {
+  async function keep(password: string, address: string): Promise<string | null> {
     const problem = passwordProblem(password);
     if (problem !== undefined) {
       const message = `password must ${problem}`;
       throw new DomainError('invalid', message, [{ field: 'password', message }]);
     }
-    kept += 1;
-    // They are nobody's yet, and need not wait for each other: as many lines as can be served at once.
-    const hash = await turns.take(`keep ${kept % width}`, () => threads.hash(password, bcryptCost));
+    // It is nobody's yet, so nothing else is done to the same account.
+    const hash = await turns.take({ line: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
     if (hash === null) return null;
     const credential = randomUUID();
     vault.passwords.put(credential, hash);

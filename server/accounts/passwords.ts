@@ -5,6 +5,7 @@ import { type AccountRef, decideNothing, decidePassword } from '../../events/acc
 import { documentStream } from '../../events/catalogue.ts';
 import type { Change } from '../../events/log.ts';
 import type { App, Target } from '../app.ts';
+import { addressOf } from '../requests.ts';
 
 const busySeconds = 5;
 
@@ -19,12 +20,13 @@ export type Keep = () => Promise<string>;
  */
 export async function withPassword<T>(
   { keeper }: App,
+  request: Request,
   password: string,
   write: (keep: Keep) => Promise<T>,
 ): Promise<T> {
   let kept: string | null = null;
   async function keep(): Promise<string> {
-    kept ??= await keeper.keep(password);
+    kept ??= await keeper.keep(password, addressOf(request));
     if (kept === null) throw tooBusy(busySeconds);
     return kept;
   }
@@ -61,7 +63,7 @@ export async function withPasswordOf<T>(
   if (typeof password !== 'string') return write(async () => []);
   const keeps = ownSession(request, { slug, id });
   let before: string | null = null;
-  const result = await withPassword(app, password, (keep) =>
+  const result = await withPassword(app, request, password, (keep) =>
     write(async (unchanged) => {
       const credential = await keep();
       // At this version: so it is known which password it replaces, and that no reset has come in between.

@@ -1,7 +1,10 @@
+/** Whose turn it is for: `line` is who asks, `key` what must not be done twice at once; null where nothing is. */
+export type Turn = { line: string; key: string | null };
+
 /** Takes tasks line by line in turn. */
 export type Turns = {
-  /** Does a task when it is its turn; gives null when too many wait. One at a time of each line. */
-  take: <T>(line: string, task: () => Promise<T>) => Promise<T | null>;
+  /** Does a task when it is its turn; gives null when too many wait. One at a time of each key. */
+  take: <T>(turn: Turn, task: () => Promise<T>) => Promise<T | null>;
   /** Rejects all that waits. */
   close: () => void;
 };
@@ -9,69 +12,81 @@ export type Turns = {
 type Options = {
   /** How many are done at once. */
   width: number;
-  /** How many may wait, in one line and in all. */
-  maxWaiting: { line: number; all: number };
+  /** How many may wait, of one key and in all. */
+  maxWaiting: { key: number; all: number };
 };
 
-type Waiting = { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
+type Waiting = Turn & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
 
 /**
- * Turns that are fair between lines: each line with something to do has one task done before any has its second, so that a
- * flood in one line does not hold up the others. When there is no more room, the longest line gives up its last.
+ * Turns that are fair between lines: of those with something to do, the one goes next that has the fewest being done and
+ * whose last turn is the longest ago, so that a flood in one line does not hold up the others. When there is no more room,
+ * the longest line gives up its last.
  */
 export function createTurns({ width, maxWaiting }: Options): Turns {
   // A line whose turn is over goes to the end of the map, so its order is the order of turns.
   const lines = new Map<string, Waiting[]>();
-  const running = new Set<string>();
+  const running: Turn[] = [];
   let waiting = 0;
   let isClosed = false;
 
-  function take<T>(name: string, task: () => Promise<T>): Promise<T | null> {
+  function take<T>(turn: Turn, task: () => Promise<T>): Promise<T | null> {
     if (isClosed) return Promise.reject(closedError());
-    if (!makeRoom(name)) return Promise.resolve(null);
+    if (!makeRoom(turn)) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
-      const line = lines.get(name) ?? [];
-      line.push({ begin: () => task().then(resolve, reject), refuse: () => resolve(null), reject });
-      lines.set(name, line);
+      const line = lines.get(turn.line) ?? [];
+      line.push({ ...turn, begin: () => task().then(resolve, reject), refuse: () => resolve(null), reject });
+      lines.set(turn.line, line);
       waiting += 1;
       next();
     });
   }
 
-  function makeRoom(name: string): boolean {
-    const own = lines.get(name)?.length ?? 0;
-    if (own >= maxWaiting.line) return false;
+  function makeRoom({ line, key }: Turn): boolean {
+    const own = lines.get(line) ?? [];
+    if (key !== null && own.filter((one) => one.key === key).length >= maxWaiting.key) return false;
     if (waiting < maxWaiting.all) return true;
     const longest = [...lines.values()].reduce((a, b) => (b.length > a.length ? b : a));
-    if (longest.length <= own + 1) return false;
+    if (longest.length <= own.length + 1) return false;
     waiting -= 1;
     longest.pop()?.refuse();
     return true;
   }
 
   function next(): void {
-    while (running.size < width) {
-      const name = lines.keys().find((each) => !running.has(each));
-      if (name === undefined) return;
-      begin(name);
+    while (running.length < width) {
+      const first = choose();
+      if (!first) return;
+      begin(first);
     }
   }
 
-  function begin(name: string): void {
-    const line = lines.get(name) as Waiting[];
-    const first = line.shift() as Waiting;
-    if (line.length === 0) lines.delete(name);
-    waiting -= 1;
-    running.add(name);
-    first.begin().finally(() => end(name));
+  function choose(): Waiting | null {
+    const candidates = [...lines].flatMap(([name, line]) => {
+      const first = line.find(({ key }) => key === null || !running.some((one) => one.key === key));
+      return first ? [{ first, busy: running.filter((one) => one.line === name).length }] : [];
+    });
+    if (candidates.length === 0) return null;
+    return candidates.reduce((a, b) => (b.busy < a.busy ? b : a)).first;
   }
 
-  function end(name: string): void {
-    running.delete(name);
-    const line = lines.get(name);
+  function begin(one: Waiting): void {
+    const line = (lines.get(one.line) ?? []).filter((other) => other !== one);
+    lines.delete(one.line);
+    if (line.length > 0) lines.set(one.line, line);
+    waiting -= 1;
+    running.push(one);
+    one.begin().finally(() => end(one));
+  }
+
+  /** Who has had a turn comes last: the line among lines, and the key in its line. */
+  function end(one: Waiting): void {
+    running.splice(running.indexOf(one), 1);
+    const line = lines.get(one.line);
     if (line) {
-      lines.delete(name);
-      lines.set(name, line);
+      lines.delete(one.line);
+      const isSame = ({ key }: Turn) => key !== null && key === one.key;
+      lines.set(one.line, [...line.filter((other) => !isSame(other)), ...line.filter(isSame)]);
     }
     next();
   }

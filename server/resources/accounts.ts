@@ -30,6 +30,7 @@ import {
   sessionsOperation,
 } from '../openapi/account-operations.ts';
 import { readNoQuery } from '../query.ts';
+import { addressOf } from '../requests.ts';
 
 /** Who calls, and since when (contract, section 4.4): login, logout, the current user, sessions; for each auth collection. */
 export function accounts(server: Server, app: App): void {
@@ -131,7 +132,13 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
   async function checkPassword(request: Request, email: string, password: string) {
     const id = userWith(target, email);
     const credential = id === null ? null : (app.accounts.account(slug, id)?.credential ?? null);
-    const checked = await app.keeper.check({ collection: slug, email, credential, password });
+    const checked = await app.keeper.check({
+      address: addressOf(request),
+      collection: slug,
+      email,
+      credential,
+      password,
+    });
     if (checked.kind === 'right' && id !== null && credential !== null) return { id, credential };
     if (checked.kind === 'busy') throw tooBusy(checked.seconds);
     if (checked.kind === 'locked') throw locked(checked.seconds);

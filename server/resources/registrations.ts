@@ -129,7 +129,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     const account: AccountRef = { slug, id };
     const decision = decideCreate(target, id, at, values);
     const actor = { type: 'user', id: `${slug}/${id}` } as const;
-    const session = await withPassword(app, password, async (keep) => {
+    const session = await withPassword(app, request, password, async (keep) => {
       decideRight(account);
       const credential = await keep();
       const session = newSession(target, credential);

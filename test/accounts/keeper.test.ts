@@ -61,13 +61,16 @@ function start(t: TestContext, given: Given = {}): Keeping {
   return { keeper: main.keeper, main, vault, folder, clock, mails: () => mails, restart };
 }
 
+/** The address of a caller. */
+const home = '192.0.2.1';
+
 async function keep(keeper: Keeper, text = password): Promise<string> {
-  return (await keeper.keep(text)) ?? assert.fail('it is not busy');
+  return (await keeper.keep(text, home)) ?? assert.fail('it is not busy');
 }
 
 /** Logs in as ada, whose credential may be none, with the right password or another. */
-function login(keeper: Keeper, credential: string | null, given = password, email = 'ada@example.com') {
-  return keeper.check({ collection: 'users', email, credential, password: given });
+function login(keeper: Keeper, credential: string | null, given = password, email = 'ada@example.com', address = home) {
+  return keeper.check({ address, collection: 'users', email, credential, password: given });
 }
 
 async function times(count: number, run: () => Promise<Checked>): Promise<Checked[]> {
@@ -134,7 +137,7 @@ describe('keeping passwords', () => {
       assert.deepEqual(await login(keeper, credential, `${longest}\0`), wrong);
     }
     for (const impossible of ['x'.repeat(73), '1234567', 'correct\0horse', 'correct \ud83d horse']) {
-      await assert.rejects(keeper.keep(impossible), ({ code, message, errors }: DomainError) => {
+      await assert.rejects(keeper.keep(impossible, home), ({ code, message, errors }: DomainError) => {
         assert.equal(code, 'invalid');
         assert.match(message, /^password must (have|not hold) /);
         assert.deepEqual(errors, [{ field: 'password', message }]);
@@ -201,7 +204,7 @@ describe('locking accounts', () => {
     const credential = await keep(keeper);
     await times(5, () => login(keeper, credential, 'a wrong horse', ' ADA@example.com'));
     assert.equal((await login(keeper, credential)).kind, 'locked');
-    const client = { collection: 'clients', email: 'ada@example.com', credential, password };
+    const client = { address: home, collection: 'clients', email: 'ada@example.com', credential, password };
     assert.deepEqual(await keeper.check(client), { kind: 'right' });
   });
 
@@ -260,11 +263,13 @@ describe('locking accounts', () => {
 });
 
 describe('many logins at once', () => {
-  it('has a place for another account beside a flood at some, and says busy to the flood', async (t) => {
+  it('has a place for a caller beside floods from elsewhere, at however many accounts, and says busy to those', async (t) => {
     const { keeper } = start(t, { rule: { maxLoginAttempts: 1000 } });
     const credential = await keep(keeper);
-    const floods = [1, 2, 3, 4, 5, 6].map((account) =>
-      Array.from({ length: 100 }, () => login(keeper, null, 'a wrong horse', `${account}@example.com`)),
+    const floods = ['198.51.100.1', '198.51.100.2'].map((address) =>
+      Array.from({ length: 300 }, (_, account) =>
+        login(keeper, null, 'a wrong horse', `${account}@example.com`, address),
+      ),
     );
     assert.deepEqual(await login(keeper, credential), { kind: 'right' });
     const all = await Promise.all(floods.flat());
@@ -273,6 +278,15 @@ describe('many logins at once', () => {
     // 200 that wait, and those that are looked at meanwhile.
     assert.ok(looked >= 199 && looked <= 205, String(looked));
     assert.ok(all.every((checked) => checked.kind !== 'busy' || checked.seconds > 0));
+  });
+
+  it('has room for other accounts of an address beside a flood at one', async (t) => {
+    const { keeper } = start(t, { rule: { maxLoginAttempts: 1000 } });
+    const credential = await keep(keeper);
+    const flood = Array.from({ length: 300 }, () => login(keeper, null, 'a wrong horse', 'b@example.com'));
+    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    const { wrong: looked = 0, busy = 0 } = kindsOf(await Promise.all(flood));
+    assert.deepEqual([looked, busy], [41, 259]);
   });
 
   it('answers a flood at a locked account at once, without a place', async (t) => {
@@ -284,7 +298,7 @@ describe('many logins at once', () => {
 
   it('keeps no more passwords than it has room for', async (t) => {
     const { keeper } = start(t);
-    const kept = await Promise.all(Array.from({ length: 400 }, () => keeper.keep(password)));
+    const kept = await Promise.all(Array.from({ length: 400 }, () => keeper.keep(password, home)));
     assert.ok(kept.includes(null));
     const credentials = kept.filter((credential) => credential !== null);
     assert.ok(credentials.length >= 40, String(credentials.length));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { withPassword } from '../../server/accounts/passwords.ts';
 import type { App } from '../../server/app.ts';
@@ -16,7 +17,8 @@ async function left(end: () => unknown): Promise<string[]> {
       kept.delete(credential);
     },
   };
-  const write = withPassword({ keeper } as unknown as App, 'a password', async (keep) => {
+  const request = { app: { ip: '192.0.2.1' } } as unknown as Request;
+  const write = withPassword({ keeper } as unknown as App, request, 'a password', async (keep) => {
     assert.equal(await keep(), await keep());
     return end();
   });

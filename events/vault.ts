@@ -62,12 +62,21 @@ function openSecrets(db: Sqlite) {
     return select.get(name) as string;
   }
 
+  /**
+   * Whether this vault is that of a log, by its id: it is that of the first one that it was opened with. What another log
+   * does not name may be all that the right one has.
+   */
+  function isOf(log: string): boolean {
+    insert.run('log', log);
+    return select.get('log') === log;
+  }
+
   /** An opaque, stable name for something secret, such as an API key: it tells nothing without this vault. */
   function opaqueId(secretText: string): string {
     return createHmac('sha256', secret('opaque-ids')).update(secretText).digest('hex').slice(0, 16);
   }
 
-  return { secret, opaqueId };
+  return { secret, isOf, opaqueId };
 }
 
 /** Hashes of passwords, each under the opaque id that events name it by. */

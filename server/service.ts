@@ -84,13 +84,15 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   let mail: Mail | null = null;
 
   async function start(): Promise<Ready> {
-    const { readFile, size } = await writer.ready;
+    const { readFile, log: logName, size } = await writer.ready;
     const shared = { readFile, counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
       app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: notAsked });
       // Before anybody can keep a password that no event names yet.
-      sweep(mainKeeper, app);
+      if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
+      else
+        log.warn('vault.db was made for another log: the passwords in it are left alone, and no account here has one');
     }
     const mailer = app && (await openMailer(settings, model, log));
     const port = await threads.listen(

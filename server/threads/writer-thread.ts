@@ -29,7 +29,7 @@ export type WriterOrder = { kind: 'connect'; port: MessagePort } | { kind: 'clos
 /** What the writer tells the main thread: how far the start is, that it takes writes, why it stopped. */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
-  | { kind: 'ready'; readFile: string; size: number }
+  | { kind: 'ready'; readFile: string; log: string; size: number }
   | { kind: 'refused'; message: string }
   | { kind: 'closed' };
 
@@ -54,7 +54,8 @@ function start(): Booted | null {
       logId,
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
-    say({ kind: 'ready', readFile: booted.readFile, size: booted.log.head().size });
+    const { log, size } = booted.log.head();
+    say({ kind: 'ready', readFile: booted.readFile, log, size });
     return booted;
   } catch (error) {
     say({ kind: 'refused', message: (error as Error).message });

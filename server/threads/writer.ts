@@ -17,8 +17,8 @@ export type Writer = {
   close: () => Promise<void>;
 };
 
-/** `size`: events in the log when the writer had started. */
-type Ready = { readFile: string; size: number };
+/** `log`: the id of the log. `size`: events in the log when the writer had started. */
+type Ready = { readFile: string; log: string; size: number };
 
 /**
  * Starts the writer thread.

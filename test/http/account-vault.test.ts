@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { login } from '../helpers/accounts.ts';
@@ -23,5 +23,29 @@ describe('A vault that was lost', () => {
     const path = `/api/collections/users/${body.id}`;
     assert.equal((await service.call('PATCH', path, { password: 'a new one for her' })).status, 200);
     assert.equal((await login(service, 'users', 'ada@example.org', 'a new one for her')).status, 200);
+  });
+});
+
+describe('A log that was lost', () => {
+  it('takes no password with it: they are there when it is', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const aside = temporaryFolder(t);
+    const move = (from: string, to: string) => {
+      for (const name of readdirSync(from)) {
+        if (/^(log|read)/.test(name)) renameSync(join(from, name), join(to, name));
+      }
+    };
+    const first = await startService(t, config, { data });
+    await first.call('POST', '/api/collections/users', { email: 'ada@example.org', password });
+    await first.stop();
+    move(data, aside);
+    const second = await startService(t, config, { data });
+    assert.match(second.output().stderr, /vault\.db was made for another log/);
+    await second.stop();
+    for (const name of readdirSync(data)) if (/^(log|read)/.test(name)) rmSync(join(data, name));
+    move(aside, data);
+    const third = await startService(t, config, { data });
+    assert.doesNotMatch(third.output().stderr, /vault\.db/);
+    assert.equal((await login(third, 'users', 'ada@example.org', password)).status, 200);
   });
 });

@@ -3,10 +3,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loggedIn, login } from '../helpers/accounts.ts';
+import { runHere } from '../helpers/in-process.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, isId, launch, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
@@ -17,7 +18,7 @@ const config = {
   collections: [
     {
       slug: 'users',
-      auth: { maxLoginAttempts: 2 },
+      auth: { maxLoginAttempts: 2, useAPIKey: true },
       fields: [
         { name: 'name', type: 'text' },
         { name: 'code', type: 'text', maxLength: 3 },
@@ -43,16 +44,23 @@ const password = 'correct horse battery';
 const mailbox = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
-const service = useService(config);
+const service = useService(config, { ANNALS_LOG_LEVEL: 'debug' });
 
 type Options = { data?: string; input?: string | Buffer; environment?: Record<string, string>; file?: string };
 
-/** Runs a command; on the service that is running, unless a directory is named. */
-function annals(command: string, options: Options = {}) {
-  const { data = service.data, input = `${password}\n`, environment = {}, file = configFile } = options;
+/** Runs a command in this process; on the service that is running, unless a directory is named. */
+function annals(command: string, { input = `${password}\n`, environment = {}, ...where }: Options = {}) {
+  return runHere(argumentsOf(command, where), { input, environment });
+}
+
+/** The same in a process of its own. */
+function annalsProcess(command: string, { input = `${password}\n`, environment = {}, ...where }: Options = {}) {
+  return runCommand(argumentsOf(command, where), { input, environment });
+}
+
+function argumentsOf(command: string, { data = service.data, file = configFile }: Options): string[] {
   const words = command.match(/'[^']*'|\S+/g) ?? [];
-  const args = words.map((word) => word.replace(/^'(.*)'$/, '$1'));
-  return runCommand([...args, '--config', file, '--data', data], { input, environment });
+  return [...words.map((word) => word.replace(/^'(.*)'$/, '$1')), '--config', file, '--data', data];
 }
 
 /** A directory in which nothing is yet. */
@@ -60,14 +68,30 @@ function newData(t: TestContext): string {
   return join(temporaryFolder(t), 'data');
 }
 
-async function fail(on: Service, email: string): Promise<number> {
+/** Makes a user of a running service and gives the id. */
+async function madeUser(on: Service, email: string): Promise<string> {
+  const { status, body } = await on.call('POST', '/api/collections/users', { email, password });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.id;
+}
+
+/** Locks an account out. */
+async function lock(on: Service, email: string): Promise<void> {
   await login(on, 'users', email, 'wrong password');
-  return (await login(on, 'users', email, 'wrong password')).status;
+  await login(on, 'users', email, 'wrong password');
+  assert.equal((await login(on, 'users', email, password)).status, 429);
+}
+
+/** The files of a data directory that hold a text. */
+function filesWith(data: string, text: string): string[] {
+  return readdirSync(data).filter((name) => readFileSync(join(data, name)).includes(text));
 }
 
 describe('annals create-user', () => {
   it('makes a user beside a running service, prints the id, and the user can log in', async () => {
-    const { code, stdout, stderr } = await annals("create-user users --email ' Ada@Example.org' --field name=Ada");
+    const { code, stdout, stderr } = await annalsProcess(
+      "create-user users --email ' Ada@Example.org' --field name=Ada",
+    );
     assert.deepEqual([code, stderr], [0, '']);
     const id = stdout.trimEnd();
     assert.ok(isId(id) && stdout === `${id}\n`);
@@ -78,54 +102,40 @@ describe('annals create-user', () => {
     }
   });
 
-  it('makes one where no service runs, in a new directory too, and leaves that to the next one', async (t) => {
-    const data = newData(t);
-    const first = await annals('create-user users --email ada@example.org', { data });
-    assert.deepEqual([first.code, first.stderr], [0, `${data} is a new data directory\n`]);
-    assert.ok(isId(first.stdout.trimEnd()));
-    assert.ok(!existsSync(join(data, 'lock.json')) && !existsSync(join(data, 'seeded')));
-    const second = await annals('create-user users --email bob@example.org', { data });
-    assert.deepEqual([second.code, second.stderr], [0, '']);
-    const started = await startService(t, config, { data });
-    assert.ok(!started.output().stdout.includes('Setup'));
-    assert.equal((await loggedIn(started, 'users', 'ada@example.org', password)).id, first.stdout.trimEnd());
-    assert.equal((await loggedIn(started, 'users', 'bob@example.org', password)).id, second.stdout.trimEnd());
-    await started.stop();
-    assert.equal((await runCommand(['verify', '--data', data])).code, 0);
-  });
-
-  it('does not load the first documents: the service does, when it starts', async (t) => {
+  it('makes them where no service runs too, in a new directory, beside other commands, and while a service starts', async (t) => {
     const data = newData(t);
     const source = `export default ${JSON.stringify(config)};
       export async function seed() { console.log('seeding'); }`;
     const file = writeConfig(temporaryFolder(t), source);
-    const { code, stdout } = await annals('create-user users --email ada@example.org', { data, file });
-    assert.ok(code === 0 && !stdout.includes('seeding'));
-    const started = await startService(t, source, { data });
-    assert.match(started.output().stdout, /^seeding$/m);
-  });
+    const create = (email: string) => annalsProcess(`create-user users --email ${email}`, { data, file });
+    const [one, two] = await Promise.all([create('one@example.org'), create('two@example.org')]);
+    for (const { code, stdout, stderr } of [one, two]) {
+      assert.deepEqual([code, isId(stdout.trimEnd()), stdout.includes('seeding')], [0, true, false]);
+      assert.ok(['', `${data} is a new data directory\n`].includes(stderr), stderr);
+    }
+    assert.ok(one.stderr !== '' || two.stderr !== '');
+    const taken = await annals('create-user users --email ONE@example.org', { data, file });
+    assert.deepEqual(taken, { code: 1, stdout: '', stderr: 'email is taken by another document\n' });
+    // The first documents are left to the service.
+    assert.ok(!existsSync(join(data, 'lock.json')) && !existsSync(join(data, 'seeded')));
 
-  it('works while a service starts, and beside another command', async (t) => {
-    const data = newData(t);
-    const create = (name: string) => annals(`create-user users --email ${name}@example.org`, { data });
-    const both = await Promise.all([create('one'), create('two')]);
-    const started = launch(t, ['serve', '--config', configFile, '--data', data, '--port', '0']);
+    const starting = startService(t, source, { data });
     await eventually(() => existsSync(join(data, 'lock.json')));
-    const third = await create('three');
-    assert.deepEqual(
-      [...both, third].map(({ code, stderr }) => [code, stderr.replace(/.* is a new data .*\n/, '')]),
-      [
-        [0, ''],
-        [0, ''],
-        [0, ''],
-      ],
-    );
-    await started.listening;
+    const three = await create('three@example.org');
+    assert.deepEqual([three.code, three.stderr], [0, '']);
+    const started = await starting;
+    assert.match(started.output().stdout, /^seeding$/m);
+    assert.ok(!started.output().stdout.includes('Setup'));
+    for (const [name, { stdout }] of Object.entries({ one, two, three })) {
+      assert.equal((await loggedIn(started, 'users', `${name}@example.org`, password)).id, stdout.trimEnd());
+    }
+    await started.stop();
     assert.equal(recordedEvents(data).filter(({ type }) => type === 'document.created').length, 3);
+    assert.equal((await annals('verify', { data, file })).code, 0);
   });
 
   it('reads the value of a field as its type asks for', async () => {
-    const friend = (await annals('create-user users --email friend@example.org')).stdout.trimEnd();
+    const friend = await madeUser(service, 'friend@example.org');
     const { code, stdout, stderr } = await annals(
       `create-user users --email typed@example.org --field name=true=3 --field code=12 --field age=36.5
        --field isEditor=true --field born=1815-12-10 --field role=admin --field 'tags=["a"]' --field friend=${friend}
@@ -160,7 +170,7 @@ describe('annals create-user', () => {
   it('prints what the service refuses, a line for each field, and exits with 1', async () => {
     const before = recordedEvents(service.data).length;
     const command = 'create-user users --email nobody --field code=long --field age=-1 --field links=[{"url":"x"}]';
-    const { code, stdout, stderr } = await annals(command, { input: 'short\n' });
+    const { code, stdout, stderr } = await annals(command, { input: 'x'.repeat(100_000) });
     assert.deepEqual([code, stdout], [1, '']);
     assert.deepEqual(
       stderr
@@ -170,18 +180,17 @@ describe('annals create-user', () => {
         .sort(),
       ['age', 'code', 'email', 'links.0.url', 'password'],
     );
-    assert.match(stderr, /^password must have at least 8 characters$/m);
+    assert.match(stderr, /^password must have at most 72 bytes/m);
     assert.equal(recordedEvents(service.data).length, before);
   });
 
-  it('refuses an e-mail that somebody has, with or without a service', async (t) => {
-    const data = newData(t);
-    for (const where of [service.data, data]) {
-      assert.equal((await annals('create-user users --email twice@example.org', { data: where })).code, 0);
-      const { code, stdout, stderr } = await annals('create-user users --email TWICE@example.org', { data: where });
-      assert.deepEqual([code, stdout, stderr], [1, '', 'email is taken by another document\n']);
-    }
-    assert.ok(!existsSync(join(data, 'lock.json')));
+  it('refuses an e-mail that somebody has', async () => {
+    await madeUser(service, 'twice@example.org');
+    assert.deepEqual(await annals('create-user users --email TWICE@example.org'), {
+      code: 1,
+      stdout: '',
+      stderr: 'email is taken by another document\n',
+    });
   });
 
   for (const [arguments_, ...messages] of [
@@ -228,17 +237,16 @@ describe('The password of a new user', () => {
   it('is in no event, file or line of the log, whoever makes the user', async (t) => {
     const secret = 'a most peculiar pass phrase';
     const input = `${secret}\n`;
-    const started = await startService(t, config, { environment: { ANNALS_LOG_LEVEL: 'debug' } });
-    const beside = await annals('create-user users --email ada@example.org', { data: started.data, input });
-    await loggedIn(started, 'users', 'ada@example.org', secret);
-    const found = (data: string) => readdirSync(data).filter((name) => readFileSync(join(data, name)).includes(secret));
-    assert.deepEqual(found(started.data), []);
-    await started.stop();
-    const alone = await annals('create-user users --email bob@example.org', { data: started.data, input });
-    assert.deepEqual(found(started.data), []);
-    for (const { code, stdout, stderr } of [beside, alone, { code: 0, ...started.output() }]) {
+    const alone = newData(t);
+    const ended = [
+      await annals('create-user users --email secret@example.org', { input }),
+      await annals('create-user users --email secret@example.org', { input, data: alone }),
+    ];
+    await loggedIn(service, 'users', 'secret@example.org', secret);
+    for (const { code, stdout, stderr } of [...ended, { code: 0, ...service.output() }]) {
       assert.ok(code === 0 && !stdout.includes(secret) && !stderr.includes(secret));
     }
+    for (const data of [service.data, alone]) assert.deepEqual(filesWith(data, secret), []);
   });
 
   it('is refused as an argument, which others can see, and not shown once more', async () => {
@@ -253,21 +261,23 @@ describe('The password of a new user', () => {
       assert.match(stderr, /^a password is never an argument: others on this machine can see those/);
       assert.ok(!stderr.includes('s3cret-word'));
     }
-    const { code, stderr } = await annals('create-user users --email a@b.co --field password=s3cret-word');
-    assert.equal(code, 2);
+    const { code, stdout, stderr } = await annalsProcess(
+      'create-user users --email a@b.co --field password=s3cret-word',
+    );
+    assert.deepEqual([code, stdout], [2, '']);
     assert.match(stderr, /^--field password is never an argument/);
     assert.ok(!stderr.includes('s3cret-word'));
   });
 
   it('is the first line of standard input, as it stands there', async () => {
-    for (const [name, input, meant] of [
-      ['first', 'first line is it\nsecond line is not\n', 'first line is it'],
-      ['open', 'no end of line', 'no end of line'],
-      ['windows', 'line of windows\r\n', 'line of windows'],
-      ['spaces', '  with spaces  \n', '  with spaces  '],
-      ['umlaut', 'größer als sonst\n', 'größer als sonst'],
+    for (const [name, input, meant, run] of [
+      ['first', 'first line is it\nsecond line is not\n', 'first line is it', annals],
+      ['open', 'no end of line', 'no end of line', annalsProcess],
+      ['windows', 'line of windows\r\n', 'line of windows', annals],
+      ['spaces', '  with spaces  \n', '  with spaces  ', annals],
+      ['umlaut', 'größer als sonst\nsecond line is not\n', 'größer als sonst', annalsProcess],
     ] as const) {
-      assert.equal((await annals(`create-user users --email ${name}@example.org`, { input })).code, 0);
+      assert.equal((await run(`create-user users --email ${name}@example.org`, { input })).code, 0);
       assert.equal((await login(service, 'users', `${name}@example.org`, meant)).status, 200, name);
     }
   });
@@ -285,8 +295,6 @@ describe('The password of a new user', () => {
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(stderr, message);
     }
-    const { code, stderr } = await annals('create-user users --email no@example.org', { input: 'x'.repeat(100_000) });
-    assert.deepEqual([code, /^password must have at most 72 bytes/.test(stderr)], [1, true]);
   });
 });
 
@@ -319,7 +327,7 @@ async function onTerminal(t: TestContext, command: string, answers: readonly (re
 
 const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
-describe('The password on a terminal', { skip: !hasTerminals }, () => {
+describe('The password on a terminal', { skip: !hasTerminals, concurrency: true }, () => {
   const create = (email: string) => {
     const words = [process.execPath, main, 'create-user', 'users', '--email', email, '--config', configFile];
     return `${[...words, '--data', service.data].map((word) => `'${word}'`).join(' ')}`;
@@ -356,77 +364,109 @@ describe('The password on a terminal', { skip: !hasTerminals }, () => {
     ['Ctrl-D', '\u0004'],
   ] as const) {
     it(`can be refused by ${name}: nothing is done, and the terminal is as it was`, async (t) => {
-      const { shown, exit, settings } = await onTerminal(t, create(`not@example.org`), [
+      const { shown, exit, settings } = await onTerminal(t, create(`${name}@example.org`), [
         [first, `${password}\r`],
         [again, key === '\u0003' ? `half${key}` : key],
       ]);
       assert.match(shown, /\ncancelled; nothing was done\n$/);
       assert.deepEqual([exit, settings], ['exit code 2', sane]);
-      assert.equal((await login(service, 'users', 'not@example.org', password)).status, 401);
+      assert.equal((await login(service, 'users', `${name}@example.org`, password)).status, 401);
     });
   }
 });
 
-for (const isRunning of [true, false]) {
-  describe(`annals unlock ${isRunning ? 'beside a running service' : 'where none runs'}`, () => {
-    it('lets somebody log in whose account is locked, and says when it is not', async (t) => {
-      const data = newData(t);
-      let running = await startService(t, config, { data });
-      const user = await annals('create-user users --email ada@example.org', { data });
-      assert.equal(await fail(running, 'ada@example.org'), 401);
-      assert.equal((await login(running, 'users', 'ada@example.org', password)).status, 429);
-      if (!isRunning) await running.stop();
-      const { code, stdout, stderr } = await annals('unlock users --email Ada@example.org', { data });
-      assert.deepEqual([code, stdout, stderr], [0, 'unlocked Ada@example.org in users\n', '']);
-      const again = await annals('unlock users --email ada@example.org', { data });
-      assert.deepEqual([again.code, again.stdout], [1, '']);
-      assert.equal(again.stderr, '"ada@example.org" is not locked, and no failed login is counted\n');
-      if (!isRunning) running = await startService(t, config, { data });
-      assert.equal((await login(running, 'users', 'ada@example.org', password)).status, 200);
-      const events = recordedEvents(data, `accounts/users/${user.stdout.trimEnd()}`);
-      assert.equal(
-        events.filter(({ type, actor }) => type === 'account.unlocked' && actor.type === 'system').length,
-        1,
-      );
+describe('annals unlock and annals sessions revoke', () => {
+  /** Two accounts: one is locked and has two sessions, the other has two sessions. */
+  async function twoAccounts(on: Service) {
+    const ids = [await madeUser(on, 'locked@example.org'), await madeUser(on, 'known@example.org')];
+    const locked = [
+      await loggedIn(on, 'users', 'locked@example.org', password),
+      await loggedIn(on, 'users', 'locked@example.org', password),
+    ] as const;
+    const known = [
+      await loggedIn(on, 'users', 'known@example.org', password),
+      await loggedIn(on, 'users', 'known@example.org', password),
+    ] as const;
+    await lock(on, 'locked@example.org');
+    return { id: ids[0], locked, known };
+  }
+
+  type Accounts = Awaited<ReturnType<typeof twoAccounts>>;
+
+  /** Unlocks the one account and ends a session of it, and ends all sessions of the other, each twice. */
+  async function runCommands({ locked }: Accounts, where: Options) {
+    const { sid } = JSON.parse(Buffer.from(locked[1].token.split('.')[1] ?? '', 'base64url').toString());
+    assert.deepEqual(await annals('unlock users --email Locked@example.org', where), {
+      code: 0,
+      stdout: 'unlocked Locked@example.org in users\n',
+      stderr: '',
     });
+    assert.deepEqual(await annals('unlock users --email locked@example.org', where), {
+      code: 1,
+      stdout: '',
+      stderr: '"locked@example.org" is not locked, and no failed login is counted\n',
+    });
+    assert.deepEqual(await annals(`sessions revoke users --email locked@example.org --session ${sid}`, where), {
+      code: 0,
+      stdout: 'ended 1 session of locked@example.org\n',
+      stderr: '',
+    });
+    for (const ended of ['ended 2 sessions', 'there was no session']) {
+      assert.deepEqual(await annals('sessions revoke users --email known@example.org', where), {
+        code: 0,
+        stdout: `${ended} of known@example.org\n`,
+        stderr: '',
+      });
+    }
+  }
+
+  /** The account can be logged in to, and the sessions that were ended are over, at once. */
+  async function assertDone(on: Service, { id, locked, known }: Accounts) {
+    const statuses = [];
+    for (const { as } of [...locked, ...known]) {
+      statuses.push((await on.call('GET', '/api/collections/users/me', undefined, as)).status);
+    }
+    assert.deepEqual(statuses, [200, 401, 401, 401]);
+    assert.equal((await login(on, 'users', 'locked@example.org', password)).status, 200);
+    const unlocked = recordedEvents(on.data, `accounts/users/${id}`).filter(({ type }) => type === 'account.unlocked');
+    assert.deepEqual(
+      unlocked.map(({ actor }) => actor),
+      [{ type: 'system' }],
+    );
+  }
+
+  it('let somebody log in, or log somebody out at once, beside a running service', async () => {
+    const accounts = await twoAccounts(service);
+    await runCommands(accounts, {});
+    await assertDone(service, accounts);
   });
 
-  describe(`annals sessions revoke ${isRunning ? 'beside a running service' : 'where none runs'}`, () => {
-    it('logs an account out at once, wholly or one session of it', async (t) => {
-      const data = newData(t);
-      let running = await startService(t, config, { data });
-      await annals('create-user users --email ada@example.org', { data });
-      const [one, two, three] = [
-        await loggedIn(running, 'users', 'ada@example.org', password),
-        await loggedIn(running, 'users', 'ada@example.org', password),
-        await loggedIn(running, 'users', 'ada@example.org', password),
-      ];
-      const { sid } = JSON.parse(Buffer.from(two.token.split('.')[1] ?? '', 'base64url').toString());
-      const restart = async () => {
-        if (!isRunning) running = await startService(t, config, { data });
-      };
-      const stop = async () => {
-        if (!isRunning) await running.stop();
-      };
-      const statuses = async () => {
-        const me = ({ as }: typeof one) => running.call('GET', '/api/collections/users/me', undefined, as);
-        return [(await me(one)).status, (await me(two)).status, (await me(three)).status];
-      };
-      await stop();
-      const single = await annals(`sessions revoke users --email ada@example.org --session ${sid}`, { data });
-      assert.deepEqual([single.code, single.stdout, single.stderr], [0, 'ended 1 session of ada@example.org\n', '']);
-      await restart();
-      assert.deepEqual(await statuses(), [200, 401, 200]);
-      await stop();
-      const all = await annals('sessions revoke users --email ada@example.org', { data });
-      assert.deepEqual([all.code, all.stdout], [0, 'ended 2 sessions of ada@example.org\n']);
-      const none = await annals('sessions revoke users --email ada@example.org', { data });
-      assert.deepEqual([none.code, none.stdout], [0, 'there was no session of ada@example.org\n']);
-      await restart();
-      assert.deepEqual(await statuses(), [401, 401, 401]);
-    });
+  it('do so where none runs, and leave the mail that waits to the service, which sends it once', async (t) => {
+    const data = newData(t);
+    const mail = (url: string) => ({ ANNALS_SMTP_URL: url, ANNALS_MAIL_FROM: 'annals@example.org' });
+    const unsent = await startService(t, config, { data, environment: mail('smtp://127.0.0.1:9') });
+    const accounts = await twoAccounts(unsent);
+    const asked = await unsent.call('POST', '/api/collections/users/forgot-password', { email: 'known@example.org' });
+    assert.equal(asked.status, 200);
+    await unsent.stop();
+    const ofMail = () =>
+      recordedEvents(data)
+        .map(({ type }) => type)
+        .filter((type) => /reset|^email/.test(type));
+    assert.deepEqual(ofMail(), ['password.reset.requested']);
+
+    const environment = mail(mailbox.url);
+    await runCommands(accounts, { data, environment });
+    assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
+
+    const sending = await startService(t, config, { data, environment });
+    await assertDone(sending, accounts);
+    await mailbox.next('known@example.org');
+    await eventually(() => ofMail().includes('email.sent'));
+    await sending.stop();
+    assert.equal(mailbox.received.length, 1);
   });
-}
+});
 
 describe('A command about an account', () => {
   const commands = ['unlock', 'sessions revoke'];
@@ -455,80 +495,60 @@ describe('A command about an account', () => {
 
   it('says its usage', async () => {
     for (const command of ['create-user', ...commands]) {
-      const { code, stdout } = await runCommand([...command.split(' '), '--help']);
+      const { code, stdout } = await runHere([...command.split(' '), '--help']);
       assert.equal(code, 0);
       assert.match(stdout, new RegExp(`^annals ${command} COLLECTION --email E`));
     }
-    assert.match((await runCommand(['help'])).stdout, /^ {2}annals create-user +\S/m);
+    assert.match((await runHere(['help'])).stdout, /^ {2}annals create-user +\S/m);
   });
 
   it('calls the service itself, even where a proxy is set for everything', async () => {
     const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' };
-    const { code, stderr } = await annals('create-user users --email proxy@example.org', { environment: proxy });
+    const { code, stderr } = await annalsProcess('create-user users --email proxy@example.org', { environment: proxy });
     assert.deepEqual([code, stderr], [0, '']);
   });
 
-  it('leaves the directory to another process that cannot be called, and says which that is', async (t) => {
-    const data = newData(t);
-    await annals('create-user users --email ada@example.org', { data });
-    const rebuilding = lockDirectory(data, 'annals rebuild');
-    const refused = await annals('unlock users --email ada@example.org', { data });
-    rebuilding.release();
-    assert.equal(refused.code, 2);
-    assert.match(refused.stderr, new RegExp(`is in use by annals rebuild, process ${process.pid} on`));
+  describe('where the directory is not free', () => {
+    const data = join(useFolder(), 'data');
+    before(async () => assert.equal((await annals('create-user users --email ada@example.org', { data })).code, 0));
 
-    // In another container, say, where its address means something else.
-    const serving = lockDirectory(data, 'annals serve');
-    serving.describe(service.url);
-    const file = join(data, 'lock.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace(`"host":"${hostname()}"`, '"host":"elsewhere"'));
-    const distant = await annals('unlock users --email ada@example.org', { data });
-    serving.release();
-    assert.equal(distant.code, 2);
-    assert.match(distant.stderr, /: run this command on elsewhere$/m);
-    assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
-  });
+    it('leaves it to another process that cannot be called, and says which that is', async () => {
+      const rebuilding = lockDirectory(data, 'annals rebuild');
+      const refused = await annalsProcess('unlock users --email ada@example.org', { data });
+      rebuilding.release();
+      assert.equal(refused.code, 2);
+      assert.match(refused.stderr, new RegExp(`is in use by annals rebuild, process ${process.pid} on`));
 
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`that is stopped by ${signal} before it could begin has done nothing, and leaves no lock`, async (t) => {
-      const data = newData(t);
+      // In another container, say, where its address means something else.
+      const serving = lockDirectory(data, 'annals serve');
+      serving.describe(service.url);
+      const file = join(data, 'lock.json');
+      writeFileSync(file, readFileSync(file, 'utf8').replace(`"host":"${hostname()}"`, '"host":"elsewhere"'));
+      const distant = await annals('unlock users --email ada@example.org', { data });
+      serving.release();
+      assert.equal(distant.code, 2);
+      assert.match(distant.stderr, /: run this command on elsewhere$/m);
+      assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
+    });
+
+    it('has done nothing when a signal stops it before it could begin, and leaves no lock', async (t) => {
       const slow = `import { isMainThread } from 'node:worker_threads';
         if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
         export default ${JSON.stringify(config)};`;
-      await annals('create-user users --email ada@example.org', { data });
       const file = writeConfig(temporaryFolder(t), slow);
-      const args = ['sessions', 'revoke', 'users', '--email', 'ada@example.org', '--config', file, '--data', data];
-      const { child, exited, output } = launch(t, args);
-      await eventually(() => existsSync(join(data, 'lock.json')));
-      child.kill(signal);
-      assert.deepEqual([await exited, output()], [2, { stdout: '', stderr: 'stopped before anything was done\n' }]);
-      assert.ok(!existsSync(join(data, 'lock.json')));
+      const recorded = recordedEvents(data).length;
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        const { child, exited, output } = launch(
+          t,
+          argumentsOf('sessions revoke users --email ada@example.org', { data, file }),
+        );
+        await eventually(() => existsSync(join(data, 'lock.json')));
+        child.kill(signal);
+        assert.deepEqual([await exited, output()], [2, { stdout: '', stderr: 'stopped before anything was done\n' }]);
+        assert.ok(!existsSync(join(data, 'lock.json')));
+      }
+      assert.equal(recordedEvents(data).length, recorded);
       assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
     });
-  }
-
-  it('sends no mail that waits: the service does that, once', async (t) => {
-    const data = newData(t);
-    const mail = (url: string) => ({ ANNALS_SMTP_URL: url, ANNALS_MAIL_FROM: 'annals@example.org' });
-    await annals('create-user users --email ada@example.org', { data });
-    const unsent = await startService(t, config, { data, environment: mail('smtp://127.0.0.1:9') });
-    const { status } = await unsent.call('POST', '/api/collections/users/forgot-password', {
-      email: 'ada@example.org',
-    });
-    assert.equal(status, 200);
-    await unsent.stop();
-    const ofMail = () =>
-      recordedEvents(data)
-        .map(({ type }) => type)
-        .filter((type) => /reset|^email/.test(type));
-    assert.deepEqual(ofMail(), ['password.reset.requested']);
-    const environment = mail(mailbox.url);
-    assert.equal((await annals('create-user users --email bob@example.org', { data, environment })).code, 0);
-    assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
-    const sending = await startService(t, config, { data, environment });
-    await mailbox.next('ada@example.org');
-    await eventually(() => ofMail().includes('email.sent'));
-    await sending.stop();
-    assert.equal(mailbox.received.length, 1);
   });
 });

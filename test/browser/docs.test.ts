@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { apiKey, type Service } from '../helpers/service.ts';
@@ -14,8 +14,10 @@ const configuration = (publicSchema: boolean) => `export default {
 }`;
 
 describeInBrowser('The documentation page in a browser', (browser) => {
-  /** Opens the page and gives it with all that the browser complained about and asked for. */
-  async function open(service: Service): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
+  /** A page of the documentation with all that the browser complained about and asked for since it was last forgotten. */
+  type Opened = { page: Page; complaints: string[]; requests: string[]; forget: () => void };
+
+  async function open(service: Service): Promise<Opened> {
     const page = await browser().newPage();
     page.setDefaultTimeout(20_000);
     const complaints: string[] = [];
@@ -26,13 +28,24 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     page.on('pageerror', (error) => complaints.push(String(error)));
     page.on('request', (request) => requests.push(request.url()));
     await page.goto(`${service.url}/api/docs`);
-    return { page, complaints, requests };
+    const forget = () => {
+      complaints.length = 0;
+      requests.length = 0;
+    };
+    return { page, complaints, requests, forget };
   }
 
-  /** Opens an operation, tries it out and gives the status that the page shows. */
+  /** Tries an operation out, which is opened for that the first time, and gives the status that the page shows. */
   async function tryOut(operation: Locator, fill?: (operation: Locator) => Promise<void>): Promise<string> {
-    await operation.locator('.opblock-summary-control').click();
-    await operation.getByRole('button', { name: 'Try it out' }).click();
+    const clear = operation.getByRole('button', { name: 'Clear' });
+    if (await clear.isVisible()) {
+      // The answer to what was tried before goes, so that it is not taken for the next one.
+      await clear.click();
+      await clear.waitFor({ state: 'detached' });
+    } else {
+      await operation.locator('.opblock-summary-control').click();
+      await operation.getByRole('button', { name: 'Try it out' }).click();
+    }
     await fill?.(operation);
     await operation.getByRole('button', { name: 'Execute' }).click();
     const status = operation.locator('.live-responses-table tbody .response-col_status');
@@ -48,9 +61,17 @@ describeInBrowser('The documentation page in a browser', (browser) => {
 
   describe('where the description is public', () => {
     const service = useService(configuration(true));
+    let opened: Opened;
+    before(async () => {
+      await service.call('POST', '/api/collections/notes', { text: 'found & shown' });
+      await service.call('POST', '/api/collections/notes', { text: 'not asked for' });
+      // To load the page costs more than anything that is done with it.
+      opened = await open(service);
+    });
+    afterEach(() => opened.forget());
 
     it('shows every operation without a complaint, and asks nobody else', async () => {
-      const { page, complaints, requests } = await open(service);
+      const { page, complaints, requests } = opened;
       await operation(page, 'notes', 'list_notes').waitFor();
       const { body } = await service.call('GET', '/api/openapi.json');
       const operations = Object.values<object>(body.paths).flatMap((path) => Object.keys(path));
@@ -62,16 +83,14 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     });
 
     it('tries an operation out as it stands', async () => {
-      const { page, complaints, requests } = await open(service);
+      const { page, complaints, requests } = opened;
       assert.equal(await tryOut(operation(page, 'notes', 'list_notes')), '200');
       assert.deepEqual(complaints, []);
       assertAtHome(service, requests);
     });
 
     it('sends a nested filter as the service reads it', async () => {
-      await service.call('POST', '/api/collections/notes', { text: 'found & shown' });
-      await service.call('POST', '/api/collections/notes', { text: 'not' });
-      const { page } = await open(service);
+      const { page } = opened;
       const list = operation(page, 'notes', 'list_notes');
       const where = { or: [{ text: { equals: 'found & shown' } }, { text: { in: ['a', 'b'] } }], id: { exists: true } };
       const status = await tryOut(list, (form) => form.locator('textarea').fill(JSON.stringify(where)));
@@ -89,8 +108,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       [{ text: { equals: '[x' } }, 'where[text][equals]=[x', '200'],
     ] as const) {
       it(`sends ${JSON.stringify(where)} as it stands`, async () => {
-        await service.call('POST', '/api/collections/notes', { text: 'not asked for' });
-        const { page, complaints, requests } = await open(service);
+        const { page, complaints, requests } = opened;
         const list = operation(page, 'notes', 'list_notes');
         const fill = (form: Locator) => form.locator('textarea').fill(JSON.stringify(where));
         assert.equal(await tryOut(list, fill), status);
@@ -104,7 +122,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     }
 
     it('sends the key that was given to "Authorize"', async () => {
-      const { page } = await open(service);
+      const { page } = opened;
       const create = operation(page, 'closed-notes', 'create_closed-notes');
       await create.waitFor();
       await page.getByRole('button', { name: 'Authorize' }).click();

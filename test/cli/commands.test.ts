@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
+import { runHere } from '../helpers/in-process.ts';
 import { runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { useFolder, useService } from '../helpers/shared.ts';
 
@@ -108,7 +109,7 @@ describe('annals verify', () => {
     it(`exits 1 for ${what}, naming it`, async (t) => {
       const data = await copy(t);
       tamper(join(data, 'log.db'), sql);
-      const { code, stdout } = await runCommand(['verify', '--data', data]);
+      const { code, stdout } = await runHere(['verify', '--data', data]);
       assert.equal(code, 1, stdout);
       assert.match(stdout, /^NOT SOUND: /m);
       assert.match(stdout, message);
@@ -127,7 +128,7 @@ describe('annals verify', () => {
   it('exits 1 for a log that is no longer the one its read tables saw', async (t) => {
     const data = await copy(t);
     tamper(readFile(data), 'UPDATE checkpoint SET position = 100');
-    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    const { code, stdout } = await runHere(['verify', '--data', data]);
     assert.equal(code, 1);
     assert.match(stdout, /lost events/);
   });
@@ -137,7 +138,7 @@ describe('annals verify', () => {
     const file = join(data, 'log.db');
     rmSync(`${file}-wal`, { force: true });
     writeFileSync(file, Buffer.concat([Buffer.alloc(100, 'x'), readFileSync(file).subarray(100)]));
-    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    const { code, stdout } = await runHere(['verify', '--data', data]);
     assert.equal(code, 1);
     assert.match(stdout, /NOT SOUND: damaged/);
   });
@@ -145,7 +146,7 @@ describe('annals verify', () => {
   it('exits 0 without read tables, saying so', async (t) => {
     const data = await copy(t);
     for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
-    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    const { code, stdout } = await runHere(['verify', '--data', data]);
     assert.equal(code, 0);
     assert.match(stdout, /^note: there are no read tables/m);
   });
@@ -154,7 +155,7 @@ describe('annals verify', () => {
     const empty = temporaryFolder(t);
     mkdirSync(join(empty, 'data'));
     for (const data of [join(empty, 'data'), '/nowhere']) {
-      const { code, stderr } = await runCommand(['verify', '--data', data]);
+      const { code, stderr } = await runHere(['verify', '--data', data]);
       assert.equal(code, 2);
       assert.match(stderr, new RegExp(`there is no log in ${data}`));
     }
@@ -185,17 +186,17 @@ describe('annals rebuild', () => {
     const data = await copy(t);
     tamper(readFile(data), `UPDATE "texts posts" SET doc = replace(doc, 't2', 'XX')`);
     const check = ['rebuild', '--check', '--config', configFile, '--data', data];
-    const { code, stdout } = await runCommand(check);
+    const { code, stdout } = await runHere(check);
     assert.equal(code, 1);
     assert.match(stdout, /^NOT SOUND: read tables: /m);
-    assert.equal((await runCommand(['rebuild', '--config', configFile, '--data', data])).code, 0);
-    assert.equal((await runCommand(check)).code, 0);
+    assert.equal((await runHere(['rebuild', '--config', configFile, '--data', data])).code, 0);
+    assert.equal((await runHere(check)).code, 0);
   });
 
   it('--check compares, exits 0 when equal and changes nothing', async (t) => {
     const data = await copy(t);
     const before = readFileSync(readFile(data));
-    const { code, stdout } = await runCommand(['rebuild', '--check', '--data', data]);
+    const { code, stdout } = await runHere(['rebuild', '--check', '--data', data]);
     assert.equal(code, 0);
     assert.match(stdout, /^equal: /m);
     assert.ok(readFileSync(readFile(data)).equals(before));
@@ -205,15 +206,15 @@ describe('annals rebuild', () => {
     const data = await copy(t);
     tamper(readFile(data), 'UPDATE checkpoint SET position = 100');
     const args = ['rebuild', '--config', configFile, '--data', data];
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args);
     assert.equal(code, 2);
     assert.match(stderr, /the log lost events: it ends at position 9/);
-    assert.equal((await runCommand([...args, '--accept-lost-events'])).code, 0);
-    assert.equal((await runCommand(['verify', '--data', data])).code, 0);
+    assert.equal((await runHere([...args, '--accept-lost-events'])).code, 0);
+    assert.equal((await runHere(['verify', '--data', data])).code, 0);
   });
 
   it('exits 2 where there is no log', async (t) => {
-    const { code, stderr } = await runCommand(['rebuild', '--config', configFile, '--data', temporaryFolder(t)]);
+    const { code, stderr } = await runHere(['rebuild', '--config', configFile, '--data', temporaryFolder(t)]);
     assert.equal(code, 2);
     assert.match(stderr, /there is no log in/);
   });
@@ -243,14 +244,11 @@ describe('annals', () => {
   it('shows help for itself and for every command, on standard output, with exit code 0', async () => {
     const general = await runCommand(['--help']);
     assert.deepEqual([general.code, general.stderr], [0, '']);
-    for (const args of [[], ['-h']]) assert.deepEqual(await runCommand(args), general);
+    for (const args of [[], ['-h']]) assert.deepEqual(await runHere(args), general);
     const helps = new Map<string, string>();
     for (const command of ['serve', 'verify', 'rebuild', 'config check']) {
       assert.match(general.stdout, new RegExp(`^  annals ${command} `, 'm'));
-      const { code, stdout, stderr } = await runCommand([
-        ...command.split(' '),
-        command === 'verify' ? '-h' : '--help',
-      ]);
+      const { code, stdout, stderr } = await runHere([...command.split(' '), command === 'verify' ? '-h' : '--help']);
       assert.deepEqual([code, stderr], [0, '']);
       assert.match(stdout, new RegExp(`^annals ${command}`));
       helps.set(command, stdout);
@@ -272,7 +270,7 @@ describe('annals', () => {
   it('has every flag in docs/operations.md', async () => {
     const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
     for (const command of ['serve', 'verify', 'config check']) {
-      const { stdout } = await runCommand([...command.split(' '), '--help']);
+      const { stdout } = await runHere([...command.split(' '), '--help']);
       const [usage = ''] = stdout.split('\n');
       assert.ok(text.includes(`| \`${usage}\` |`), usage);
     }
@@ -283,7 +281,7 @@ describe('annals', () => {
       version: string;
     };
     for (const args of [['--version'], ['version']]) {
-      assert.deepEqual(await runCommand(args), { code: 0, stdout: `${version}\n`, stderr: '' });
+      assert.deepEqual(await runHere(args), { code: 0, stdout: `${version}\n`, stderr: '' });
     }
   });
 
@@ -293,7 +291,7 @@ describe('annals', () => {
       [['config', 'chek'], /unknown command "config chek"; did you mean "config check"\?/],
       [['toString'], /unknown command "toString"/],
     ] as const) {
-      const { code, stdout, stderr } = await runCommand(args);
+      const { code, stdout, stderr } = await runHere(args);
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(stderr, message);
       assert.match(stderr, /annals serve/);

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { runHere } from '../helpers/in-process.ts';
 import { apiKey, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
 
@@ -23,25 +24,33 @@ function fileWith(folder: string, name: string, text: string): string {
 const get = (url: string, key: string) => fetch(`${url}${posts}`, { headers: { 'x-api-key': key } });
 
 describe('annals serve', () => {
-  it('takes its settings from flags', async (t) => {
+  it('takes its settings from flags, and prints the address, the generated key and a curl line that works on one screen', async (t) => {
     const data = join(temporaryFolder(t), 'deep', 'data');
-    const { listening, output } = launch(t, [
-      'serve',
-      '--config',
-      configFile,
-      '--data',
-      data,
-      '--host',
-      '127.0.0.1',
-      '--port',
-      '0',
-    ]);
-    const url = await listening;
+    const args = ['serve', '--config', configFile, '--data', data, '--host', '127.0.0.1', '--port', '0'];
+    const first = launch(t, args);
+    const url = await first.listening;
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.notEqual(new URL(url).port, '0');
     assert.equal((await fetch(`${url}/health`)).status, 200);
     assert.ok(existsSync(join(data, 'log.db')));
-    assert.match(output().stdout, new RegExp(`Config +${configFile}`));
+    const { stdout } = first.output();
+    assert.match(stdout, new RegExp(`Config +${configFile}`));
+    const lines = stdout.trimEnd().split('\n');
+    assert.ok(lines.length <= 24);
+    assert.equal(lines.at(-1), `listening on ${url}`);
+    assert.ok(stdout.includes(`${url}/api`));
+    const [, key, address] = /curl -H 'x-api-key: ([^']+)' '([^']+)'/.exec(stdout) ?? [];
+    assert.ok(key && address && key.length >= 32);
+    const response = await fetch(address, { headers: { 'x-api-key': key } });
+    assert.deepEqual([response.status, ((await response.json()) as { total: number }).total], [200, 0]);
+    first.child.kill('SIGTERM');
+    assert.equal(await first.exited, 0);
+
+    // The generated key is kept between starts.
+    const second = launch(t, args);
+    const next = await second.listening;
+    assert.ok(second.output().stdout.includes(`x-api-key: ${key}'`));
+    assert.equal((await get(next, key)).status, 200);
   });
 
   it('takes its settings from the environment, and a flag wins over it', async (t) => {
@@ -84,45 +93,6 @@ describe('annals serve', () => {
     const url = await listening;
     for (const key of ['from-a-file-00000', 'another-one-00000']) assert.equal((await get(url, key)).status, 200);
     assert.match(output().stdout, /http:\/\/cms\.example\.org\/api/);
-  });
-
-  it('prints the address, the generated key and a curl line on one screen; the line works as it is', async (t) => {
-    const data = temporaryFolder(t);
-    const { listening, output } = launch(t, ['serve', '--config', configFile, '--data', data, '--port', '0']);
-    const url = await listening;
-    const { stdout } = output();
-    const lines = stdout.trimEnd().split('\n');
-    assert.ok(lines.length <= 24);
-    assert.equal(lines.at(-1), `listening on ${url}`);
-    assert.ok(stdout.includes(`${url}/api`));
-    const [, key, address] = /curl -H 'x-api-key: ([^']+)' '([^']+)'/.exec(stdout) ?? [];
-    assert.ok(key && address);
-    const response = await fetch(address, { headers: { 'x-api-key': key } });
-    assert.deepEqual([response.status, ((await response.json()) as { total: number }).total], [200, 0]);
-  });
-
-  it('keeps the generated key between starts', async (t) => {
-    const data = temporaryFolder(t);
-    const keyOf = async () => {
-      const service = launch(t, ['serve', '--config', configFile, '--data', data, '--port', '0']);
-      const url = await service.listening;
-      const key = /x-api-key: ([^']+)'/.exec(service.output().stdout)?.[1] ?? '';
-      assert.equal((await get(url, key)).status, 200);
-      service.child.kill('SIGTERM');
-      assert.equal(await service.exited, 0);
-      return key;
-    };
-    const first = await keyOf();
-    assert.ok(first.length >= 32);
-    assert.equal(await keyOf(), first);
-  });
-
-  it('keeps no key readable by others, and none in the log', async (t) => {
-    const service = await startService(t, config);
-    await service.call('POST', posts, { title: 'x' });
-    await service.stop();
-    for (const name of readdirSync(service.data))
-      assert.ok(!readFileSync(join(service.data, name)).includes(apiKey), name);
   });
 
   it('says a wrong command line or environment, every problem on a line of its own, with the right word', async () => {
@@ -192,7 +162,7 @@ describe('annals serve', () => {
   ] as const) {
     it(`refuses ${what} in words, with exit code 2`, async (t) => {
       const data = join(temporaryFolder(t), 'data');
-      const { code, stdout, stderr } = await runCommand(['serve', '--data', data, ...args], { environment });
+      const { code, stdout, stderr } = await runHere(['serve', '--data', data, ...args], { environment });
       assert.equal(code, 2, stderr);
       assert.match(stderr, message);
       assert.doesNotMatch(stdout, /listening/);
@@ -211,7 +181,7 @@ describe('annals serve', () => {
     assert.equal(code, 2);
     assert.match(stderr, /port .*in use.*--port/);
     // It let the directory go.
-    assert.equal((await runCommand(['rebuild', '--config', configFile, '--data', data])).code, 0);
+    assert.equal((await runHere(['rebuild', '--config', configFile, '--data', data])).code, 0);
   });
 });
 
@@ -247,7 +217,7 @@ describe('A wrong configuration', () => {
     it(`stops annals ${command[0]} ${command[1] === 'check' ? 'check' : ''}: every problem on its own line, exit code 2`, async (t) => {
       const folder = temporaryFolder(t);
       const data = command[0] === 'config' ? [] : ['--data', join(folder, 'data')];
-      const { code, stdout, stderr } = await runCommand([...command, '--config', writeConfig(folder, wrong), ...data]);
+      const { code, stdout, stderr } = await runHere([...command, '--config', writeConfig(folder, wrong), ...data]);
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(stderr, /^The configuration has 8 problems:$/m);
       for (const line of expected) assert.match(stderr, line);
@@ -263,12 +233,7 @@ describe('A wrong configuration', () => {
     ['no object', 'export default 3', /must be an object, got 3/],
   ] as const) {
     it(`that has ${what} is refused in words`, async (t) => {
-      const { code, stderr } = await runCommand([
-        'config',
-        'check',
-        '--config',
-        writeConfig(temporaryFolder(t), source),
-      ]);
+      const { code, stderr } = await runHere(['config', 'check', '--config', writeConfig(temporaryFolder(t), source)]);
       assert.equal(code, 2);
       assert.match(stderr, message);
     });
@@ -276,7 +241,7 @@ describe('A wrong configuration', () => {
 
   it('that is not JSON in a .json file is refused in words', async (t) => {
     const file = fileWith(temporaryFolder(t), 'annals.config.json', '{ nope');
-    const { code, stderr } = await runCommand(['config', 'check', '--config', file]);
+    const { code, stderr } = await runHere(['config', 'check', '--config', file]);
     assert.equal(code, 2);
     assert.match(stderr, /annals\.config\.json is not JSON/);
   });
@@ -288,7 +253,7 @@ describe('A wrong configuration', () => {
     await first.stop();
     const changed = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'number' }] }] };
     const file = writeConfig(shared, changed);
-    const { code, stderr } = await runCommand(['serve', '--config', file, '--data', data, '--port', '0']);
+    const { code, stderr } = await runHere(['serve', '--config', file, '--data', data, '--port', '0']);
     assert.equal(code, 2);
     assert.match(stderr, /posts\.title is number now/);
     assert.ok(stderr.includes(body.id));
@@ -301,8 +266,11 @@ describe('One data directory', () => {
   it('is held by one service: a second one is told which, and starts once the first was killed', async (t) => {
     const first = await startService(t, config);
     const args = ['--config', configFile, '--data', first.data];
-    for (const command of [['serve', '--port', '0'], ['rebuild']]) {
-      const { code, stderr } = await runCommand([...command, ...args]);
+    for (const [run, ...command] of [
+      [runCommand, 'serve', '--port', '0'],
+      [runHere, 'rebuild'],
+    ] as const) {
+      const { code, stderr } = await run([...command, ...args]);
       assert.equal(code, 2);
       assert.match(stderr, /the data directory .* is in use by annals serve/);
       assert.ok(stderr.includes(String(first.child.pid)) && stderr.includes(first.url), stderr);
@@ -343,8 +311,8 @@ function isTaken(url: string): Promise<boolean> {
 }
 
 describe('The end of a service', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`at ${signal} lets the requests in flight finish, takes no new ones, and exits with 0`, async (t) => {
+  it('at a signal lets the requests in flight finish, takes no new ones, and exits with 0', async (t) => {
+    const endBy = async (signal: NodeJS.Signals) => {
       const service = await startService(t, slowConfig);
       let isAnswered = false;
       const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
@@ -361,8 +329,9 @@ describe('The end of a service', () => {
       assert.deepEqual([answer.status, answer.body.title], [201, 'slow']);
       assert.equal(await service.stop(), 0);
       assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
-    });
-  }
+    };
+    await Promise.all([endBy('SIGTERM'), endBy('SIGINT')]);
+  });
 
   it('does not wait for what the configuration left running', async (t) => {
     const folder = temporaryFolder(t);
@@ -386,19 +355,16 @@ describe('The end of a service', () => {
     assert.equal((await next.call('GET', posts)).status, 200);
   });
 
-  it('comes at once when nothing is in flight, with connections kept open', async (t) => {
+  it('comes at once when nothing is in flight, with connections kept open, and leaves a sound directory without the key', async (t) => {
     const service = await startService(t, config);
+    await service.call('POST', posts, { title: 'x' });
     await service.call('GET', posts);
     const from = performance.now();
     assert.equal(await service.stop(), 0);
     assert.ok(performance.now() - from < 3000);
-  });
-
-  it('leaves the directory so that verify finds it sound', async (t) => {
-    const service = await startService(t, config);
-    await service.call('POST', posts, { title: 'x' });
-    await service.stop();
-    assert.equal((await runCommand(['verify', '--data', service.data])).code, 0);
+    assert.equal((await runHere(['verify', '--data', service.data])).code, 0);
+    for (const name of readdirSync(service.data))
+      assert.ok(!readFileSync(join(service.data, name)).includes(apiKey), name);
   });
 });
 
@@ -435,7 +401,7 @@ describe('The first load', () => {
 });
 
 describe('GET /health and /ready', () => {
-  it('tell the first load from a service that is meant to be used', async (t) => {
+  it('tell the first load from a service that is meant to be used, with or without a credential', async (t) => {
     const service = await startService(
       t,
       `export default ${JSON.stringify(config)};
@@ -447,11 +413,6 @@ describe('GET /health and /ready', () => {
        }`,
     );
     assert.match(service.output().stdout, /^\/health 200 {"status":"ok"}\n\/ready 503 {"status":"starting"}\n/);
-    assert.equal((await service.call('GET', '/ready')).status, 200);
-  });
-
-  it('answer 200 to anybody, with or without a credential', async (t) => {
-    const service = await startService(t, config);
     for (const key of [null, apiKey, 'wrong']) {
       const health = await service.call('GET', '/health', undefined, { key });
       assert.deepEqual([health.status, health.body], [200, { status: 'ok' }]);

@@ -12,6 +12,12 @@ describe('A vault that was lost', () => {
   it('is told at start, and its accounts go on with new passwords', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const first = await startService(t, config, { data });
+    const setupToken = /setup\?token=(\S+)/.exec(first.output().stdout)?.[1];
+    const gone = await first.call('POST', '/api/collections/users', { email: 'first@example.org', password });
+    await first.call('DELETE', `/api/collections/users/${gone.body.id}`);
+    // The link that was printed when nobody had ever been there is not for later.
+    const mallory = { setupToken, email: 'mallory@example.org', password };
+    assert.equal((await first.call('POST', '/api/collections/users/first-user', mallory)).status, 403);
     const { body } = await first.call('POST', '/api/collections/users', { email: 'ada@example.org', password });
     await first.call('POST', '/api/collections/users', { email: 'without@example.org' });
     await first.stop();

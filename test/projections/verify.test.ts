@@ -21,8 +21,11 @@ type Target = {
   folder: string;
   log: Sqlite;
   read: Sqlite;
-  /** Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards. */
-  tamper: (change: () => void) => void;
+  /**
+   * Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards. Those of
+   * one table are enough where only that is changed.
+   */
+  tamper: (change: () => void, table?: string) => void;
   set: (table: string, column: string, rowid: number, value: unknown) => void;
 };
 
@@ -70,16 +73,18 @@ function openTarget(folder: string): Target {
     db.pragma('foreign_keys = OFF');
     return db;
   }) as [Sqlite, Sqlite];
-  const triggers = log.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+  const triggers = log.prepare("SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
     name: string;
+    tbl_name: string;
     sql: string;
   }[];
 
-  function tamper(change: () => void): void {
+  function tamper(change: () => void, table?: string): void {
+    const inTheWay = triggers.filter(({ tbl_name }) => table === undefined || tbl_name === table);
     log.exec('BEGIN');
-    for (const { name } of triggers) log.exec(`DROP TRIGGER ${name}`);
+    for (const { name } of inTheWay) log.exec(`DROP TRIGGER ${name}`);
     change();
-    for (const { sql } of triggers) log.exec(sql);
+    for (const { sql } of inTheWay) log.exec(sql);
     log.exec('COMMIT');
   }
 
@@ -155,7 +160,7 @@ describe('any single flipped byte', () => {
       const stored = isText ? bytes : typeof value === 'number' ? bytes.readBigInt64BE() : bytes;
       const sql = `UPDATE ${table} SET ${column} = ${isText ? 'CAST(? AS TEXT)' : '?'} WHERE rowid = ?`;
       const run = () => db.prepare(sql).run(stored, rowid);
-      if (db === target.log) target.tamper(run);
+      if (db === target.log) target.tamper(run, table);
       else run();
     };
     const findings: string[] = [];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runHere } from '../helpers/in-process.ts';
 import {
   type Answer,
   apiKey,
@@ -148,7 +149,7 @@ describe('--threads', () => {
   it('is a whole number from 1', async (t) => {
     const file = writeConfig(temporaryFolder(t), config);
     for (const value of ['0', '-1', 'two', '1.5', '257', '']) {
-      const { code, stderr } = await runCommand(['serve', '--config', file, `--threads=${value}`]);
+      const { code, stderr } = await runHere(['serve', '--config', file, `--threads=${value}`]);
       assert.equal(code, 2);
       assert.match(stderr, /^--threads must be a whole number from 1 to 256, got "/m);
     }

@@ -537,7 +537,7 @@ describe('the service against a plain model of it', () => {
       {
         examples: [[everything()]],
         numRuns: 1000,
-        interruptAfterTimeLimit: 10_000,
+        interruptAfterTimeLimit: 7_000,
         markInterruptAsFailure: false,
         endOnFailure: false,
       },

@@ -576,7 +576,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
           }
         },
       ),
-      { seed, numRuns: 2000, interruptAfterTimeLimit: 9000, markInterruptAsFailure: false, endOnFailure: false },
+      { seed, numRuns: 2000, interruptAfterTimeLimit: 6000, markInterruptAsFailure: false, endOnFailure: false },
     );
     // What never happened was not tested.
     for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);
@@ -614,7 +614,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
           db.close();
         }
       }),
-      { seed, numRuns: 300, interruptAfterTimeLimit: 2500, markInterruptAsFailure: false },
+      { seed, numRuns: 300, interruptAfterTimeLimit: 1500, markInterruptAsFailure: false },
     );
   });
 });

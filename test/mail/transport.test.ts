@@ -7,6 +7,8 @@ import { UsageError } from '../../server/settings.ts';
 import { mailOf, openLog, type Received, reply, startPostOffice } from './post-office.ts';
 
 const from = 'The Editors <cms@example.org>';
+/** Every connection waits a tenth of a second for the mail server's greeting, with nothing to do meanwhile. */
+const concurrently = { concurrency: true };
 
 async function opened(t: TestContext, settings: Partial<MailSettings>): Promise<Mailer> {
   const { log } = openLog();
@@ -27,7 +29,7 @@ function openedTo(t: TestContext, port: number, options: object = {}): Promise<M
   return opened(t, { email: { from, transport: { host: '127.0.0.1', port, ...options } } });
 }
 
-describe('A mail that is sent', () => {
+describe('A mail that is sent', concurrently, () => {
   it('arrives with its sender, its one recipient, its subject and both of its forms', async (t) => {
     const { port, received } = await startPostOffice(t);
     const mailer = await openedTo(t, port);
@@ -159,7 +161,7 @@ describe('A mail server that asks for a login', () => {
   });
 });
 
-describe('A mail server that refuses', () => {
+describe('A mail server that refuses', concurrently, () => {
   type Step = 'onMailFrom' | 'onRcptTo';
   const refusing = (step: Step, code: number) => ({
     [step]: (_address: unknown, _session: unknown, callback: (error: Error) => void) =>
@@ -240,10 +242,9 @@ describe('A mail server that does not answer', () => {
       for (const server of [silent, halting]) server.close();
     });
     const timeouts = { connectionTimeout: 300, greetingTimeout: 300, socketTimeout: 300 };
-    for (const port of ports) {
-      const mailer = await openedTo(t, port, timeouts);
-      await assert.rejects(mailer.send(mailOf()), (error: Error) => !(error instanceof Undeliverable));
-    }
+    const sendTo = async (port: number) => (await openedTo(t, port, timeouts)).send(mailOf());
+    const isForNow = (error: Error) => !(error instanceof Undeliverable);
+    await Promise.all(ports.map((port) => assert.rejects(sendTo(port), isForNow)));
   });
 
   it('is given up when it never stops answering, and so is a transport of the author that hangs', async (t) => {

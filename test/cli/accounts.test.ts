@@ -240,7 +240,7 @@ describe('The password of a new user', () => {
     const alone = newData(t);
     const ended = [
       await annals('create-user users --email secret@example.org', { input }),
-      await annals('create-user users --email secret@example.org', { input, data: alone }),
+      await annalsProcess('create-user users --email secret@example.org', { input, data: alone }),
     ];
     await loggedIn(service, 'users', 'secret@example.org', secret);
     for (const { code, stdout, stderr } of [...ended, { code: 0, ...service.output() }]) {
@@ -394,25 +394,25 @@ describe('annals unlock and annals sessions revoke', () => {
   type Accounts = Awaited<ReturnType<typeof twoAccounts>>;
 
   /** Unlocks the one account and ends a session of it, and ends all sessions of the other, each twice. */
-  async function runCommands({ locked }: Accounts, where: Options) {
+  async function runCommands({ locked }: Accounts, run: typeof annals, where: Options) {
     const { sid } = JSON.parse(Buffer.from(locked[1].token.split('.')[1] ?? '', 'base64url').toString());
-    assert.deepEqual(await annals('unlock users --email Locked@example.org', where), {
+    assert.deepEqual(await run('unlock users --email Locked@example.org', where), {
       code: 0,
       stdout: 'unlocked Locked@example.org in users\n',
       stderr: '',
     });
-    assert.deepEqual(await annals('unlock users --email locked@example.org', where), {
+    assert.deepEqual(await run('unlock users --email locked@example.org', where), {
       code: 1,
       stdout: '',
       stderr: '"locked@example.org" is not locked, and no failed login is counted\n',
     });
-    assert.deepEqual(await annals(`sessions revoke users --email locked@example.org --session ${sid}`, where), {
+    assert.deepEqual(await run(`sessions revoke users --email locked@example.org --session ${sid}`, where), {
       code: 0,
       stdout: 'ended 1 session of locked@example.org\n',
       stderr: '',
     });
     for (const ended of ['ended 2 sessions', 'there was no session']) {
-      assert.deepEqual(await annals('sessions revoke users --email known@example.org', where), {
+      assert.deepEqual(await run('sessions revoke users --email known@example.org', where), {
         code: 0,
         stdout: `${ended} of known@example.org\n`,
         stderr: '',
@@ -437,7 +437,7 @@ describe('annals unlock and annals sessions revoke', () => {
 
   it('let somebody log in, or log somebody out at once, beside a running service', async () => {
     const accounts = await twoAccounts(service);
-    await runCommands(accounts, {});
+    await runCommands(accounts, annals, {});
     await assertDone(service, accounts);
   });
 
@@ -456,7 +456,7 @@ describe('annals unlock and annals sessions revoke', () => {
     assert.deepEqual(ofMail(), ['password.reset.requested']);
 
     const environment = mail(mailbox.url);
-    await runCommands(accounts, { data, environment });
+    await runCommands(accounts, annalsProcess, { data, environment });
     assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
 
     const sending = await startService(t, config, { data, environment });

@@ -20,6 +20,7 @@ export function openVault(path: string) {
     ...openSecrets(db),
     passwords: openPasswords(db),
     counters: openCounters(db),
+    isOf: (log: string): boolean => isOf(db, log),
     close: () => db.close(),
   };
 }
@@ -41,6 +42,7 @@ export function readSecret(path: string, name: string): string | null {
 
 const tables = `
   CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS passwords (credential TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS attempts (
     key TEXT PRIMARY KEY,
@@ -52,6 +54,15 @@ const tables = `
   CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (known, touched);
 `;
 
+/**
+ * Whether this vault is that of a log, by its id: it is that of the first one that it was opened with. What another log
+ * does not name may be all that the right one has.
+ */
+function isOf(db: Sqlite, log: string): boolean {
+  db.prepare('INSERT INTO log SELECT ? WHERE NOT EXISTS (SELECT 1 FROM log)').run(log);
+  return db.prepare('SELECT id FROM log').pluck().get() === log;
+}
+
 function openSecrets(db: Sqlite) {
   const select = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck();
   const insert = db.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING');
@@ -62,21 +73,12 @@ function openSecrets(db: Sqlite) {
     return select.get(name) as string;
   }
 
-  /**
-   * Whether this vault is that of a log, by its id: it is that of the first one that it was opened with. What another log
-   * does not name may be all that the right one has.
-   */
-  function isOf(log: string): boolean {
-    insert.run('log', log);
-    return select.get('log') === log;
-  }
-
   /** An opaque, stable name for something secret, such as an API key: it tells nothing without this vault. */
   function opaqueId(secretText: string): string {
     return createHmac('sha256', secret('opaque-ids')).update(secretText).digest('hex').slice(0, 16);
   }
 
-  return { secret, isOf, opaqueId };
+  return { secret, opaqueId };
 }
 
 /** Hashes of passwords, each under the opaque id that events name it by. */

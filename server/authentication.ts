@@ -52,13 +52,11 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
   const { apiKeys, operatorHash, accounts, collections } = app;
   const readToken = tokenReader(app.secrets);
 
-  /** The session that a token belongs to, if it is still there, and its user too. */
+  /** What a token says, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
     const claims = readToken(token, Date.now());
-    const session = claims && accounts.session(claims.sid);
-    if (!session || session.slug !== claims.collection || session.id !== claims.sub) return null;
-    const target = collections.get(session.slug);
-    return target?.model.auth && target.documents.exists(session.id) ? claims : null;
+    if (!claims || !collections.get(claims.collection)?.model.auth) return null;
+    return accounts.holder(claims.sid) === `${claims.collection}/${claims.sub}` ? claims : null;
   }
 
   function asUser(request: Request, { sub: id, collection: slug, sid }: Claims): UserCredentials {

@@ -23,7 +23,7 @@ export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarg
  */
 export function requireLiving({ accounts }: App, { auth }: Request): void {
   const session = auth.credentials?.user?.session;
-  if (session && !accounts.session(session.sid)) throw new DomainError('unauthorized', 'the session has ended');
+  if (session && accounts.holder(session.sid) === null) throw new DomainError('unauthorized', 'the session has ended');
 }
 
 /** The id of the user with an e-mail address, lower-cased as it is stored; null when there is none. */

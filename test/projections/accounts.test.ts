@@ -99,6 +99,7 @@ describe('a session', () => {
       userAgent: 'curl/8',
     };
     assert.deepEqual(accounts.session('s1'), session);
+    assert.deepEqual([accounts.holder('s1'), accounts.holder('s9')], [`${session.slug}/${session.id}`, null]);
     user.start('s2', 'c1');
     const second = accounts.session('s2');
     assert.deepEqual([second?.ip, second?.userAgent], [null, null]);

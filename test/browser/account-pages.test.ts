@@ -206,49 +206,51 @@ describeInBrowser('The account pages in a browser', (browser) => {
     });
   });
 
+  describe('for who has a token', () => {
+    it('complete an invitation, asking for what the collection wants to know besides', async () => {
+      const email = newEmail();
+      const token = await tokenFor(plain, 'accept-invite', 'members', email);
+      const { page, complaints, requests } = await follow(plain, 'members', 'accept-invite', token);
+      await choose(page, 'correct horse');
+      await page.getByLabel('name', { exact: true }).waitFor();
+      assert.equal(await problemAtFocus(page), 'name is required');
+      await page.keyboard.type('Ada');
+      assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
+      await page.keyboard.press('Enter');
+      await heading(page, 'Your account is ready');
+      assert.equal(await page.getByRole('link', { name: 'Log in' }).getAttribute('href'), login);
+      assert.equal(await logsIn(plain, 'members', email, 'correct horse'), true);
+      // The browser itself writes a line for each answer of 400.
+      assert.deepEqual(
+        complaints.filter((text) => !text.includes('status of 400')),
+        [],
+      );
+      assert.deepEqual(
+        posts(requests).map((request) => request.postDataJSON()),
+        [
+          { token, password: 'correct horse' },
+          { token, password: 'correct horse', name: 'Ada' },
+        ],
+      );
+    });
+
+    it('choose a new password, once', async () => {
+      const email = newEmail();
+      const token = await tokenFor(plain, 'reset-password', '__admins', email);
+      const first = await follow(plain, '__admins', 'reset-password', token);
+      const second = await follow(plain, '__admins', 'reset-password', token);
+      await choose(first.page, 'a new password');
+      await heading(first.page, 'Your password is changed');
+      assert.equal(await first.page.getByRole('link').count(), 0);
+      await choose(second.page, 'another password');
+      await heading(second.page, 'This link does not work any more');
+      assert.match(await second.page.getByRole('status').innerText(), /used already/);
+      assert.equal(await logsIn(plain, '__admins', email, 'a new password'), true);
+    });
+  });
+
   for (const [where, site] of Object.entries({ '/': plain, 'a path of a proxy': behindProxy })) {
     describe(`reached under ${where}`, () => {
-      it('complete an invitation, asking for what the collection wants to know besides', async () => {
-        const email = newEmail();
-        const token = await tokenFor(site, 'accept-invite', 'members', email);
-        const { page, complaints, requests } = await follow(site, 'members', 'accept-invite', token);
-        await choose(page, 'correct horse');
-        await page.getByLabel('name', { exact: true }).waitFor();
-        assert.equal(await problemAtFocus(page), 'name is required');
-        await page.keyboard.type('Ada');
-        assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
-        await page.keyboard.press('Enter');
-        await heading(page, 'Your account is ready');
-        assert.equal(await page.getByRole('link', { name: 'Log in' }).getAttribute('href'), login);
-        assert.equal(await logsIn(site, 'members', email, 'correct horse'), true);
-        // The browser itself writes a line for each answer of 400.
-        assert.deepEqual(
-          complaints.filter((text) => !text.includes('status of 400')),
-          [],
-        );
-        assert.deepEqual(
-          posts(requests).map((request) => request.postDataJSON()),
-          [
-            { token, password: 'correct horse' },
-            { token, password: 'correct horse', name: 'Ada' },
-          ],
-        );
-      });
-
-      it('choose a new password, once', async () => {
-        const email = newEmail();
-        const token = await tokenFor(site, 'reset-password', '__admins', email);
-        const first = await follow(site, '__admins', 'reset-password', token);
-        const second = await follow(site, '__admins', 'reset-password', token);
-        await choose(first.page, 'a new password');
-        await heading(first.page, 'Your password is changed');
-        assert.equal(await first.page.getByRole('link').count(), 0);
-        await choose(second.page, 'another password');
-        await heading(second.page, 'This link does not work any more');
-        assert.match(await second.page.getByRole('status').innerText(), /used already/);
-        assert.equal(await logsIn(site, '__admins', email, 'a new password'), true);
-      });
-
       it('tell nobody the token, and keep it nowhere', async () => {
         const token = await tokenFor(site, 'reset-password', 'members', newEmail());
         const { page, requests } = await follow(site, 'members', 'reset-password', token);

@@ -83,7 +83,6 @@ export function openAccounts(db: Sqlite) {
   const selectCredentials = db.prepare('SELECT credential FROM accounts WHERE credential IS NOT NULL').pluck();
   const columns = `sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
                    user_agent AS userAgent`;
-  const selectSession = db.prepare(`SELECT ${columns} FROM sessions WHERE sid = ?`);
   const selectHolder = db.prepare("SELECT slug || '/' || id FROM sessions WHERE sid = ?").pluck();
   const selectSessions = db.prepare(
     `SELECT ${columns} FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
@@ -118,10 +117,6 @@ export function openAccounts(db: Sqlite) {
     return new Set(selectCredentials.all() as string[]);
   }
 
-  function session(sid: string): Session | null {
-    return (selectSession.get(sid) as Session | undefined) ?? null;
-  }
-
   /** Whose session it is, `<slug>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
   function holder(sid: string): string | null {
     return (selectHolder.get(sid) as string | undefined) ?? null;
@@ -146,7 +141,7 @@ export function openAccounts(db: Sqlite) {
     return selectMails.all() as WaitingMail[];
   }
 
-  return { account, reset, credentials, session, holder, sessions, invite, setupVersion, waitingMails };
+  return { account, reset, credentials, holder, sessions, invite, setupVersion, waitingMails };
 }
 
 type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };

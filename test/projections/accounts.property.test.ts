@@ -309,10 +309,14 @@ function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sq
 
 /** All that can be asked about accounts, as {@link expectedOf} gives it. */
 function foundIn(db: Sqlite, events: readonly RecordedEvent[]) {
-  const { account, credentials, invite, session, sessions, setupVersion, waitingMails } = openAccounts(db);
+  const { account, credentials, invite, holder, sessions, setupVersion, waitingMails } = openAccounts(db);
   const accounts = users.map(([slug, id]) => account(slug, id));
   assert.deepEqual(credentials(), new Set(accounts.flatMap((one) => one?.credential ?? [])));
-  const all = events.flatMap(({ header }) => session(`session ${header.position}`) ?? []);
+  const all = events.flatMap(({ header }) => {
+    const sid = `session ${header.position}`;
+    const [slug = '', id = ''] = holder(sid)?.split('/') ?? [];
+    return sessions(slug, id).filter((session) => session.sid === sid);
+  });
   assert.deepEqual(new Set(users.flatMap(([slug, id]) => sessions(slug, id))), new Set(all), 'by sid and by account');
   return {
     accounts,

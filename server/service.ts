@@ -91,8 +91,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: notAsked });
       // Before anybody can keep a password that no event names yet.
       if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
-      else
-        log.warn('vault.db was made for another log: the passwords in it are left alone, and no account here has one');
+      else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
     }
     const mailer = app && (await openMailer(settings, model, log));
     const port = await threads.listen(

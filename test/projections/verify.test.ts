@@ -165,7 +165,7 @@ describe('any single flipped byte', () => {
     };
     const findings: string[] = [];
     const original = bytesOf(value);
-    for (let at = rowid % step; at < original.length; at += step) {
+    for (let at = 0; at < original.length; at += step) {
       const bytes = Buffer.from(original);
       bytes[at] = (bytes[at] as number) ^ (1 << (at % 8));
       write(bytes);
@@ -182,14 +182,11 @@ describe('any single flipped byte', () => {
     return log.prepare('SELECT size FROM head').pluck().get() as number;
   }
 
-  /** All events are alike in form: of most some bytes are enough, each time others. */
-  const stepAt = (position: number) => ([1, 2, 19, 20].includes(position) ? 1 : 5);
-
   it('of a header is found, and the finding names the event or says among which it is', () => {
     const size = sizeOf(small);
     assert.equal(size, 20);
     for (let position = 1; position <= size; position += 1) {
-      for (const finding of flipAll(small, 'events', 'header', position, stepAt(position))) {
+      for (const finding of flipAll(small, 'events', 'header', position)) {
         const isNamed = new RegExp(`\\bevent ${position}\\b`).test(finding);
         assert.ok(isNamed || finding.startsWith('one of the events 1 to 20 was altered'), `${position}: ${finding}`);
       }
@@ -199,7 +196,7 @@ describe('any single flipped byte', () => {
 
   it('of a payload is found, and the finding names the event', () => {
     for (let position = 1; position <= sizeOf(small); position += 1) {
-      for (const finding of flipAll(small, 'payloads', 'body', position, stepAt(position))) {
+      for (const finding of flipAll(small, 'payloads', 'body', position)) {
         assert.match(finding, new RegExp(`^event ${position}\\b`));
       }
     }

@@ -16,6 +16,7 @@ import {
 } from './problems.ts';
 import type { FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
+import type { Fields } from './uploads.ts';
 
 type Cookies = NonNullable<AuthOptions['cookies']>;
 
@@ -124,8 +125,6 @@ export function checkUrls(checking: Checking, path: string, input: unknown, isAu
 function hasToken(url: string): boolean {
   return new URL(url).searchParams.has('token');
 }
-
-type Fields = { schema: FieldSchema[]; fields: Field[] };
 
 /** The fields of an auth collection: its own after the e-mail that every one has. */
 export function withEmail(checking: Checking, path: string, { schema, fields }: Fields): Fields {

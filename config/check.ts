@@ -2,6 +2,7 @@ import { adminCollectionOf, checkAuth, checkUrls, wantsAuth, warnOfMissingRules,
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkHooks } from './check-functions.ts';
+import { checkUpload, namesInUploads, schemaOf, wantsUpload, withFile } from './check-upload.ts';
 import type { Collection, Global, Model, RateLimit } from './model.ts';
 import {
   type Checking,
@@ -59,7 +60,7 @@ const entryKeys: Record<Kind, readonly string[]> = {
 /** Keys whose feature is still to be built: set, they are refused. To bring one, take it out here. */
 const unavailable: Record<'top' | Kind, readonly string[]> = {
   top: ['audit', 'cors'],
-  collection: ['upload', 'history', 'requireReason'],
+  collection: ['history', 'requireReason'],
   global: [],
 };
 
@@ -150,20 +151,33 @@ function checkEntries<T>(
 function checkCollection(checking: Checking, path: string, entry: Entry, slug: string): Collection {
   const isAuth = wantsAuth(entry);
   const reserved = new Map(serverFields);
+  const isUpload = wantsUpload(entry);
   if (isAuth) for (const name of ['email', 'password']) reserved.set(name, 'is added to auth collections');
+  if (isUpload) for (const name of namesInUploads) reserved.set(name.toLowerCase(), 'is added to upload collections');
+  if (isAuth && isUpload)
+    report(checking, join(path, 'upload'), 'must not be set with auth: a document is a file or an account');
   const place: Place = { collection: slug, isTop: true, isInList: false, reserved };
   const written = checkFields(checking, join(path, 'fields'), own(entry, 'fields'), place);
-  const { schema, fields } = isAuth ? withEmail(checking, join(path, 'fields'), written) : written;
+  const upload = checkUpload(checking, join(path, 'upload'), own(entry, 'upload'));
+  const withOwn = isAuth ? withEmail : isUpload ? withFile : null;
+  const { schema, fields } = withOwn ? withOwn(checking, join(path, 'fields'), written) : written;
   const labels = checkLabels(checking, join(path, 'labels'), own(entry, 'labels'));
   return {
     kind: 'collection',
     slug,
     fields,
     auth: checkAuth(checking, join(path, 'auth'), own(entry, 'auth')),
+    upload,
     urls: checkUrls(checking, join(path, 'urls'), own(entry, 'urls'), isAuth),
     access: checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'collection'),
-    schema: { slug, ...labels, fields: schema, ...(isAuth ? { auth: true } : {}) },
+    schema: {
+      slug,
+      ...labels,
+      fields: schema,
+      ...(isAuth ? { auth: true } : {}),
+      ...(upload ? { upload: schemaOf(upload) } : {}),
+    },
   };
 }
 

@@ -137,6 +137,14 @@ export type AuthConfig = {
   cookies?: false | CookieConfig;
 };
 
+/** The options of an upload collection; `upload: true` is all of their defaults. */
+export type UploadConfig = {
+  /** Bytes that a file may have; default 7,000,000. */
+  maxFileSize?: number;
+  /** The types that are taken, for example `['image/*', 'application/pdf']`; default: any. The bytes tell the type. */
+  mimeTypes?: readonly string[];
+};
+
 /** Pages of your own that the mails of an auth collection link to. Each gets the parameter `token` where there is one. */
 export type UrlsConfig = { acceptInvite?: string; resetPassword?: string; login?: string };
 
@@ -146,6 +154,8 @@ export type CollectionConfig = {
   labels?: { singular: string; plural: string };
   /** Its documents are accounts: they get the fields `email` and `password`, and routes to log in. Default false. */
   auth?: boolean | AuthConfig;
+  /** Its documents are files: they are sent as `multipart/form-data`. Default false. */
+  upload?: boolean | UploadConfig;
   /** Only on an auth collection. */
   urls?: UrlsConfig;
   fields: readonly FieldConfig[];

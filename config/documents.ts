@@ -58,7 +58,7 @@ export class InvalidBody extends DomainError {
 
 /** Compiles the validator once; using it costs microseconds. */
 export function compileValidator(target: { fields: readonly Field[]; auth?: AuthOptions | null }): Validator {
-  const fields = target.fields.filter(({ type }) => type !== 'join');
+  const fields = target.fields.filter(({ type, isServerMade }) => type !== 'join' && !isServerMade);
   const validateCreate = compileBody(bodySchema(target, 'create'));
   const validateUpdate = compileBody(bodySchema(target, 'update'));
   const shape = compileShape(fields);
@@ -109,9 +109,11 @@ export function defaultDocument(fields: readonly Field[]): JsonObject {
   return result;
 }
 
-function bodySchema({ fields, auth }: Parameters<typeof compileValidator>[0], mode: WriteMode): Joi.ObjectSchema {
-  const ignored = Object.fromEntries(assigned.map((name) => [name, Joi.any()]));
-  return auth
+function bodySchema(target: Parameters<typeof compileValidator>[0], mode: WriteMode): Joi.ObjectSchema {
+  const fields = target.fields.filter(({ isServerMade }) => !isServerMade);
+  const made = target.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name);
+  const ignored = Object.fromEntries([...assigned, ...made].map((name) => [name, Joi.any()]));
+  return target.auth
     ? objectSchema(fields, mode, { ...ignored, password: newPassword() }, ['password'])
     : objectSchema(fields, mode, ignored);
 }

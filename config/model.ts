@@ -55,11 +55,16 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   makeDefault?: () => Json;
   /** The e-mail that an account is found by: kept and compared in the form of `normalEmail`. */
   isAccountEmail?: true;
+  /** What the service says about an uploaded file: in a body it is ignored. */
+  isServerMade?: true;
   access?: FieldAccess;
   hooks?: FieldHooks;
   fields?: Field[];
   blocks?: { slug: string; fields: Field[] }[];
 };
+
+/** The options of an upload collection. `maxFileSize` is bytes; `mimeTypes` are like `image/png` or `image/*`, null for any. */
+export type UploadOptions = { maxFileSize: number; mimeTypes: readonly string[] | null };
 
 /** The options of an auth collection (contract, section 5), defaults filled in. Times are seconds. */
 export type AuthOptions = {
@@ -106,6 +111,8 @@ export type Collection = {
   fields: Field[];
   /** Null: documents of this collection are no accounts. */
   auth: AuthOptions | null;
+  /** Null: documents of this collection are no files. */
+  upload: UploadOptions | null;
   urls: AccountUrls;
   access: Access;
   hooks: Hooks;

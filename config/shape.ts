@@ -1,4 +1,5 @@
 import { type DataField, dataFields, isList, type Json, type JsonObject } from './schema.ts';
+import { mediaPath } from './uploads.ts';
 
 type Shape<T> = (value: T) => Json;
 
@@ -16,6 +17,24 @@ export function compileShape(fields: readonly DataField[]): (values: JsonObject)
     const result: JsonObject = {};
     for (const { name, shape } of members) result[name] = shape(Object.hasOwn(values, name) ? values[name] : undefined);
     return result;
+  };
+}
+
+/** A document of an answer: the server's own members, then every field in the order of the configuration. */
+export type DocumentShape = (id: string, values: JsonObject) => JsonObject;
+
+/**
+ * Prepares the documents of a collection from their values.
+ *
+ * @param uploadSlug the slug of an upload collection, whose documents have the URL of their file; null elsewhere.
+ */
+export function compileDocument(fields: readonly DataField[], uploadSlug: string | null): DocumentShape {
+  const shape = compileShape(fields);
+  return (id, values) => {
+    const { createdAt = null, updatedAt = null } = values;
+    const document: JsonObject = { id, createdAt, updatedAt, ...shape(values) };
+    if (uploadSlug === null || typeof document.filename !== 'string' || document.sha256 === null) return document;
+    return { ...document, url: mediaPath(uploadSlug, id, document.filename) };
   };
 }
 

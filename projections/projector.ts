@@ -1,5 +1,5 @@
 import type { JsonObject } from '../config/schema.ts';
-import { compileShape } from '../config/shape.ts';
+import { compileDocument } from '../config/shape.ts';
 import { splitStream } from '../events/catalogue.ts';
 import { foldDocument } from '../events/documents.ts';
 import type { RecordedEvent } from '../events/log.ts';
@@ -115,7 +115,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
   const { documents, texts, versions, links, linkTable } = tables;
   const columns = tables.columns.filter(({ isStored }) => isStored);
   const keyed = columns.filter(({ key }) => key);
-  const shape = compileShape(tables.fields);
+  const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.key : null);
   const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
   const withKeys = [...names, ...keyed.map(({ key }) => key)];
   const select = db.prepare(
@@ -152,12 +152,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
     before: Version | null,
     values: JsonObject,
   ): Version {
-    const document: JsonObject = {
-      id,
-      createdAt: values.createdAt ?? null,
-      updatedAt: values.updatedAt ?? null,
-      ...shape(values),
-    };
+    const document = documentOf(id, values);
     return {
       key: before ? before.key : header.position,
       validFrom: header.position,

@@ -45,6 +45,8 @@ export type Tables = {
   key: string;
   /** Its id is its slug, and tells no time. */
   isGlobal: boolean;
+  /** Its documents are files, whose URLs are made of what is recorded. */
+  isUpload: boolean;
   fields: DataField[];
   columns: Column[];
   links: LinkField[];
@@ -59,12 +61,16 @@ export type Tables = {
 /** The tables of every collection and global of a schema. */
 export function tablesOf(schema: Schema): Tables[] {
   return [
-    ...schema.collections.map(({ slug, fields }) => describe(slug, false, fields)),
-    ...schema.globals.map(({ slug, fields }) => describe(globalStream(slug), true, fields)),
+    ...schema.collections.map(({ slug, fields, upload }) => {
+      return describe(slug, { isGlobal: false, isUpload: upload !== undefined }, fields);
+    }),
+    ...schema.globals.map(({ slug, fields }) => {
+      return describe(globalStream(slug), { isGlobal: true, isUpload: false }, fields);
+    }),
   ];
 }
 
-function describe(key: string, isGlobal: boolean, declared: readonly FieldSchema[]): Tables {
+function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, declared: readonly FieldSchema[]): Tables {
   const fields = dataFields(declared);
   const documents = quote(`documents ${key}`);
   const links = fields
@@ -74,7 +80,7 @@ function describe(key: string, isGlobal: boolean, declared: readonly FieldSchema
   const columns = columnsOf(fields, indexed);
   return {
     key,
-    isGlobal,
+    ...kind,
     fields,
     columns,
     links,
@@ -192,8 +198,8 @@ export function createIndexes(db: Sqlite, all: readonly Tables[]): void {
  * and other options that no row depends on are left out, so that changing them rebuilds nothing.
  */
 export function projectionHash(schema: Schema, upcaster: Upcaster): string {
-  const content = tablesOf(schema).map(({ key, fields, columns, links, indexes }) => {
-    return { key, fields: fields.map(contentOf), columns, links, indexes };
+  const content = tablesOf(schema).map(({ key, isUpload, fields, columns, links, indexes }) => {
+    return { key, isUpload, fields: fields.map(contentOf), columns, links, indexes };
   });
   return hash(
     'sha256',

@@ -107,11 +107,6 @@ async function visibleOnly(
   return new Map([...sources].map(([target, ids]) => [target, ids.filter((id) => readable.has(id))]));
 }
 
-/** The document of an answer: the server's own fields, then every field in the order of the configuration. */
-export function documentOf({ shape }: Target, id: string, values: JsonObject): JsonObject {
-  return { id, createdAt: values.createdAt ?? null, updatedAt: values.updatedAt ?? null, ...shape(values) };
-}
-
 /** The envelope of a list (contract, section 2.5) around documents that are text already. */
 export function listText(docs: readonly string[], { total }: Page, { limit, page }: ListQuery): string {
   const totalPages = Math.ceil(total / limit);

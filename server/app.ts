@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { compileValidator, type Validator } from '../config/documents.ts';
 import type { Collection, Global, Model } from '../config/model.ts';
 import { dataFields, type JsonObject } from '../config/schema.ts';
-import { compileShape } from '../config/shape.ts';
+import { compileDocument, compileShape, type DocumentShape } from '../config/shape.ts';
 import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
@@ -10,6 +10,8 @@ import type { Append } from '../events/log.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
+import { openBlobStore } from '../storage/blob-store.ts';
+import type { BlobSettings, BlobStore } from '../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import type { Keeper } from './accounts/keeper.ts';
 import type { ApiKey } from './authentication.ts';
@@ -17,6 +19,7 @@ import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
 import { once } from './once.ts';
 import { type State, stateIn } from './state.ts';
+import type { Pins } from './uploads/pins.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
 export type Join = { name: string; collection: string; sources: (ids: readonly string[]) => Map<string, string[]> };
@@ -26,6 +29,8 @@ type Common = {
   documents: Documents;
   validator: Validator;
   shape: (values: JsonObject) => JsonObject;
+  /** A document as it is answered, from its values. */
+  documentOf: DocumentShape;
   unique: readonly UniqueField[];
   joins: readonly Join[];
   tables: Tables;
@@ -47,6 +52,9 @@ export type App = {
   ids: Ids;
   accounts: Accounts;
   keeper: Keeper;
+  /** Where the bytes of uploads are. */
+  blobs: BlobStore;
+  pins: Pins;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   /** The hash of the credential that the command line has: it reads it from the vault. */
@@ -76,15 +84,17 @@ export type Shared = {
   operatorHash: Buffer;
   baseUrl: string | null;
   isProduction: boolean;
+  blobs: BlobSettings;
 };
 
-type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'keeper' | 'log' | 'openApi'>;
+type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'keeper' | 'pins' | 'log' | 'openApi'>;
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
-  const { model, shared, append, keeper, log, openApi } = options;
+  const { model, shared, append, keeper, pins, log, openApi } = options;
   const { readFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const background = new Set<Promise<void>>();
+  const blobs = openBlobStore(shared.blobs);
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
   return {
@@ -94,6 +104,8 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     ids: createIds(counter, Date.now),
     accounts: openAccounts(read),
     keeper,
+    blobs,
+    pins,
     apiKeys,
     secrets,
     operatorHash,
@@ -111,6 +123,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     openApi: once(openApi),
     close: async () => {
       await Promise.all(background);
+      blobs.close();
       read.close();
     },
   };
@@ -136,12 +149,14 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
 }
 
 function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, model: M): Target<M> {
+  const fields = dataFields(model.schema.fields);
   return {
     model,
     slug: model.slug,
     documents: openDocuments(db, tables),
     validator: compileValidator(model),
-    shape: compileShape(dataFields(model.schema.fields)),
+    shape: compileShape(fields),
+    documentOf: compileDocument(fields, model.kind === 'collection' && model.upload ? model.slug : null),
     unique: model.kind === 'collection' ? uniqueFields(model.slug, model.schema.fields) : [],
     joins: [],
     tables,

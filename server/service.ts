@@ -1,8 +1,12 @@
 import { hash } from 'node:crypto';
+import { join } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Model } from '../config/model.ts';
 import { createIds } from '../events/ids.ts';
+import { openBlobStore } from '../storage/blob-store.ts';
+import type { BlobSettings } from '../storage/blobs.ts';
+import { clearIncoming } from '../storage/incoming.ts';
 import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
@@ -19,6 +23,7 @@ import { connectWriter } from './threads/append.ts';
 import { answerCalls } from './threads/calls.ts';
 import { startHttpThreads } from './threads/http.ts';
 import { startWriter } from './threads/writer.ts';
+import { createPins, type Pins } from './uploads/pins.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -80,15 +85,19 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   );
   const mainKeeper = openKeeper(directory, model, () => mail?.poke());
   const { keeper } = mainKeeper;
+  const pins = createPins();
+  const blobs = openBlobStore(blobsOf(settings, directory));
+  clearIncoming(blobs.incoming);
   let app: OpenApp | null = null;
   let mail: Mail | null = null;
 
   async function start(): Promise<Ready> {
     const { readFile, log: logName, size } = await writer.ready;
+    await blobs.prepare(logName);
     const shared = { readFile, counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
-      app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, log, openApi: notAsked });
+      app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, pins, log, openApi: notAsked });
       // Before anybody can keep a password that no event names yet.
       if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
       else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
@@ -96,7 +105,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const mailer = app && (await openMailer(settings, model, log));
     const port = await threads.listen(
       shared,
-      { writer: writer.connect, keeper: () => connectKeeper(keeper) },
+      { writer: writer.connect, keeper: () => connect<Keeper>(keeper), pins: () => connect<Pins>(pins) },
       settings,
     );
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
@@ -120,6 +129,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await mail?.close();
       await app?.close();
       await writer.close();
+      blobs.close();
       await mainKeeper.close();
       directory.close();
       sink.flushSync();
@@ -136,16 +146,32 @@ function openKeeper(
   return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail });
 }
 
-function connectKeeper(keeper: Keeper): MessagePort {
+function connect<T extends Parameters<typeof answerCalls>[1]>(functions: T): MessagePort {
   const { port1, port2 } = new MessageChannel();
-  answerCalls<Keeper>(port1, keeper);
+  answerCalls<T>(port1, functions);
   return port2;
 }
 
 /** What threads are given of the settings and of what is secret. */
-function sharedOf({ isProduction, baseUrl }: Settings, { apiKeys, secrets, vault }: Directory) {
+function sharedOf(settings: Settings, directory: Directory) {
+  const { isProduction, baseUrl } = settings;
+  const { apiKeys, secrets, vault } = directory;
   const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
-  return { apiKeys, secrets, operatorHash, isProduction, baseUrl: baseUrl ?? null };
+  return {
+    apiKeys,
+    secrets,
+    operatorHash,
+    isProduction,
+    baseUrl: baseUrl ?? null,
+    blobs: blobsOf(settings, directory),
+  };
+}
+
+/** Where uploads are kept: in the data directory, or in a bucket. */
+function blobsOf({ bucket }: Settings, { path }: Directory): BlobSettings {
+  if (!bucket) return { kind: 'folder', folder: join(path, 'blobs') };
+  const { name, ...reach } = bucket;
+  return { kind: 'bucket', incoming: join(path, 'incoming'), bucket: name, ...reach };
 }
 
 function notAsked(): Promise<never> {

@@ -29,15 +29,29 @@ export type Settings = {
   /** How mail goes out, before what the configuration says; undefined: as that says. The URL holds a password. */
   smtpUrl: string | undefined;
   mailFrom: string | undefined;
+  /** The bucket that uploads are kept in; undefined: a folder of the data directory. Its keys are secret. */
+  bucket: BucketSettings | undefined;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
 };
 
+/** How a bucket of S3 is reached. `endpoint` has no path. */
+export type BucketSettings = {
+  endpoint: string;
+  name: string;
+  region: string;
+  accessKey: string;
+  secretKey: string;
+  pathStyle: boolean;
+};
+
 type Setting = {
   name: keyof Settings;
+  /** Which part of `bucket`. */
+  part?: keyof BucketSettings;
   flag?: string;
   environment: string;
-  read: (text: string, source: string) => Settings[keyof Settings];
+  read: (text: string, source: string) => Settings[keyof Settings] | boolean;
 };
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
@@ -55,6 +69,12 @@ const settings: readonly Setting[] = [
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
   { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl },
   { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender },
+  { name: 'bucket', part: 'endpoint', environment: 'ANNALS_S3_ENDPOINT', read: readEndpoint },
+  { name: 'bucket', part: 'name', environment: 'ANNALS_S3_BUCKET', read: readBucketName },
+  { name: 'bucket', part: 'region', environment: 'ANNALS_S3_REGION', read: nonEmpty },
+  { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty },
+  { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty },
+  { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean },
 ];
 
 const maxThreads = 256;
@@ -74,6 +94,7 @@ const defaults: Settings = {
   logLevel: 'info',
   smtpUrl: undefined,
   mailFrom: undefined,
+  bucket: undefined,
   isProduction: false,
 };
 
@@ -112,17 +133,21 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   for (const name of words.slice(positionals.length)) problems.push(`${name} is missing`);
   const result: Record<string, unknown> = { ...defaults, isProduction: environment.NODE_ENV === 'production' };
 
+  const bucket: { [part in keyof BucketSettings]?: unknown } = {};
   const fromEnvironment = readEnvironment(environment, problems);
-  for (const { name, flag, environment: variable, read } of settings) {
+  for (const { name, part, flag, environment: variable, read } of settings) {
     const flagged = flag && own.some((setting) => setting.name === name) ? values[flag] : undefined;
     const text = typeof flagged === 'string' ? flagged : fromEnvironment[variable];
     if (text === undefined) continue;
     try {
-      result[name] = read(text, typeof flagged === 'string' ? `--${flag}` : variable);
+      const value = read(text, typeof flagged === 'string' ? `--${flag}` : variable);
+      if (part) bucket[part] = value;
+      else result[name] = value;
     } catch (error) {
       problems.push((error as Error).message);
     }
   }
+  if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, fromEnvironment, problems);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return { settings: result as Settings, flags: values as Given<F>['flags'], words: positionals };
 }
@@ -240,4 +265,40 @@ function readSender(text: string, source: string): string {
   // Not shown either: the two are easily swapped.
   if (!senderRule.passes(text)) throw new UsageError(`${source} must ${senderRule.must}`);
   return text.trim();
+}
+
+/** One part of a bucket makes all of those necessary that have no default. */
+function wholeBucket(parts: object, given: Record<string, string>, problems: string[]): object {
+  const known = settings.filter(({ part }) => part);
+  const first = known.find(({ environment }) => environment in given);
+  for (const { part = '', environment } of known) {
+    if (environment in given || part in bucketDefaults) continue;
+    problems.push(`${environment} is missing: with ${first?.environment} uploads are kept in a bucket`);
+  }
+  return { ...bucketDefaults, ...parts };
+}
+
+const bucketDefaults = { region: 'us-east-1', pathStyle: true };
+
+function readEndpoint(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isOrigin = url && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`;
+  // Not shown: somebody may have written the keys into it.
+  if (!isOrigin) throw new UsageError(`${source} must be an http or https address without a path`);
+  return url.origin;
+}
+
+function readBucketName(text: string, source: string): string {
+  if (!/^[a-z\d](?:[a-z\d.-]{1,61})[a-z\d]$/.test(text) || text.includes('..')) {
+    throw new UsageError(
+      `${source} must be the name of a bucket: 3 to 63 lower-case letters, digits, "-" and ".", got ${JSON.stringify(text)}`,
+    );
+  }
+  return text;
+}
+
+function readBoolean(text: string, source: string): boolean {
+  if (text !== 'true' && text !== 'false')
+    throw new UsageError(`${source} must be true or false, got ${JSON.stringify(text)}`);
+  return text === 'true';
 }

@@ -17,18 +17,24 @@ type Rule = {
 /** What the files of a folder may import: the one direction of the house style, section 1.1. */
 const rules: Record<string, Rule> = {
   config: { folders: [], packages: ['joi', 'fastest-levenshtein'] },
-  storage: { folders: [], packages: ['better-sqlite3'] },
+  storage: { folders: [], packages: ['better-sqlite3', 'minio'] },
   events: { folders: ['config', 'storage'], packages: [] },
   projections: { folders: ['config', 'storage', 'events'], packages: [] },
   server: {
     folders: ['config', 'storage', 'events', 'projections'],
     packages: [
+      '@fastify/busboy',
+      '@hapi/ammo',
       '@hapi/boom',
       '@hapi/bourne',
       '@hapi/hapi',
       '@hapi/jwt',
       'bcrypt',
+      'content-disposition',
+      'file-type',
+      'filenamify',
       'hapi-swagger',
+      'image-size',
       'joi',
       'nodemailer',
       'pino',

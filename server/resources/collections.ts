@@ -10,7 +10,7 @@ import type { Page } from '../../projections/documents.ts';
 import { authorize, authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
 import { countCall } from '../accounts/counting.ts';
 import { withPasswordOf } from '../accounts/passwords.ts';
-import { documentOf, listText, presenterOf, sendText } from '../answers.ts';
+import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, noPayload, readBody } from '../body.ts';
@@ -81,7 +81,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         await withPasswordOf(app, request, target, id, body, (also) =>
           write(app, request, decision.stream, async () => ({ decision, also: await also(null), answer: null })),
         );
-        const document = documentOf(target, id, decision.events[0]?.data ?? {});
+        const document = target.documentOf(id, decision.events[0]?.data ?? {});
         return sendText(
           h,
           await present.document(request, await after(app, target, 'afterChange', occasion, document)),
@@ -103,7 +103,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
           const values = await checkedValues(app, target, occasion, body);
           const decision = decideUpdate(target, id, current, values, app.ids.next().at);
           const set = decision?.events[0]?.data.set as JsonObject | undefined;
-          const document = documentOf(target, id, { ...current.document, ...set });
+          const document = target.documentOf(id, { ...current.document, ...set });
           const changes = await also(decision ? null : current.version);
           return { decision, also: changes, answer: { occasion, document, isChanged: decision !== null } };
         };

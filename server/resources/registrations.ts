@@ -15,7 +15,6 @@ import { withPassword } from '../accounts/passwords.ts';
 import { record } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../accounts/sessions.ts';
 import { hasUsers, setupTokenId } from '../accounts/setup.ts';
-import { documentOf } from '../answers.ts';
 import type { App } from '../app.ts';
 import { publicStrategy, strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
@@ -143,7 +142,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       );
       return session;
     });
-    const document = documentOf(target, id, decision.events[0]?.data ?? {});
+    const document = target.documentOf(id, decision.events[0]?.data ?? {});
     await after(app, target, 'afterChange', occasion, document);
     becomeUser(app, request, account, session.sid);
     await app.keeper.mailWaits();

@@ -5,6 +5,7 @@ import { openApp, type Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { type Address, startServer } from '../http.ts';
 import { createLog, gatherLines } from '../logging.ts';
+import type { Pins } from '../uploads/pins.ts';
 import { connectWriter } from './append.ts';
 import { callsThrough } from './calls.ts';
 import { makeOpenApiApart } from './openapi.ts';
@@ -14,13 +15,17 @@ export type HttpInput = { config: string; logLevel: string };
 
 /** What the main thread asks for: to answer requests, to finish what is in flight and end. */
 export type HttpOrder = Listen | { kind: 'stop' };
-type Listen = { kind: 'listen'; shared: Shared; writer: MessagePort; keeper: MessagePort; address: Address };
+type Listen = { kind: 'listen'; shared: Shared; address: Address } & {
+  [port in 'writer' | 'keeper' | 'pins']: MessagePort;
+};
 
 /** What the thread tells: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
 const main = parentPort as MessagePort;
 const { config, logLevel } = workerData as HttpInput;
+/** Who describes the service needs no files, and no keys to a bucket. */
+const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
 const stopMilliseconds = 10_000;
 
 const sink = gatherLines((lines) => say({ kind: 'log', lines }));
@@ -39,10 +44,14 @@ main.on('message', async (order: HttpOrder) => {
   }
 });
 
-async function listen({ shared, writer, keeper, address }: Listen): Promise<void> {
+async function listen({ shared, writer, keeper, pins, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
-  const openApi = () => makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [] } });
-  const ports = { append: connectWriter(writer), keeper: callsThrough<Keeper>(keeper) };
+  const openApi = () => makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], blobs: noBlobs } });
+  const ports = {
+    append: connectWriter(writer),
+    keeper: callsThrough<Keeper>(keeper),
+    pins: callsThrough<Pins>(pins),
+  };
   const app = openApp({ model, shared, ...ports, log, openApi });
   const server = await startServer(app, address);
   stop = async () => {

@@ -36,12 +36,14 @@ export async function withApp<T>(
   const { readFile } = boot({ directory, schema: model.schema, ids, now: Date.now, logId: 'annals/test' });
   const operatorHash = Buffer.alloc(32);
   const secrets = { apiKeys: [], secrets: [], operatorHash };
-  const shared = { readFile, counter, state: createState(), ...secrets, baseUrl, isProduction: false };
+  const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
+  const shared = { readFile, counter, state: createState(), ...secrets, baseUrl, isProduction: false, blobs };
   const app: ReturnType<typeof openApp> = openApp({
     model,
     shared,
     append: () => assert.fail('nothing is written here'),
     keeper,
+    pins: { pin: async () => {}, unpin: async () => {} },
     log: createLog('silent', { write: () => {} }),
     openApi: () => makeOpenApi(app),
   });

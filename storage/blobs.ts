@@ -1,0 +1,82 @@
+import type { Readable } from 'node:stream';
+
+/** A file on its way in: whole and safe on the disk of this machine, not yet kept. */
+export type ReceivedFile = { path: string; size: number; sha256: string };
+
+/** Bytes `start` to `end` of a file, both counted from 0 and part of it. */
+export type ByteRange = { start: number; end: number };
+
+/** A file that is kept. `size` is bytes. */
+export type StoredBlob = { sha256: string; size: number };
+
+/** Where uploaded bytes are kept. The key of a file is the SHA-256 of its bytes, so the same bytes are kept once. */
+export type BlobStore = {
+  /** The folder of this machine in which files are received. */
+  incoming: string;
+  /**
+   * Makes ready what files are kept in, and checks that it can be used.
+   *
+   * @param logId the log whose files they are: a store that is another log's is refused, for it would be swept of them.
+   * @throws BlobsRefusedError when it never will work as it is configured; BlobsUnavailableError when it may later.
+   */
+  prepare: (logId: string) => Promise<void>;
+  /** Keeps the bytes of a received file; when it resolves they survive a power cut. Bytes that are there are left alone. */
+  keep: (file: ReceivedFile) => Promise<void>;
+  /** Reads a file, or a part of it. @throws BlobMissingError before the first byte. */
+  open: (sha256: string, range?: ByteRange) => Promise<Readable>;
+  /** The size of a file in bytes; null when it is not there. */
+  size: (sha256: string) => Promise<number | null>;
+  /** Every file, in no order. */
+  list: () => AsyncIterable<StoredBlob>;
+  /** Removes a file; one that is not there is none. */
+  remove: (sha256: string) => Promise<void>;
+  close: () => void;
+};
+
+/** How to reach a store; it can be sent to another thread. A bucket's holds a secret. */
+export type BlobSettings =
+  | { kind: 'folder'; folder: string }
+  | {
+      kind: 'bucket';
+      /** The folder in which files are received. */
+      incoming: string;
+      /** Like `https://s3.example.org:9000`, without a path. */
+      endpoint: string;
+      bucket: string;
+      region: string;
+      accessKey: string;
+      secretKey: string;
+      /** True: the bucket is part of the path; false: of the host's name. */
+      pathStyle: boolean;
+    };
+
+/** Thrown when files cannot be kept or read now: nothing was kept, and it may work later. */
+export class BlobsUnavailableError extends Error {
+  override name = 'BlobsUnavailableError';
+  /** `full`: there is no room. `unreachable`: the store does not answer, or not as it should. */
+  readonly reason: 'full' | 'unreachable';
+
+  constructor(reason: 'full' | 'unreachable', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** Thrown when a store will not work as it is configured; the message is one line for the operator, without secrets. */
+export class BlobsRefusedError extends Error {
+  override name = 'BlobsRefusedError';
+}
+
+/** Thrown when a file that should be there is not. */
+export class BlobMissingError extends Error {
+  override name = 'BlobMissingError';
+
+  constructor(sha256: string) {
+    super(`the bytes with SHA-256 ${sha256} are missing`);
+  }
+}
+
+/** True for the hexadecimal SHA-256 that names a file. */
+export function isSha256(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}

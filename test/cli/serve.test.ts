@@ -203,7 +203,7 @@ describe('A wrong configuration', () => {
       },
       { slug: 'posts', fields: [{ name: 'c', type: 'relationship', relationTo: 'post' }] },
       { slug: 'users', auth: { lockTme: 60 }, fields: [] },
-      { slug: 'files', upload: true, fields: [] },
+      { slug: 'files', history: 'public', fields: [] },
     ],
   };
   const expected = [
@@ -214,7 +214,7 @@ describe('A wrong configuration', () => {
     /^\s*collections\.posts\.slug: "posts" is declared twice$/m,
     /^\s*collections\.posts\.fields\.c\.relationTo: no collection "post"; did you mean "posts"\?$/m,
     /^\s*collections\.users\.auth\.lockTme: is not a key of auth; did you mean "lockTime"\?$/m,
-    /^\s*collections\.files\.upload: is not available yet$/m,
+    /^\s*collections\.files\.history: is not available yet$/m,
   ];
 
   for (const command of [['serve', '--port', '0'], ['config', 'check'], ['rebuild']]) {
@@ -367,8 +367,9 @@ describe('The end of a service', () => {
     assert.equal(await service.stop(), 0);
     assert.ok(performance.now() - from < 3000);
     assert.equal((await runHere(['verify', '--data', service.data])).code, 0);
-    for (const name of readdirSync(service.data))
-      assert.ok(!readFileSync(join(service.data, name)).includes(apiKey), name);
+    for (const entry of readdirSync(service.data, { recursive: true, withFileTypes: true })) {
+      if (entry.isFile()) assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(apiKey), entry.name);
+    }
   });
 });
 

@@ -72,6 +72,76 @@ describe('the settings of mail', () => {
   });
 });
 
+describe('the settings of a bucket', () => {
+  const read = (environment: NodeJS.ProcessEnv) => readSettings([], environment, []).settings.bucket;
+  const whole = {
+    ANNALS_S3_ENDPOINT: 'https://s3.example.org:9000',
+    ANNALS_S3_BUCKET: 'annals-files',
+    ANNALS_S3_ACCESS_KEY: 'access',
+    ANNALS_S3_SECRET_KEY: 'secret',
+  };
+
+  it('are taken together, with defaults for the region and the style', () => {
+    assert.equal(read({}), undefined);
+    assert.deepEqual(read(whole), {
+      endpoint: 'https://s3.example.org:9000',
+      name: 'annals-files',
+      region: 'us-east-1',
+      accessKey: 'access',
+      secretKey: 'secret',
+      pathStyle: true,
+    });
+    const other = read({
+      ...whole,
+      ANNALS_S3_ENDPOINT: 'http://127.0.0.1:9000/',
+      ANNALS_S3_REGION: 'eu-central-1',
+      ANNALS_S3_PATH_STYLE: 'false',
+    });
+    assert.deepEqual(
+      [other?.endpoint, other?.region, other?.pathStyle],
+      ['http://127.0.0.1:9000', 'eu-central-1', false],
+    );
+  });
+
+  it('are refused when one is missing that has no default', () => {
+    assert.throws(
+      () => read({ ANNALS_S3_BUCKET: 'annals-files', ANNALS_S3_SECRET_KEY: 'secret' }),
+      (error: Error) => {
+        assert.deepEqual(error.message.split('\n'), [
+          'ANNALS_S3_ENDPOINT is missing: with ANNALS_S3_BUCKET uploads are kept in a bucket',
+          'ANNALS_S3_ACCESS_KEY is missing: with ANNALS_S3_BUCKET uploads are kept in a bucket',
+        ]);
+        return true;
+      },
+    );
+  });
+
+  it('are refused when one is wrong, without showing what may hold a key', () => {
+    for (const endpoint of [
+      's3.example.org',
+      'ftp://s3.example.org',
+      'https://key:secret@s3.example.org',
+      'https://s3.example.org/x',
+      '',
+    ]) {
+      const wrong = { ...whole, ANNALS_S3_ENDPOINT: endpoint };
+      assert.throws(
+        () => read(wrong),
+        /^UsageError: ANNALS_S3_ENDPOINT must be an http or https address without a path$/,
+      );
+    }
+    for (const name of ['A', 'ab', 'Upper', 'a..b', '-ab', 'ab-', 'a/b', 'x'.repeat(64), '']) {
+      assert.throws(() => read({ ...whole, ANNALS_S3_BUCKET: name }), /ANNALS_S3_BUCKET must be the name of a bucket/);
+    }
+    assert.throws(
+      () => read({ ...whole, ANNALS_S3_PATH_STYLE: 'yes' }),
+      /ANNALS_S3_PATH_STYLE must be true or false, got "yes"/,
+    );
+    assert.throws(() => read({ ...whole, ANNALS_S3_SECRET_KEY: ' ' }), /ANNALS_S3_SECRET_KEY is empty/);
+    assert.throws(() => read({ ...whole, ANNALS_S3_BUKET: 'x' }), /did you mean "ANNALS_S3_BUCKET"/);
+  });
+});
+
 describe('production', () => {
   it('is NODE_ENV=production and nothing else', () => {
     const isProduction = (value?: string) => readSettings([], { NODE_ENV: value }, []).settings.isProduction;

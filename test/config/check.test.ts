@@ -66,11 +66,14 @@ describe('a configuration', () => {
   });
 
   it('is refused when it asks for what is not built yet', () => {
-    const collection = { slug: 'posts', fields: [], upload: {}, history: 'public', requireReason: true };
+    const collection = { slug: 'posts', fields: [], history: 'public', requireReason: true };
     const problems = problemsOf({ audit: {}, cors: true, collections: [collection] });
-    assert.equal(problems.length, 5);
+    assert.equal(problems.length, 4);
     for (const problem of problems) assert.match(problem, /: is not available yet$/);
-    assert.deepEqual(problemsOf({ cors: false, collections: [{ slug: 'posts', fields: [], upload: false }] }), []);
+    assert.deepEqual(
+      problemsOf({ cors: false, collections: [{ slug: 'posts', fields: [], requireReason: false }] }),
+      [],
+    );
   });
 
   it('gives equal JSON for equal meaning', () => {

@@ -9,7 +9,7 @@ import type { Header } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { compileUpcaster } from '../../events/upcasters.ts';
 import { openProjector } from '../../projections/projector.ts';
-import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
+import { createIndexes, createTables, projectionHash, tablesOf } from '../../projections/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { dump } from './directory.ts';
 
@@ -347,5 +347,45 @@ describe('a read file', () => {
       seen.add(dump(db));
     }
     assert.equal(seen.size, 6);
+  });
+});
+
+describe('the documents of an upload collection', () => {
+  const files = checkConfig({
+    collections: [{ slug: 'files', upload: true, fields: [{ name: 'alt', type: 'text' }] }],
+  });
+  const described = tablesOf(files.schema);
+  const file = {
+    filename: 'a b.png',
+    mimeType: 'image/png',
+    filesize: 3,
+    width: 1,
+    height: 2,
+    sha256: 'ab'.repeat(32),
+  };
+
+  it('have a URL that no event holds, in every version', () => {
+    const db = openDatabase(':memory:', { durability: 'off' });
+    createTables(db, described);
+    openProjector(db, described, compileUpcaster([{ position: 1, schema: files.schema }])).apply(
+      recorded(
+        ['files/1', 'document.created', { ...file, alt: 'A' }],
+        ['files/1', 'document.updated', { set: { filename: 'c.png', updatedAt: time(2) } }],
+        ['files/2', 'document.created', { alt: 'from before it took files' }],
+      ),
+      rootAfter(3),
+    );
+    const urls = (sql: string) => rows(db, sql).map((row) => Object.values(row as object)[0]);
+    assert.deepEqual(urls('SELECT "f.url" FROM "documents files" ORDER BY key'), ['/api/media/files/1/c.png', null]);
+    assert.deepEqual(urls(`SELECT doc ->> 'url' FROM "texts files" ORDER BY key`), ['/api/media/files/1/c.png', null]);
+    assert.deepEqual(urls(`SELECT doc ->> 'url' FROM "versions files"`), ['/api/media/files/1/a%20b.png']);
+    assert.deepEqual(urls('SELECT "f.filesize" FROM "documents files" ORDER BY key'), [3, null]);
+  });
+
+  it('are built anew when a collection begins to take files', () => {
+    const fields = [{ name: 'alt', type: 'text' }, ...(files.schema.collections[0]?.fields ?? []).slice(0, 7)];
+    const { schema: plain } = checkConfig({ collections: [{ slug: 'files', fields }] });
+    const upcaster = compileUpcaster([]);
+    assert.notEqual(projectionHash(plain, upcaster), projectionHash(files.schema, upcaster));
   });
 });

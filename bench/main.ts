@@ -11,8 +11,9 @@ import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
 import { type LoginTarget, timing } from './timing.ts';
+import { uploads } from './uploads.ts';
 
-const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] [--rounds N] [--seconds N] [--large]
+const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] [uploads] [--rounds N] [--seconds N] [--large]
 
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
@@ -20,6 +21,7 @@ const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] 
   log      rebuild and verify, events per second on one core
   logins   logins per second, and what reads feel of them
   timing   whether the time of a refused login tells that there is such an account
+  uploads  a file of 1 GB in and out: speed, and memory above idle; small files. In a folder and in a bucket
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
@@ -35,6 +37,7 @@ const benchmarks = {
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
   logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
+  uploads: (folder: string, plan: Plan) => withWrk(() => uploads(folder, plan)),
 };
 
 async function withWrk(run: () => Promise<void>): Promise<void> {

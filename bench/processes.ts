@@ -21,14 +21,15 @@ type AnnalsOptions = {
   logLevel?: string;
   /** Default: as many as there are cores. */
   threads?: number;
-  /** `annals` with the declared indexes, `plain` without, `accounts` with users too. */
-  config?: 'annals' | 'plain' | 'accounts';
+  /** `annals` with the declared indexes, `plain` without, `accounts` with users too, `uploads` with files. */
+  config?: 'annals' | 'plain' | 'accounts' | 'uploads';
+  environment?: Record<string, string>;
   wrapper?: readonly string[];
 };
 
 /** Starts our service on a data directory. What it logs goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
-  const { logLevel = 'info', threads, config = 'annals', wrapper } = options;
+  const { logLevel = 'info', threads, config = 'annals', environment, wrapper } = options;
   return startServer({
     args: [
       pathOf('../server/main.js'),
@@ -42,7 +43,7 @@ export function startAnnals(data: string, folder: string, options: AnnalsOptions
       ...(threads === undefined ? [] : ['--threads', String(threads)]),
     ],
     folder,
-    environment: { ANNALS_API_KEY: apiKey, ANNALS_LOG_LEVEL: logLevel },
+    environment: { ANNALS_API_KEY: apiKey, ANNALS_LOG_LEVEL: logLevel, ...environment },
     ...(wrapper ? { wrapper } : {}),
   });
 }

@@ -1,0 +1,16 @@
+import { postsConfig } from './posts.ts';
+
+const { collections = [] } = postsConfig({ index: true });
+
+/** Posts, and files of up to 2 GiB that everybody may read. */
+export default {
+  collections: [
+    ...collections,
+    {
+      slug: 'files',
+      upload: { maxFileSize: 2 ** 31 },
+      access: { read: () => true },
+      fields: [{ name: 'alt', type: 'text' }],
+    },
+  ],
+};

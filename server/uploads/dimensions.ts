@@ -1,0 +1,117 @@
+import { open } from 'node:fs/promises';
+import { imageSize } from 'image-size';
+import { headText, svgTagOf } from './markup.ts';
+
+/** Pixels, as a browser shows the image; both null when they are not known. */
+export type Dimensions = { width: number | null; height: number | null };
+
+const unknown: Dimensions = { width: null, height: null };
+
+/** No format can say more than this. */
+const most = 2 ** 31 - 1;
+
+/**
+ * What image-size calls the types that it is asked for, and how many bytes it is given. Its time grows with the square of
+ * hostile boxes (HEIF, AVIF), so these get few; a JPEG may have much before its size.
+ */
+const readers: Readonly<Record<string, { names: readonly string[]; bytes: number }>> = {
+  'image/avif': { names: ['avif'], bytes: 64 * 1024 },
+  'image/bmp': { names: ['bmp'], bytes: 64 },
+  'image/gif': { names: ['gif'], bytes: 64 },
+  'image/heic': { names: ['heic', 'heix'], bytes: 64 * 1024 },
+  'image/heif': { names: ['mif1'], bytes: 64 * 1024 },
+  'image/jp2': { names: ['jp2'], bytes: 64 * 1024 },
+  'image/jpeg': { names: ['jpg'], bytes: 1024 * 1024 },
+  'image/jxl': { names: ['jxl', 'jxl-stream'], bytes: 64 * 1024 },
+  'image/png': { names: ['png'], bytes: 64 },
+  'image/tiff': { names: ['tiff', 'bigtiff'], bytes: 1024 * 1024 },
+  'image/vnd.adobe.photoshop': { names: ['psd'], bytes: 64 },
+  'image/vnd.microsoft.icon': { names: ['ico', 'cur'], bytes: 4 * 1024 },
+  'image/webp': { names: ['webp'], bytes: 64 },
+};
+
+const svgBytes = 64 * 1024;
+
+/** Width and height of an image on disk, read from its first bytes. Never throws for what is in it. */
+export async function dimensionsOf(path: string, mimeType: string): Promise<Dimensions> {
+  if (mimeType === 'image/svg+xml') return svgDimensions(headText(await firstBytes(path, svgBytes)));
+  const reader = Object.hasOwn(readers, mimeType) ? readers[mimeType] : undefined;
+  if (!reader) return unknown;
+  const bytes = await firstBytes(path, reader.bytes);
+  try {
+    const { width, height, type = '', orientation = 1 } = imageSize(bytes);
+    if (!reader.names.includes(type)) return unknown;
+    // Orientations 5 to 8 of EXIF lie on their side.
+    return orientation >= 5 && orientation <= 8 ? checked(height, width) : checked(width, height);
+  } catch {
+    // It throws whatever comes up for headers that are cut short or wrong.
+    return unknown;
+  }
+}
+
+/** In memory of its own: image-size reads past the end of an array into what else is in the same memory. */
+async function firstBytes(path: string, most: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const bytes = Buffer.from(new ArrayBuffer(Math.min(size, most)));
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    await file.close();
+  }
+}
+
+function checked(width: number, height: number): Dimensions {
+  const isSize = (size: number) => Number.isInteger(size) && size > 0 && size <= most;
+  return isSize(width) && isSize(height) ? { width, height } : unknown;
+}
+
+const longestTag = 8 * 1024;
+const attributes = /[\t\n\r ]+([^\s=<>/"']+)[\t\n\r ]*=[\t\n\r ]*(?:"([^"<]*)"|'([^'<]*)')/gy;
+
+/** CSS pixels of a length; `em` and `ex` in the letters of a browser's default. */
+const units: Readonly<Record<string, number>> = {
+  '': 1,
+  px: 1,
+  in: 96,
+  cm: 96 / 2.54,
+  mm: 96 / 25.4,
+  q: 96 / 101.6,
+  pt: 96 / 72,
+  pc: 16,
+  em: 16,
+  rem: 16,
+  ex: 8,
+};
+
+/** Not by image-size, which reads the whole text again for every `<svg` in it, and knows neither prefixes nor commas. */
+function svgDimensions(text: string): Dimensions {
+  const tag = svgTagOf(text, longestTag).replace(/^<[^\s/>]*/, '');
+  const values = new Map<string, string>();
+  for (const [, name = '', double, single] of tag.matchAll(attributes)) values.set(name, double ?? single ?? '');
+  const [width, height] = [pixels(values.get('width')), pixels(values.get('height'))];
+  if (width !== null && height !== null) return checked(Math.round(width), Math.round(height));
+  const [boxWidth, boxHeight] = viewBox(values.get('viewBox'));
+  if (width !== null) return checked(Math.round(width), Math.round((width * boxHeight) / boxWidth));
+  if (height !== null) return checked(Math.round((height * boxWidth) / boxHeight), Math.round(height));
+  return checked(Math.round(boxWidth), Math.round(boxHeight));
+}
+
+/** Null for what is no length in itself: `100%`, `auto`. */
+function pixels(length = ''): number | null {
+  const [, number, unit = ''] = /^\s*\+?(\d*\.?\d+(?:e[+-]?\d+)?)([a-z]*)\s*$/i.exec(length) ?? [];
+  const factor = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;
+  return number === undefined || factor === undefined ? null : Number(number) * factor;
+}
+
+/** Width and height; NaN when they are not known. */
+function viewBox(value = ''): [number, number] {
+  const [, , width, height] = value.trim().split(/\s*,\s*|\s+/);
+  return [Number(width ?? Number.NaN), Number(height ?? Number.NaN)];
+}

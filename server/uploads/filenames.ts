@@ -1,0 +1,72 @@
+import filenamify from 'filenamify';
+
+const maxBytes = 255;
+/** A longer one is no extension that anything knows. */
+const maxExtensionBytes = 32;
+
+/** Kept of what cannot be seen: what holds an emoji together (👨‍👩‍👧) and makes one of a sign (❤️, 1️⃣). */
+const inEmoji =
+  '(?<=\\p{ExtPict}[\\uFE0F\\p{EMod}]?)\\u200D(?=\\p{ExtPict})|(?<=\\p{ExtPict})\\uFE0F|(?<=[#\\d])\\uFE0F(?=\\u20E3)';
+
+/** Controls, lone surrogates, and what is not seen but turns `gnp.exe` round, or makes two names look like one. */
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFFF0-\uFFFF]/u;
+
+const unseenOrInEmoji = new RegExp(`(${inEmoji})|${unseen.source}`, 'gu');
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * A name that every file system, header and URL takes: the last part of a path, in NFC, without what cannot be seen and what
+ * Windows refuses, at most 255 bytes of UTF-8, with the extension it had. A name of nothing else is `file`. Given its own
+ * answer it answers the same.
+ */
+export function cleanFilename(given: string): string {
+  const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
+  // Unseen characters go before NFC: what stood on both sides of one may be composed then.
+  const seen = last
+    .replace(/[\t\n\r\f\v]+/g, ' ')
+    .replace(unseenOrInEmoji, (_, kept: string | undefined) => kept ?? '');
+  const bare = onDisk(seen).replace(/^[. ]+/, '');
+  // A name that was cut may be the name of a device only then.
+  return bare === '' ? 'file' : onDisk(cut(onDisk(bare)));
+}
+
+/** Without what Windows refuses: its characters, blanks and dots at the end, names of devices. */
+function onDisk(name: string): string {
+  return name === '' ? '' : filenamify(name, { replacement: '_', maxLength: Number.POSITIVE_INFINITY });
+}
+
+/** At most 255 bytes, the extension left as it is when it is one. */
+function cut(name: string): string {
+  if (Buffer.byteLength(name) <= maxBytes) return name;
+  const dot = name.lastIndexOf('.');
+  const extension =
+    dot > 0 && Buffer.byteLength(name) - Buffer.byteLength(name.slice(0, dot)) <= maxExtensionBytes
+      ? name.slice(dot)
+      : '';
+  const base = name.slice(0, name.length - extension.length);
+  return firstBytes(base, maxBytes - Buffer.byteLength(extension)).replace(/[. ]+$/, '') + extension;
+}
+
+/** As many whole characters as people see them as fit in so many bytes. */
+function firstBytes(text: string, bytes: number): string {
+  const parts = Array.from(takeWhileFits(segments(text), bytes));
+  // One letter may have hundreds of accents: such a one is cut.
+  return parts.length > 0
+    ? parts.join('')
+    : Array.from(takeWhileFits(text, bytes))
+        .join('')
+        .replace(/\u200D$/, '');
+}
+
+function* segments(text: string): Iterable<string> {
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
+
+function* takeWhileFits(parts: Iterable<string>, bytes: number): Iterable<string> {
+  let left = bytes;
+  for (const part of parts) {
+    left -= Buffer.byteLength(part);
+    if (left < 0) return;
+    yield part;
+  }
+}

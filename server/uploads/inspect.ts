@@ -1,0 +1,109 @@
+import { fileTypeFromBuffer } from 'file-type';
+import { DomainError } from '../../config/errors.ts';
+import type { UploadOptions } from '../../config/model.ts';
+import { showAll } from '../../config/suggest.ts';
+import { dimensionsOf } from './dimensions.ts';
+import { headText, markupOf } from './markup.ts';
+import { createTextCheck } from './texts.ts';
+import { canonicalType, isAllowed } from './types.ts';
+
+/** What the bytes of a file say of it. `width` and `height` are pixels as a browser shows the image, null for what is none. */
+export type Inspection = { mimeType: string; width: number | null; height: number | null };
+
+/** Looks at a file on its way in. */
+export type Inspector = {
+  /** Shown every chunk. @throws DomainError `too-large` as soon as it is, `invalid` on `file` for a type not allowed. */
+  look: (chunk: Buffer) => void | Promise<void>;
+  /** After the last chunk, with the whole file on disk. @throws DomainError as `look` does, and `invalid` for an empty file. */
+  finish: (path: string) => Promise<Inspection>;
+};
+
+const headBytes = 64 * 1024;
+
+/** Signatures of letters only. All others are none in a text: not every text that begins with `BM` or `GIF` is an image. */
+const textual: ReadonlySet<string> = new Set([
+  'application/eps',
+  'application/pdf',
+  'application/pgp-encrypted',
+  'application/postscript',
+  'application/rtf',
+  'application/x-ms-regedit',
+  'application/x-unix-archive',
+  'model/stl',
+  'text/calendar',
+  'text/vcard',
+  'text/vtt',
+]);
+
+/**
+ * Finds the type of a file from its bytes, whatever the client says: a signature in the first 64 KiB, else HTML, SVG and XML by
+ * how they begin, else `text/plain` for what is UTF-8 to its end, else `application/octet-stream`. What a browser makes of a
+ * file that is two things at once is decided by the type it is served with.
+ */
+export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspector {
+  const text = createTextCheck();
+  let head: Buffer[] | null = [];
+  let size = 0;
+  /** Null until the head is read, and then for what has no signature. */
+  let signature: string | null = null;
+
+  async function readHead(chunks: Buffer[]): Promise<void> {
+    head = null;
+    signature = await signatureOf(Buffer.concat(chunks).subarray(0, headBytes), text.isText());
+    if (signature !== null) check(signature);
+  }
+
+  function check(mimeType: string): void {
+    if (isAllowed(mimeType, mimeTypes)) return;
+    refuse(`must be of type ${showAll(mimeTypes ?? [])}; by its bytes it is ${JSON.stringify(mimeType)}`);
+  }
+
+  return {
+    async look(chunk) {
+      size += chunk.length;
+      if (size > maxFileSize) throw new DomainError('too-large', `file must be at most ${maxFileSize} bytes`);
+      if (head === null && signature !== null) return;
+      text.read(chunk);
+      if (head !== null) {
+        // A copy, for the chunk's memory may be used again.
+        head.push(Buffer.from(chunk.subarray(0, headBytes)));
+        if (size >= headBytes) await readHead(head);
+      }
+      if (head !== null || signature !== null) return;
+      if (!text.isText()) check('application/octet-stream');
+      else if (!isAllowed('application/octet-stream', mimeTypes)) check('text/plain');
+    },
+    async finish(path) {
+      if (size === 0) refuse('must not be empty');
+      if (head !== null) await readHead(head);
+      const mimeType = signature ?? (text.isWhole() ? 'text/plain' : 'application/octet-stream');
+      check(mimeType);
+      return { mimeType, ...(await dimensionsOf(path, mimeType)) };
+    },
+  };
+}
+
+function refuse(message: string): never {
+  throw new DomainError('invalid', `file ${message}`, [{ field: 'file', message: `file ${message}` }]);
+}
+
+/** The type that the first bytes show; null when they show none. */
+async function signatureOf(head: Buffer, isText: boolean): Promise<string | null> {
+  // Before any other signature, as browsers look for it: no other format begins like this.
+  const markup = markupOf(headText(head));
+  if (markup !== null) return markup;
+  // Else its contents would be unpacked, to see whether they are a tar.
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'application/gzip';
+  const mimeType = await knownSignature(head);
+  return mimeType === null || (isText && !textual.has(mimeType)) ? null : mimeType;
+}
+
+async function knownSignature(head: Buffer): Promise<string | null> {
+  try {
+    const found = await fileTypeFromBuffer(head);
+    return found ? canonicalType(found.mime) : null;
+  } catch {
+    // It throws whatever comes up for archives that are cut short or wrong; those have no signature that it knows.
+    return null;
+  }
+}

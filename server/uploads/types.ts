@@ -1,0 +1,77 @@
+/** Other names of a type: those that file-type gives or people write, and the one that we say. */
+const aliases: Readonly<Record<string, string>> = {
+  'application/rar': 'application/vnd.rar',
+  'application/x-pdf': 'application/pdf',
+  'application/x-gzip': 'application/gzip',
+  'application/x-rar': 'application/vnd.rar',
+  'application/x-rar-compressed': 'application/vnd.rar',
+  'application/x-zip-compressed': 'application/zip',
+  'audio/m4a': 'audio/mp4',
+  'audio/mp3': 'audio/mpeg',
+  'audio/vnd.wave': 'audio/wav',
+  'audio/wave': 'audio/wav',
+  'audio/x-flac': 'audio/flac',
+  'audio/x-m4a': 'audio/mp4',
+  'audio/x-wav': 'audio/wav',
+  // An animated PNG is a PNG to all that do not animate it.
+  'image/apng': 'image/png',
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/svg': 'image/svg+xml',
+  'image/x-icon': 'image/vnd.microsoft.icon',
+  'image/x-ms-bmp': 'image/bmp',
+  'text/rtf': 'application/rtf',
+  'text/xml': 'application/xml',
+  'video/avi': 'video/vnd.avi',
+  'video/mp1s': 'video/mpeg',
+  'video/mp2p': 'video/mpeg',
+  'video/x-m4v': 'video/mp4',
+  'video/x-matroska': 'video/matroska',
+  'video/x-msvideo': 'video/vnd.avi',
+};
+
+/** The one name of a type, without parameters and in lower case: `image/jpeg` for `image/jpg`. */
+export function canonicalType(mimeType: string): string {
+  const name = mimeType.replace(/;.*/s, '').trim().toLowerCase();
+  return Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
+}
+
+/** True when a list of types like `image/png` and `image/*` names a type; null names all. */
+export function isAllowed(mimeType: string, allowed: readonly string[] | null): boolean {
+  if (allowed === null) return true;
+  const type = canonicalType(mimeType);
+  return allowed.some((one) =>
+    one.endsWith('/*') ? type.startsWith(one.slice(0, -1).toLowerCase()) : canonicalType(one) === type,
+  );
+}
+
+/**
+ * What a document may do that a browser opens: it is shown, with its own styles and the images inside it, in an origin of its
+ * own, without scripts, forms, frames or requests. As `<img>` an SVG does not even that.
+ */
+const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:";
+
+/** Types of which a browser makes a document that may hold scripts: HTML and every XML (XHTML, SVG, XSLT). */
+const active = /^text\/html$|[/+]xml$/;
+
+/**
+ * Types that a browser shows or plays, or else saves. A PDF has no sandbox: browsers run its scripts in a viewer of their own,
+ * which does not start in one.
+ */
+const shown = /^(image|audio|video)\/|^(text\/plain|text\/vtt|application\/pdf)$/;
+
+/** How a file of a type may be served: with which content-type, shown or saved, and with which CSP (null: none is needed). */
+export function servingOf(mimeType: string): {
+  contentType: string;
+  disposition: 'inline' | 'attachment';
+  policy: string | null;
+} {
+  const type = canonicalType(mimeType);
+  if (active.test(type)) {
+    // XML says of itself in which characters it is; for HTML a browser would guess.
+    const contentType = type === 'text/html' ? `${type}; charset=utf-8` : type;
+    return { contentType, disposition: 'inline', policy: sandbox };
+  }
+  const contentType = type.startsWith('text/') ? `${type}; charset=utf-8` : type;
+  return { contentType, disposition: shown.test(type) ? 'inline' : 'attachment', policy: null };
+}

@@ -3,15 +3,23 @@ import filenamify from 'filenamify';
 const maxBytes = 255;
 /** A longer one is no extension that anything knows. */
 const maxExtensionBytes = 32;
+/** Characters at either end of a long name that are looked at: some of what is done takes time that grows with the square. */
+const maxLooked = 1024;
 
-/** Kept of what cannot be seen: what holds an emoji together (👨‍👩‍👧) and makes one of a sign (❤️, 1️⃣). */
-const inEmoji =
-  '(?<=\\p{ExtPict}[\\uFE0F\\p{EMod}]?)\\u200D(?=\\p{ExtPict})|(?<=\\p{ExtPict})\\uFE0F|(?<=[#\\d])\\uFE0F(?=\\u20E3)';
+/** Blanks of every width, and ends of lines. */
+const blanks = /[\t\n\v\f\r\u0085\p{Z}]/gu;
 
-/** Controls, lone surrogates, and what is not seen but turns `gnp.exe` round, or makes two names look like one. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFFF0-\uFFFF]/u;
+/** What cannot be seen, and turns `gnp.exe` round or makes two names look like one; controls and lone surrogates. */
+const unseen = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\uFFF0-\\uFFFF]';
 
-const unseenOrInEmoji = new RegExp(`(${inEmoji})|${unseen.source}`, 'gu');
+/** Of that: what holds emoji together as one (👨‍👩‍👧), or makes one of a sign (❤️, 1️⃣). */
+const inEmoji = [
+  '(?<=\\p{ExtPict}[\\uFE0F\\p{EMod}]?)\\u200D(?=\\p{ExtPict})',
+  '(?<=\\p{ExtPict})\\uFE0F',
+  '(?<=[#\\d])\\uFE0F(?=\\u20E3)',
+].join('|');
+const unseenOrInEmoji = new RegExp(`(${inEmoji})|${unseen}`, 'gu');
+
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
@@ -21,18 +29,19 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
  */
 export function cleanFilename(given: string): string {
   const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
-  // Unseen characters go before NFC: what stood on both sides of one may be composed then.
-  const seen = last
-    .replace(/[\t\n\r\f\v]+/g, ' ')
-    .replace(unseenOrInEmoji, (_, kept: string | undefined) => kept ?? '');
-  const bare = onDisk(seen).replace(/^[. ]+/, '');
-  // A name that was cut may be the name of a device only then.
-  return bare === '' ? 'file' : onDisk(cut(onDisk(bare)));
+  const looked = last.length > 2 * maxLooked ? last.slice(0, maxLooked) + last.slice(-maxLooked) : last;
+  // Unseen characters go before NFC, which may compose what stood on both sides of one.
+  const seen = looked
+    .replace(blanks, ' ')
+    .replace(unseenOrInEmoji, (_, kept: string | undefined) => kept ?? '')
+    .replace(/^[. ]+|[. ]+$/g, '');
+  // A name that was cut may be a device's only then.
+  return seen === '' ? 'file' : onDisk(cut(onDisk(seen)));
 }
 
-/** Without what Windows refuses: its characters, blanks and dots at the end, names of devices. */
+/** In NFC and without what Windows refuses: its characters, blanks and dots at the end, names of devices. */
 function onDisk(name: string): string {
-  return name === '' ? '' : filenamify(name, { replacement: '_', maxLength: Number.POSITIVE_INFINITY });
+  return filenamify(name, { replacement: '_', maxLength: Number.POSITIVE_INFINITY });
 }
 
 /** At most 255 bytes, the extension left as it is when it is one. */

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { imageSize } from 'image-size';
+import { heifDimensions } from './heif.ts';
 import { headText, svgTagOf } from './markup.ts';
 
 /** Pixels, as a browser shows the image; both null when they are not known. */
@@ -10,16 +11,10 @@ const unknown: Dimensions = { width: null, height: null };
 /** No format can say more than this. */
 const most = 2 ** 31 - 1;
 
-/**
- * What image-size calls the types that it is asked for, and how many bytes it is given. Its time grows with the square of
- * hostile boxes (HEIF, AVIF), so these get few; a JPEG may have much before its size.
- */
-const readers: Readonly<Record<string, { names: readonly string[]; bytes: number }>> = {
-  'image/avif': { names: ['avif'], bytes: 64 * 1024 },
+/** In which format a type is, as image-size calls it, and how many bytes may stand before its size. */
+const formats: Readonly<Record<string, { names: readonly string[]; bytes: number }>> = {
   'image/bmp': { names: ['bmp'], bytes: 64 },
   'image/gif': { names: ['gif'], bytes: 64 },
-  'image/heic': { names: ['heic', 'heix'], bytes: 64 * 1024 },
-  'image/heif': { names: ['mif1'], bytes: 64 * 1024 },
   'image/jp2': { names: ['jp2'], bytes: 64 * 1024 },
   'image/jpeg': { names: ['jpg'], bytes: 1024 * 1024 },
   'image/jxl': { names: ['jxl', 'jxl-stream'], bytes: 64 * 1024 },
@@ -30,23 +25,31 @@ const readers: Readonly<Record<string, { names: readonly string[]; bytes: number
   'image/webp': { names: ['webp'], bytes: 64 },
 };
 
+/** AVIF and HEIC, which have all that is told of their items before them. */
+const isHeif = /^image\/(avif|hei[cf](-sequence)?)$/;
+const heifBytes = 1024 * 1024;
+
 const svgBytes = 64 * 1024;
 
 /** Width and height of an image on disk, read from its first bytes. Never throws for what is in it. */
 export async function dimensionsOf(path: string, mimeType: string): Promise<Dimensions> {
   if (mimeType === 'image/svg+xml') return svgDimensions(headText(await firstBytes(path, svgBytes)));
-  const reader = Object.hasOwn(readers, mimeType) ? readers[mimeType] : undefined;
-  if (!reader) return unknown;
-  const bytes = await firstBytes(path, reader.bytes);
+  const format = Object.hasOwn(formats, mimeType) ? formats[mimeType] : undefined;
+  if (!format && !isHeif.test(mimeType)) return unknown;
+  const bytes = await firstBytes(path, format?.bytes ?? heifBytes);
   try {
-    const { width, height, type = '', orientation = 1 } = imageSize(bytes);
-    if (!reader.names.includes(type)) return unknown;
-    // Orientations 5 to 8 of EXIF lie on their side.
-    return orientation >= 5 && orientation <= 8 ? checked(height, width) : checked(width, height);
+    return format ? formatDimensions(bytes, format.names) : checked(heifDimensions(bytes));
   } catch {
-    // It throws whatever comes up for headers that are cut short or wrong.
+    // Whatever comes up for headers that are cut short or wrong.
     return unknown;
   }
+}
+
+function formatDimensions(bytes: Buffer, names: readonly string[]): Dimensions {
+  const { width, height, type = '', orientation = 1 } = imageSize(bytes);
+  if (!names.includes(type)) return unknown;
+  // Orientations 5 to 8 of EXIF lie on their side.
+  return checked(orientation >= 5 && orientation <= 8 ? { width: height, height: width } : { width, height });
 }
 
 /** In memory of its own: image-size reads past the end of an array into what else is in the same memory. */
@@ -67,9 +70,9 @@ async function firstBytes(path: string, most: number): Promise<Buffer> {
   }
 }
 
-function checked(width: number, height: number): Dimensions {
-  const isSize = (size: number) => Number.isInteger(size) && size > 0 && size <= most;
-  return isSize(width) && isSize(height) ? { width, height } : unknown;
+function checked(size: { width: number; height: number } | null): Dimensions {
+  const isPossible = (pixels: number) => Number.isInteger(pixels) && pixels > 0 && pixels <= most;
+  return size && isPossible(size.width) && isPossible(size.height) ? size : unknown;
 }
 
 const longestTag = 8 * 1024;
@@ -96,11 +99,11 @@ function svgDimensions(text: string): Dimensions {
   const values = new Map<string, string>();
   for (const [, name = '', double, single] of tag.matchAll(attributes)) values.set(name, double ?? single ?? '');
   const [width, height] = [pixels(values.get('width')), pixels(values.get('height'))];
-  if (width !== null && height !== null) return checked(Math.round(width), Math.round(height));
   const [boxWidth, boxHeight] = viewBox(values.get('viewBox'));
-  if (width !== null) return checked(Math.round(width), Math.round((width * boxHeight) / boxWidth));
-  if (height !== null) return checked(Math.round((height * boxWidth) / boxHeight), Math.round(height));
-  return checked(Math.round(boxWidth), Math.round(boxHeight));
+  return checked({
+    width: Math.round(width ?? (height === null ? boxWidth : (height * boxWidth) / boxHeight)),
+    height: Math.round(height ?? (width === null ? boxHeight : (width * boxHeight) / boxWidth)),
+  });
 }
 
 /** Null for what is no length in itself: `100%`, `auto`. */

@@ -3,7 +3,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
 import { dimensionsOf } from './dimensions.ts';
-import { headText, markupOf } from './markup.ts';
+import { hasMark, headText, markupOf } from './markup.ts';
 import { createTextCheck } from './texts.ts';
 import { canonicalType, isAllowed } from './types.ts';
 
@@ -20,20 +20,22 @@ export type Inspector = {
 
 const headBytes = 64 * 1024;
 
-/** Signatures of letters only. All others are none in a text: not every text that begins with `BM` or `GIF` is an image. */
-const textual: ReadonlySet<string> = new Set([
-  'application/eps',
-  'application/pdf',
-  'application/pgp-encrypted',
-  'application/postscript',
-  'application/rtf',
-  'application/x-ms-regedit',
-  'application/x-unix-archive',
-  'model/stl',
-  'text/calendar',
-  'text/vcard',
-  'text/vtt',
-]);
+/**
+ * Signatures that a text may have, by how it then begins. All others are none in a text: not every text that begins with `BM`,
+ * `GIF` or `solid` is an image or a model.
+ */
+const textual: Readonly<Record<string, RegExp>> = {
+  'application/eps': /^%!PS-Adobe-/,
+  'application/pdf': /^%PDF-\d/,
+  'application/pgp-encrypted': /^-----BEGIN PGP MESSAGE-----/,
+  'application/postscript': /^%!PS/,
+  'application/rtf': /^\{\\rtf/,
+  'application/x-ms-regedit': /^REGEDIT4\r\n/,
+  'model/stl': /^solid [^\n]*\n\s*facet\s/,
+  'text/calendar': /^BEGIN:VCALENDAR\r?\n/,
+  'text/vcard': /^BEGIN:VCARD\r?\n/,
+  'text/vtt': /^WEBVTT/,
+};
 
 /**
  * Finds the type of a file from its bytes, whatever the client says: a signature in the first 64 KiB, else HTML, SVG and XML by
@@ -89,13 +91,15 @@ function refuse(message: string): never {
 
 /** The type that the first bytes show; null when they show none. */
 async function signatureOf(head: Buffer, isText: boolean): Promise<string | null> {
+  const text = headText(head);
   // Before any other signature, as browsers look for it: no other format begins like this.
-  const markup = markupOf(headText(head));
+  const markup = markupOf(text);
   if (markup !== null) return markup;
   // Else its contents would be unpacked, to see whether they are a tar.
   if (head[0] === 0x1f && head[1] === 0x8b) return 'application/gzip';
   const mimeType = await knownSignature(head);
-  return mimeType === null || (isText && !textual.has(mimeType)) ? null : mimeType;
+  if (mimeType === null || !(isText || hasMark(head))) return mimeType;
+  return Object.hasOwn(textual, mimeType) && textual[mimeType]?.test(text) ? mimeType : null;
 }
 
 async function knownSignature(head: Buffer): Promise<string | null> {

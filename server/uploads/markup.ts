@@ -6,14 +6,19 @@ const htmlTag = /<(html|head|script|iframe|h1|div|font|table|a|style|title|b|bod
 const svgTag = /<([\p{L}_][\p{L}\d_.-]*:)?svg[\s/>]/uy;
 const htmlRoot = /<([\p{L}_][\p{L}\d_.-]*:)?html[\s/>]/uy;
 const blank = /[\t\n\f\r ]*/y;
+const xmlDeclaration = /<\?xml[\t\n\r ]/y;
 const doctype = /<!doctype[\t\n\f\r ]+([^\t\n\f\r >[]+)/iy;
 
 /** The first bytes of a file as text: by its byte order mark, else one character a byte, which is enough for tags. */
 export function headText(head: Buffer): string {
   if (head[0] === 0xff && head[1] === 0xfe) return new TextDecoder('utf-16le').decode(head);
   if (head[0] === 0xfe && head[1] === 0xff) return new TextDecoder('utf-16be').decode(head);
-  const isMarked = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf;
-  return head.toString('latin1', isMarked ? 3 : 0);
+  return head.toString('latin1', hasMark(head) ? 3 : 0);
+}
+
+/** True for bytes that begin with the mark of a text in UTF-8. */
+export function hasMark(head: Buffer): boolean {
+  return head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf;
 }
 
 /** The type of a document of tags; null when a text does not begin like one. */
@@ -36,7 +41,8 @@ export function svgTagOf(text: string, most: number): string {
 type Prolog = { isXml: boolean; hasComment: boolean; doctype: string | null; end: number };
 
 function readProlog(text: string): Prolog {
-  const prolog: Prolog = { isXml: false, hasComment: false, doctype: null, end: 0 };
+  const isXml = matches(xmlDeclaration, text, skipBlanks(text, 0));
+  const prolog: Prolog = { isXml, hasComment: false, doctype: null, end: 0 };
   for (;;) {
     const start = skipBlanks(text, prolog.end);
     prolog.end = start;
@@ -44,7 +50,6 @@ function readProlog(text: string): Prolog {
       prolog.hasComment = true;
       prolog.end = after(text, '-->', start + 4);
     } else if (text.startsWith('<?', start)) {
-      prolog.isXml ||= /<\?xml[\t\n\r ]/y.test(text.slice(start, start + 6));
       prolog.end = after(text, '?>', start + 2);
     } else if (matches(doctype, text, start) && prolog.doctype === null) {
       doctype.lastIndex = start;

@@ -7,7 +7,7 @@ const maxExtensionBytes = 32;
 const maxLooked = 1024;
 
 /** Blanks of every width, and ends of lines. */
-const blanks = /[\t\n\v\f\r\u0085\p{Z}]/gu;
+const blanks = /\r\n|[\t\n\v\f\r\u0085\p{Z}]/gu;
 
 /** What cannot be seen, and turns `gnp.exe` round or makes two names look like one; controls and lone surrogates. */
 const unseen = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\uFFF0-\\uFFFF]';

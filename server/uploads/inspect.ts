@@ -97,8 +97,10 @@ async function signatureOf(head: Buffer, isText: boolean): Promise<string | null
   if (markup !== null) return markup;
   // Else its contents would be unpacked, to see whether they are a tar.
   if (head[0] === 0x1f && head[1] === 0x8b) return 'application/gzip';
+  // file-type looks behind a mark of UTF-8 for any signature, but only a text has such a mark.
+  if (!isText && hasMark(head)) return null;
   const mimeType = await knownSignature(head);
-  if (mimeType === null || !(isText || hasMark(head))) return mimeType;
+  if (mimeType === null || !isText) return mimeType;
   return Object.hasOwn(textual, mimeType) && textual[mimeType]?.test(text) ? mimeType : null;
 }
 

@@ -1,47 +1,9 @@
 import { jsonProblem } from '../config/fields.ts';
 import type { Collection, Field } from '../config/model.ts';
-import type { FieldType, Json, JsonObject } from '../config/schema.ts';
+import type { Json, JsonObject } from '../config/schema.ts';
 import { didYouMean } from '../config/suggest.ts';
+import { readingOf } from './field-texts.ts';
 import { UsageError } from './settings.ts';
-
-/** How the text of an argument becomes a value; undefined when it is none. `must` ends the sentence "must …". */
-type Reading = { read: (text: string) => Json | undefined; must: string };
-
-const asText: Reading = { read: (text) => text, must: 'be a text' };
-const asNumber: Reading = {
-  read: (text) =>
-    /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined,
-  must: 'be a number',
-};
-const asBoolean: Reading = { read: (text) => ({ true: true, false: false })[text], must: 'be true or false' };
-const asJson: Reading = { read: readJson, must: 'be JSON' };
-const asList: Reading = { read: readJson, must: 'be a list in JSON, for example ["a","b"]' };
-const asObject: Reading = { read: readJson, must: 'be an object in JSON, for example {"a":1}' };
-
-/** Only the form that the argument must have: whether the value is right is for the service to say. */
-const readings: Record<FieldType, Reading | null> = {
-  text: asText,
-  textarea: asText,
-  richText: asJson,
-  email: asText,
-  url: asText,
-  number: asNumber,
-  boolean: asBoolean,
-  date: asText,
-  datetime: asText,
-  time: asText,
-  select: asText,
-  radio: asText,
-  multiSelect: asList,
-  relationship: asText,
-  upload: asText,
-  object: asObject,
-  array: asList,
-  blocks: asList,
-  json: asJson,
-  join: null,
-  row: null,
-};
 
 /** What has a way of its own into a command, with the sentence that says which. */
 const elsewhere: Record<string, string> = {
@@ -76,22 +38,13 @@ function readField(slug: string, fields: readonly Field[], name: string, text: s
   const sentence = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined;
   if (sentence) throw new UsageError(sentence);
   const field = fields.find((one) => one.name === name);
-  const reading = field?.hasMany ? asList : field && readings[field.type];
+  const reading = field && readingOf(field);
   if (!reading) {
-    const names = fields.filter(({ type }) => readings[type]).map((one) => one.name);
+    const names = fields.filter(readingOf).map((one) => one.name);
     throw new UsageError(`is not a field of ${slug} that can be given${didYouMean(name, names)}`);
   }
   const value = reading.read(text);
-  if (value === undefined) throw new UsageError(`must ${reading.must}`);
+  // What cannot be written as it was read would arrive as something else.
+  if (value === undefined || jsonProblem(value) !== undefined) throw new UsageError(`must ${reading.must}`);
   return value;
-}
-
-function readJson(text: string): Json | undefined {
-  try {
-    const value = JSON.parse(text);
-    // What cannot be written as it was read would arrive as something else.
-    return jsonProblem(value) === undefined ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import Boom from '@hapi/boom';
 import Bourne from '@hapi/bourne';
@@ -29,15 +30,18 @@ const dropMilliseconds = 5000;
  * @throws DomainError `too-large`; a 400 for what is not JSON in UTF-8, a 408 for a client that takes too long.
  */
 export async function readBody(request: Request, maxBytes: number, patience = defaultPatience): Promise<unknown> {
-  const { 'content-encoding': encoding } = request.headers;
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw Boom.unsupportedMediaType(
-      `the body must not be encoded, got content-encoding ${String(encoding).slice(0, 50)}`,
-    );
-  }
+  refuseEncoded(request);
   if (Number(request.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const bytes = await collect(request.payload as Readable, maxBytes, patience);
   return bytes.length === 0 ? undefined : parse(bytes);
+}
+
+/** @throws a 415 for a body that is compressed. */
+export function refuseEncoded({ headers: { 'content-encoding': encoding } }: Request): void {
+  if (encoding === undefined || encoding === 'identity') return;
+  throw Boom.unsupportedMediaType(
+    `the body must not be encoded, got content-encoding ${String(encoding).slice(0, 50)}`,
+  );
 }
 
 /** Not by `for await`: to leave that before the end destroys the request, and the answer with it. */
@@ -50,8 +54,8 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
     if (size > maxBytes) reject(tooLarge(maxBytes));
     else chunks.push(chunk);
   };
-  const breakOff = () => reject(Boom.badRequest('the body ended too early'));
-  const timer = setTimeout(() => reject(Boom.clientTimeout('the body took too long to arrive')), patience);
+  const breakOff = () => reject(endedEarly());
+  const timer = setTimeout(() => reject(tooSlow()), patience);
   stream.on('error', breakOff).on('close', breakOff).on('data', take);
   stream.on('end', () => {
     // What ends is closed next, and to refuse it then would cost a stack trace.
@@ -66,15 +70,78 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
   }
 }
 
+/** How fast a body must arrive at least: so many bytes for each so many milliseconds that are spent waiting for it. */
+export type Pace = { bytes: number; milliseconds: number };
+
+const slowest: Pace = { bytes: 16 * 1024, milliseconds: 30_000 };
+
+/**
+ * Requests whose bodies may take as long as they like, for they keep a pace: all others have to be whole in a time that
+ * the server sets.
+ */
+const pacedRequests = new WeakSet<IncomingMessage>();
+
+/** True for a request whose body is read by {@link pacedBody}. */
+export function isPaced(request: IncomingMessage): boolean {
+  return pacedRequests.has(request);
+}
+
+/**
+ * Gives a body piece by piece as it is asked for, null when it is at its end: what is not asked for stays with the client.
+ *
+ * @throws a 408 for a client that is too slow, a 400 for one that goes away.
+ */
+export function pacedBody({ payload, raw }: Request, pace = slowest): () => Promise<Buffer | null> {
+  const stream = payload as Readable;
+  let bytes = 0;
+  let waited = 0;
+  pacedRequests.add(raw.req);
+
+  return async () => {
+    const chunk: Buffer | null = stream.read();
+    if (chunk !== null) return count(chunk);
+    const begun = performance.now();
+    const next = await arrival(stream, pace.milliseconds - waited);
+    waited += performance.now() - begun;
+    return next === null ? null : count(next);
+  };
+
+  function count(chunk: Buffer): Buffer {
+    bytes += chunk.length;
+    if (bytes >= pace.bytes) bytes = waited = 0;
+    return chunk;
+  }
+}
+
+async function arrival(stream: Readable, patience: number): Promise<Buffer | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
+  const look = () => {
+    const chunk: Buffer | null = stream.read();
+    if (chunk !== null) resolve(chunk);
+  };
+  const end = () => resolve(null);
+  const breakOff = () => (stream.readableEnded ? resolve(null) : reject(endedEarly()));
+  const timer = setTimeout(() => reject(tooSlow()), patience);
+  if (stream.destroyed || stream.readableEnded) breakOff();
+  stream.on('readable', look).on('end', end).on('error', breakOff).on('close', breakOff);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    stream.off('readable', look).off('end', end).off('error', breakOff).off('close', breakOff);
+  }
+}
+
 /**
  * Reads what is left of a body that is refused and drops it. A connection that is closed on a client which still sends
- * is reset, and the client never sees the answer. At most 32 MiB, and no longer than 5 seconds after the request came.
+ * is reset, and the client never sees the answer. At most 32 MiB, and no longer than 5 seconds.
  */
-export async function dropRest({ headers, info, raw: { req } }: Request): Promise<void> {
+export async function dropRest({ headers, payload, raw: { req } }: Request): Promise<void> {
   const { 'content-length': length, 'transfer-encoding': encoding, expect } = headers;
-  if ((length === undefined && encoding === undefined) || expect !== undefined) return;
-  const left = info.received + dropMilliseconds - Date.now();
-  if (left <= 0 || Number(length) > maxDropped || req.readableEnded || req.destroyed) return;
+  // Who waits to be told to go on sends nothing as long as nobody does.
+  const isHeld = expect !== undefined && payload === undefined;
+  if ((length === undefined && encoding === undefined) || isHeld) return;
+  if (Number(length) > maxDropped || req.readableEnded || req.destroyed) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   let size = 0;
   const drop = (chunk: Buffer) => {
@@ -82,11 +149,19 @@ export async function dropRest({ headers, info, raw: { req } }: Request): Promis
     if (size > maxDropped) resolve();
   };
   const done = () => resolve();
-  const timer = setTimeout(done, left);
+  const timer = setTimeout(done, dropMilliseconds);
   req.on('data', drop).on('end', done).on('close', done).on('error', done).resume();
   await promise;
   clearTimeout(timer);
   req.off('data', drop).pause();
+}
+
+function endedEarly(): Boom.Boom {
+  return Boom.badRequest('the body ended too early');
+}
+
+function tooSlow(): Boom.Boom {
+  return Boom.clientTimeout('the body took too long to arrive');
 }
 
 function tooLarge(maxBytes: number): DomainError {

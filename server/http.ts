@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server as Listener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
+import { isPaced } from './body.ts';
 import { annals } from './plugin.ts';
 
 /** Where a server listens. */
@@ -15,13 +16,15 @@ export type Address = {
   isShared: boolean;
 };
 
-/** How long a client may take with the head of a request, and with all of it; looked at every few seconds. */
-const timeouts = { headersTimeout: 20_000, requestTimeout: 300_000, connectionsCheckingInterval: 5000 };
+/** How long a client may take with the head of a request; looked at every few seconds. */
+const timeouts = { headersTimeout: 20_000, connectionsCheckingInterval: 5000 };
+/** How long with its body, unless that may be large and is paced: Node's own bound cuts those too. */
+const bodyMilliseconds = 300_000;
 
 /** Starts a hapi server of our own around the plugin; resolves when it answers. */
 export async function startServer(app: App, address: Address): Promise<Server> {
   // Node would refuse a request without Host by itself, and without a body.
-  const listener = createServer({ ...timeouts, requireHostHeader: false });
+  const listener = createServer({ ...timeouts, requestTimeout: 0, requireHostHeader: false });
   const server = Hapi.server({
     listener,
     autoListen: false,
@@ -40,7 +43,12 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   // hapi answers what is not even HTTP without a body; ours is the contract's.
   listener.removeAllListeners('clientError');
   const latest = new WeakMap<Socket, ServerResponse>();
-  listener.on('request', ({ socket }, response) => latest.set(socket, response));
+  const note = (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, response);
+    boundBody(listener, request, bodyMilliseconds);
+  };
+  // A client that waits to be told to go on is another event.
+  listener.on('request', note).on('checkContinue', note);
   listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const response = latest.get(socket);
     // What follows a whole request is wrong, not the request: its answer comes first.
@@ -54,6 +62,19 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   listener.listen({ host, port, reusePort: isShared });
   await once(listener, 'listening');
   return server;
+}
+
+/** Cuts a client off, as Node does it, whose body is not whole in time, whether somebody reads it or not. */
+export function boundBody(listener: Listener, request: IncomingMessage, milliseconds: number): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length === undefined && encoding === undefined) return;
+  const timer = setTimeout(() => {
+    if (isPaced(request)) return;
+    const error = Object.assign(new Error('the body took too long to arrive'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    listener.emit('clientError', error, request.socket);
+  }, milliseconds);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
 }
 
 /** How long a client has to read why it is cut off. */

@@ -1,0 +1,199 @@
+import { DomainError } from '../../config/errors.ts';
+
+/** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
+export type PartHead = { name: string; filename: string | null; type: string };
+
+/** A part as it arrives: `content` is what is left of it, and is to be read before the next part is asked for. */
+export type Part = PartHead & { content: AsyncGenerator<Buffer, void> };
+
+/** Gives the next bytes of a body, null after the last ones. */
+export type Source = () => Promise<Buffer | null>;
+
+/** Bytes of all headers of a part: more than a name of 255 characters takes in any encoding. */
+const maxHeadBytes = 16 * 1024;
+/** RFC 2046, section 5.1.1: behind a delimiter only blanks are allowed. */
+const maxPadding = 256;
+const carriageReturn = 13;
+
+/**
+ * Reads a body of `multipart/form-data` (RFC 7578) part by part, to its end, and takes no more from its source than is asked
+ * for. What is left of a part's content is skipped. Nothing is passed over: a part without a name is a refusal, and so is
+ * text that is not UTF-8.
+ *
+ * @throws DomainError `invalid` for what is malformed or cut off, and what the source throws.
+ */
+export async function* readParts(source: Source, boundary: string): AsyncGenerator<Part, void> {
+  const reader = createReader(source);
+  const delimiter = Buffer.from(`\r\n--${boundary}`);
+  await skip(reader.upTo(delimiter));
+  while (!(await reader.isAt('--'))) {
+    await blanks(reader.upTo(Buffer.from('\r\n')));
+    const content = reader.upTo(delimiter);
+    yield { ...readHead(await headBytes(reader)), content };
+    await skip(content);
+  }
+  // What comes behind the last delimiter counts for nothing, but the connection is free only after it.
+  while ((await source()) !== null);
+}
+
+type Reader = ReturnType<typeof createReader>;
+
+function createReader(source: Source) {
+  /** What has come and was not given yet. It begins with a line break, for the first delimiter may lack the one before it. */
+  let rest: Buffer = Buffer.from('\r\n');
+
+  async function fill(): Promise<void> {
+    const chunk = await source();
+    if (chunk === null) throw malformed('it ends before its closing boundary');
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+  }
+
+  function take(bytes: number): Buffer {
+    const taken = rest.subarray(0, bytes);
+    rest = rest.subarray(bytes);
+    return taken;
+  }
+
+  /** Gives what comes before `mark`, and takes the mark too. */
+  async function* upTo(mark: Buffer): AsyncGenerator<Buffer, void> {
+    for (;;) {
+      const at = rest.indexOf(mark);
+      const end = at === -1 ? beginOf(mark, rest) : at;
+      if (end > 0) yield take(end);
+      if (at !== -1) {
+        take(mark.length);
+        return;
+      }
+      await fill();
+    }
+  }
+
+  /** Whether this text comes next; then it is taken. */
+  async function isAt(text: string): Promise<boolean> {
+    while (rest.length < text.length) await fill();
+    const found = rest.toString('latin1', 0, text.length) === text;
+    if (found) take(text.length);
+    return found;
+  }
+
+  return { upTo, isAt };
+}
+
+/** Where in `bytes` an end of them may be the beginning of `mark`, which begins with a line break; their length if nowhere. */
+function beginOf(mark: Buffer, bytes: Buffer): number {
+  const from = Math.max(0, bytes.length - mark.length + 1);
+  for (let at = bytes.indexOf(carriageReturn, from); at !== -1; at = bytes.indexOf(carriageReturn, at + 1)) {
+    if (bytes.compare(mark, 0, bytes.length - at, at) === 0) return at;
+  }
+  return bytes.length;
+}
+
+async function skip(content: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of content);
+}
+
+async function blanks(content: AsyncIterable<Buffer>): Promise<void> {
+  let length = 0;
+  for await (const chunk of content) {
+    length += chunk.length;
+    if (length > maxPadding || !/^[ \t]*$/.test(chunk.toString('latin1'))) {
+      throw malformed('something stands behind a boundary in its line');
+    }
+  }
+}
+
+/** The headers of a part without the empty line that ends them. */
+async function headBytes(reader: Reader): Promise<Buffer> {
+  // A part without headers begins with the empty line.
+  if (await reader.isAt('\r\n')) return Buffer.alloc(0);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of reader.upTo(Buffer.from('\r\n\r\n'))) {
+    length += chunk.length;
+    if (length > maxHeadBytes) throw malformed(`the headers of a part are longer than ${maxHeadBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function readHead(bytes: Buffer): PartHead {
+  const headers = readHeaders(decode(bytes, 'the headers of a part are not valid UTF-8'));
+  const { name, filename, 'filename*': encoded } = readDisposition(headers.get('content-disposition') ?? '');
+  const type = (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
+  const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary';
+  if (type.startsWith('multipart/')) throw malformed('a part is multipart itself');
+  if (!['7bit', '8bit', 'binary'].includes(encoding)) {
+    throw malformed('a part has a content-transfer-encoding; send its bytes as they are');
+  }
+  return { name, filename: encoded === undefined ? (filename ?? null) : decodeExtended(encoded), type };
+}
+
+function readHeaders(text: string): Map<string, string> {
+  const headers = new Map<string, string>();
+  // A line that begins with a blank goes on with the one before (RFC 5322, section 2.2.3).
+  for (const line of text.replace(/\r\n(?=[ \t])/g, '').split('\r\n')) {
+    if (line === '') continue;
+    const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+):([^\r\n]*)$/.exec(line) ?? [];
+    if (name === undefined) throw malformed('the headers of a part are malformed');
+    const key = name.toLowerCase();
+    if (headers.has(key)) throw malformed('a part has a header twice');
+    headers.set(key, value.trim());
+  }
+  return headers;
+}
+
+type Disposition = { name: string; filename?: string; 'filename*'?: string };
+
+/** One parameter with the semicolon before it. Each text is matched in one way only, or one that is not closed takes for ever. */
+const parameter = /[ \t]*;[ \t]*([^\s=";]+)[ \t]*=[ \t]*(?:"((?:\\["\\]|[^"\\]|\\(?!["\\]))*)"|([^\s";]*))[ \t]*/y;
+
+function readDisposition(value: string): Disposition {
+  const found: { [name: string]: string } = Object.create(null);
+  const kind = 'form-data';
+  let at = value.toLowerCase().startsWith(kind) ? kind.length : value.length;
+  while (at < value.length) {
+    parameter.lastIndex = at;
+    const [all, name, quoted, token = ''] = parameter.exec(value) ?? [];
+    if (all === undefined || name === undefined) throw malformed('a content-disposition is malformed');
+    const key = name.toLowerCase();
+    if (key in found) throw malformed('a content-disposition has a parameter twice');
+    found[key] = quoted === undefined ? token : unquote(quoted);
+    at += all.length;
+  }
+  if (found.name === undefined) {
+    throw malformed('a part has no header like: content-disposition: form-data; name="title"');
+  }
+  return found as Disposition;
+}
+
+/** What stands for a quote: `\"` from curl, `%22` from browsers, which write line breaks that way too and nothing else. */
+function unquote(text: string): string {
+  const escapes: Record<string, string> = { '%22': '"', '%0d': '\r', '%0a': '\n' };
+  return text.replace(/\\(["\\])|%22|%0d|%0a/gi, (found, char) => char ?? escapes[found.toLowerCase()]);
+}
+
+/** RFC 8187: `UTF-8''na%C3%AFve.txt`. RFC 7578 forbids it in forms, and some clients send it. */
+function decodeExtended(value: string): string {
+  const [, charset = '', escaped = ''] = /^([\w-]+)'[\w-]*'((?:%[\da-f]{2}|[^%'])*)$/i.exec(value) ?? [];
+  const bytes = Buffer.from(
+    escaped.replace(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+  if (/^iso-8859-1$/i.test(charset)) return bytes.toString('latin1');
+  if (!/^utf-8$/i.test(charset)) throw malformed("filename* is malformed; it is like UTF-8''na%C3%AFve.txt");
+  return decode(bytes, 'filename* is not valid UTF-8');
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Buffer, problem: string): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw malformed(problem);
+  }
+}
+
+function malformed(problem: string): DomainError {
+  return new DomainError('invalid', `the body is not valid multipart/form-data: ${problem}`);
+}

@@ -35,6 +35,26 @@ export async function authorize(
 }
 
 /**
+ * As {@link authorize} as far as it goes before there is a body. A rule that looks at the body passes, to be asked when it is
+ * there.
+ *
+ * @param doc the document that is to change; null when one is to be created.
+ */
+export async function authorizeInAdvance(
+  app: App,
+  request: Request,
+  target: Target,
+  operation: Operation,
+  doc: JsonObject | null,
+): Promise<void> {
+  const rule = ruleOf(app, target, operation);
+  if (!rule || isTrusted(request, target.model))
+    return authorize(app, request, target, operation, { doc: () => doc, data: null });
+  const answer = await answerInAdvance(app, request, target, operation, rule, doc);
+  if (answer !== null && !admits(target, operation, doc, answer)) refuse(request, target, operation);
+}
+
+/**
  * Refuses a caller without a credential where only a credential could help, before its body is read.
  *
  * @throws DomainError `unauthorized`.
@@ -169,10 +189,14 @@ async function allows(
     throw ruleThrew(app, request, target, operation, error);
   }
   const answer = await readAnswer(app, target, operation, result);
+  return typeof answer === 'boolean' ? answer : admits(target, operation, subject.doc(), answer);
+}
+
+/** What a rule's answer means for one document. */
+function admits(target: Target, operation: Operation, doc: JsonObject | null, answer: boolean | Where): boolean {
   if (typeof answer === 'boolean') return answer;
-  const id = subject.doc()?.id ?? target.slug;
   // A condition is about documents: nothing that is yet to be created meets it.
-  return operation !== 'create' && target.documents.matches(String(id), answer);
+  return operation !== 'create' && target.documents.matches(String(doc?.id ?? target.slug), answer);
 }
 
 /** One document that a rule fails over is one that is not shown, not the end of the list. */
@@ -191,7 +215,7 @@ async function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
 }
 
 /**
- * What a rule answers before there is a document or a body; null when it looked for one: then its answer, or its failure,
+ * What a rule answers before there is a body, and a document unless one is given; null when it looked for what is not there: then its answer, or its failure,
  * was about what is not there.
  *
  * @throws DomainError `forbidden` when it throws.
@@ -202,8 +226,9 @@ async function answerInAdvance(
   target: Target,
   operation: Operation,
   rule: AccessRule,
+  doc: JsonObject | null = null,
 ): Promise<boolean | Where | null> {
-  const unseen = new Unseen(operation);
+  const unseen = new Unseen(operation, doc);
   let result: unknown = false;
   let failure: unknown = null;
   try {
@@ -216,19 +241,21 @@ async function answerInAdvance(
   return readAnswer(app, target, operation, result);
 }
 
-/** What a rule is asked about in advance. It notes whether the rule looks at what is not there yet. */
+/** What a rule is asked about in advance, perhaps with a document. It notes whether the rule looks at what is not there yet. */
 class Unseen implements Subject {
   hasLooked = false;
   readonly #operation: Operation;
+  readonly #doc: JsonObject | null;
 
-  constructor(operation: Operation) {
+  constructor(operation: Operation, doc: JsonObject | null) {
     this.#operation = operation;
+    this.#doc = doc;
   }
 
   /** A create never has one. */
-  doc(): null {
-    if (this.#operation !== 'create') this.hasLooked = true;
-    return null;
+  doc(): JsonObject | null {
+    if (this.#doc === null && this.#operation !== 'create') this.hasLooked = true;
+    return this.#doc;
   }
 
   /** Only a create and an update have any. */

@@ -2,12 +2,14 @@ import type { Request } from '@hapi/hapi';
 import { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
+import type { FileValues } from '../config/uploads.ts';
 import type { Actor } from '../events/envelope.ts';
 import type { Change } from '../events/log.ts';
 import { requireLiving } from './accounts/sessions.ts';
 import type { App, Target } from './app.ts';
 import { checkFieldsWritable, withOwnHints } from './field-access.ts';
 import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
+import { resolvePath } from './paths.ts';
 import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
 
@@ -65,12 +67,15 @@ export function write<T>(
 
 /**
  * What a body comes to, in the decided order: field access (403), validation (400), field hooks, the collection's hooks.
+ *
+ * @param file what is said of the file that came with it: hooks see that, and cannot change it.
  */
 export async function checkedValues(
   app: App,
   target: Target,
   occasion: Occasion & { operation: 'create' | 'update' },
   body: unknown,
+  file: FileValues | null = null,
 ): Promise<JsonObject> {
   const { request, operation, doc } = occasion;
   await checkFieldsWritable(request, target, operation, body, doc);
@@ -81,12 +86,34 @@ export async function checkedValues(
     throw error instanceof InvalidBody ? await withOwnHints(request, target, error) : error;
   }
   checkRelations(app, target.model.fields, values, doc);
-  if (hasChangeHooks(target.model)) values = await beforeChange(target, occasion, values);
-  return values;
+  if (hasChangeHooks(target.model))
+    values = await beforeChange(target, occasion, file ? { ...file, ...values } : values);
+  return file ? { ...file, ...values } : values;
+}
+
+/**
+ * Refuses unique values that others are known to have, before anything is kept for a document that the log would refuse.
+ * The log decides all the same.
+ *
+ * @throws DomainError `conflict` naming the field.
+ */
+export async function refuseTaken({ model, tables, documents }: Target, { claims }: Change): Promise<void> {
+  const reach = { tables, fields: model.fields, related: async () => null };
+  for (const { scope, value } of claims) {
+    const found = await resolvePath(fieldOf(scope), reach);
+    const known: unknown = JSON.parse(value);
+    if (typeof found === 'string' || (typeof known !== 'string' && typeof known !== 'number')) continue;
+    const { steps, leaf } = found;
+    if (documents.find({ steps, leaf, operator: 'equals', values: [known] }) !== null) throw taken(scope);
+  }
 }
 
 function taken(scope: string): DomainError {
-  const field = scope.slice(scope.indexOf('.') + 1);
+  const field = fieldOf(scope);
   const message = `${field} is taken by another document`;
   return new DomainError('conflict', message, [{ field, message }]);
+}
+
+function fieldOf(scope: string): string {
+  return scope.slice(scope.indexOf('.') + 1);
 }

@@ -7,13 +7,13 @@ import { accountStream, documentStream } from '../../events/catalogue.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import type { Page } from '../../projections/documents.ts';
-import { authorize, authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
+import { authorize, authorizeInAdvance, authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
 import { countCall } from '../accounts/counting.ts';
 import { withPasswordOf } from '../accounts/passwords.ts';
 import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
-import { jsonPayload, noPayload, readBody } from '../body.ts';
+import { noPayload } from '../body.ts';
 import { after, beforeDelete } from '../hooks.ts';
 import {
   createOperation,
@@ -24,7 +24,9 @@ import {
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
 import { actorOf, idOf } from '../requests.ts';
-import { checkedValues, write } from '../writes.ts';
+import { intakeOf } from '../uploads/intake.ts';
+import { fileMissing, type Upload, withFile } from '../uploads/receive.ts';
+import { checkedValues, refuseTaken, write } from '../writes.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {
@@ -36,8 +38,8 @@ const noDocument = () => null;
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const { slug, documents, model } = target;
   const path = `/api/collections/${slug}`;
-  const maxBytes = app.model.limits.body;
   const present = presenterOf(app, target);
+  const intake = intakeOf(app, model, admit);
 
   server.route([
     {
@@ -66,22 +68,16 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, plugins: { openApi: () => createOperation(app.model, model) }, payload: jsonPayload },
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => createOperation(app.model, model) },
+        ...intake.options('create'),
+      },
       handler: async (request, h) => {
         requireCredential(request, target, 'create');
         // Where everybody may sign up, each call costs a hash.
         if (model.auth && actorOf(request).type === 'anonymous') await countCall(app, request, null);
-        const body = await readBody(request, maxBytes);
-        await permit(request, 'create', noDocument, body);
-        readNoQuery(request.query);
-        const occasion = { request, operation: 'create', doc: null } as const;
-        const values = await checkedValues(app, target, occasion, body);
-        const { id, at } = app.ids.next();
-        const decision = decideCreate(target, id, at, values);
-        await withPasswordOf(app, request, target, id, body, (also) =>
-          write(app, request, decision.stream, async () => ({ decision, also: await also(null), answer: null })),
-        );
-        const document = target.documentOf(id, decision.events[0]?.data ?? {});
+        const { occasion, document } = await intake.read(request, (body, upload) => create(request, body, upload));
         return sendText(
           h,
           await present.document(request, await after(app, target, 'afterChange', occasion, document)),
@@ -91,25 +87,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     {
       method: 'PATCH',
       path: `${path}/{id}`,
-      options: { auth: strategy, plugins: { openApi: () => updateOperation(model) }, payload: jsonPayload },
+      options: { auth: strategy, plugins: { openApi: () => updateOperation(model) }, ...intake.options('update') },
       handler: async (request, h) => {
-        const id = idOf(request);
         requireCredential(request, target, 'update');
-        const body = await readBody(request, maxBytes);
-        const attempt = async (also: (unchanged: number | null) => Promise<Change[]>) => {
-          const current = await find(request, 'update', body);
-          readNoQuery(request.query);
-          const occasion = { request, operation: 'update', doc: current.document } as const;
-          const values = await checkedValues(app, target, occasion, body);
-          const decision = decideUpdate(target, id, current, values, app.ids.next().at);
-          const set = decision?.events[0]?.data.set as JsonObject | undefined;
-          const document = target.documentOf(id, { ...current.document, ...set });
-          const changes = await also(decision ? null : current.version);
-          return { decision, also: changes, answer: { occasion, document, isChanged: decision !== null } };
-        };
-        const { occasion, document, isChanged } = await withPasswordOf(app, request, target, id, body, (also) =>
-          write(app, request, documentStream(slug, id), () => attempt(also)),
-        );
+        const { occasion, document, isChanged } = await intake.read(request, (body, upload) => {
+          return update(request, body, upload);
+        });
         const answer = isChanged ? await after(app, target, 'afterChange', occasion, document) : document;
         return sendText(h, await present.document(request, answer));
       },
@@ -138,6 +121,53 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       },
     },
   ]);
+
+  async function create(request: Request, body: unknown, upload: Upload | null) {
+    await permit(request, 'create', noDocument, withFile(body, upload));
+    readNoQuery(request.query);
+    if (model.upload && !upload) throw fileMissing();
+    const occasion = { request, operation: 'create', doc: null } as const;
+    const values = await checkedValues(app, target, occasion, body, upload?.values);
+    const { id, at } = app.ids.next();
+    const decision = decideCreate(target, id, at, values);
+    if (upload) await keepFor(decision, upload);
+    await withPasswordOf(app, request, target, id, body, (also) =>
+      write(app, request, decision.stream, async () => ({ decision, also: await also(null), answer: null })),
+    );
+    return { occasion, document: target.documentOf(id, decision.events[0]?.data ?? {}) };
+  }
+
+  function update(request: Request, body: unknown, upload: Upload | null) {
+    const id = idOf(request);
+    const data = withFile(body, upload);
+    const attempt = async (also: (unchanged: number | null) => Promise<Change[]>) => {
+      const current = await find(request, 'update', data);
+      readNoQuery(request.query);
+      const occasion = { request, operation: 'update', doc: current.document } as const;
+      const values = await checkedValues(app, target, occasion, body, upload?.values);
+      const decision = decideUpdate(target, id, current, values, app.ids.next().at);
+      if (upload && decision) await keepFor(decision, upload);
+      const set = decision?.events[0]?.data.set as JsonObject | undefined;
+      const document = target.documentOf(id, { ...current.document, ...set });
+      const changes = await also(decision ? null : current.version);
+      return { decision, also: changes, answer: { occasion, document, isChanged: decision !== null } };
+    };
+    return withPasswordOf(app, request, target, id, body, (also) =>
+      write(app, request, documentStream(slug, id), () => attempt(also)),
+    );
+  }
+
+  /** The bytes are safe before a document names them. */
+  async function keepFor(decision: Change, upload: Upload): Promise<void> {
+    await refuseTaken(target, decision);
+    await upload.keep();
+  }
+
+  async function admit(request: Request, operation: Operation): Promise<void> {
+    const current = operation === 'create' ? null : documents.current(idOf(request));
+    if (operation !== 'create' && !current) await refuseMissing(request, operation);
+    await authorizeInAdvance(app, request, target, operation, current?.document ?? null);
+  }
 
   function permit(request: Request, operation: Operation, doc: () => JsonObject | null, data: unknown = null) {
     return authorize(app, request, target, operation, { doc, data });

@@ -1,0 +1,68 @@
+import Boom from '@hapi/boom';
+import type { Request, RouteOptions } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Collection, Operation } from '../../config/model.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../authentication.ts';
+import { jsonPayload, readBody } from '../body.ts';
+import { boundaryOf, formType, longestForm } from './form.ts';
+import { type Upload, withUpload } from './receive.ts';
+import { compileTexts } from './values.ts';
+
+/** How the bodies of a collection's writes come in: as JSON, and where its documents are files as forms too. */
+export type Intake = {
+  /** What a route needs for it. */
+  options: (operation: Operation) => Pick<RouteOptions, 'payload' | 'ext'>;
+  /** Reads a body and runs a write with it; what it received for the write is gone afterwards. */
+  read: <T>(request: Request, write: (body: unknown, upload: Upload | null) => Promise<T>) => Promise<T>;
+};
+
+/** Decides whether a request may go on before its body is read. @throws DomainError when it may not. */
+type Admit = (request: Request, operation: Operation) => Promise<void>;
+
+const jsonType = 'application/json';
+
+/** Prepares the intake of a collection; `admit` is asked where a body may be large. */
+export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit): Intake {
+  const maxBytes = app.model.limits.body;
+  if (!upload) {
+    return {
+      options: () => ({ payload: jsonPayload }),
+      read: async (request, write) => write(await readBody(request, maxBytes), null),
+    };
+  }
+  const longest = longestForm(upload.maxFileSize, maxBytes);
+  const readTexts = compileTexts(fields);
+
+  /** Before hapi tells a client that waits to go on, and before it reads to its end what it takes for the wrong type. */
+  async function checkHead(request: Request, operation: Operation): Promise<void> {
+    const { credentials } = await request.server.auth.test(strategy, request);
+    request.auth.credentials = credentials;
+    await admit(request, operation);
+    const { 'content-type': given, 'content-length': length } = request.headers;
+    const type = String(given ?? jsonType);
+    if (boundaryOf(type) === null) {
+      if (!/^application\/json *(;|$)/i.test(type)) throw Boom.unsupportedMediaType();
+    } else if (Number(length) > longest) {
+      throw new DomainError('too-large', `the file must be at most ${upload?.maxFileSize} bytes`);
+    }
+  }
+
+  return {
+    options: (operation) => ({
+      payload: { ...jsonPayload, allow: [jsonType, formType] },
+      ext: {
+        onPreAuth: {
+          method: async (request, h) => {
+            await checkHead(request, operation);
+            return h.continue;
+          },
+        },
+      },
+    }),
+    read: async (request, write) => {
+      if (request.mime === formType) return withUpload({ app, request, options: upload, readTexts }, write);
+      return write(await readBody(request, maxBytes), null);
+    },
+  };
+}

@@ -1,5 +1,4 @@
 import type { Request, Server } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { decideNothing } from '../../events/accounts.ts';
@@ -23,6 +22,7 @@ import {
   updateOperation,
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
+import { readableText, refuseMissing } from '../readable.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { intakeOf } from '../uploads/intake.ts';
 import { fileMissing, type Upload, withFile } from '../uploads/receive.ts';
@@ -58,9 +58,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path: `${path}/{id}`,
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
-        const text = documents.text(idOf(request));
-        if (text === null) return refuseMissing(request, 'read');
-        await permit(request, 'read', () => JSON.parse(text));
+        const text = await readableText(app, request, target);
         const depth = readDepth(request.query);
         return sendText(h, await present.text(request, text, depth));
       },
@@ -175,7 +173,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 
   async function find(request: Request, operation: 'update' | 'delete', data: unknown = null): Promise<Current> {
     const current = documents.current(idOf(request));
-    if (!current) return refuseMissing(request, operation);
+    if (!current) return refuseMissing(app, request, target, operation);
     await permit(request, operation, () => current.document, data);
     return current;
   }
@@ -189,19 +187,5 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     }
     const start = (query.page - 1) * query.limit;
     return { texts: texts.slice(start, start + query.limit), total: texts.length };
-  }
-
-  /** Whether a document exists is not told to somebody who might not be let near it anyway. */
-  async function refuseMissing(request: Request, operation: Operation): Promise<never> {
-    if (actorOf(request).type === 'anonymous') {
-      // A rule that looks at the document may throw without one; that would tell it from a document that is hidden.
-      await permit(request, operation, noDocument).catch(() => {
-        throw new DomainError('unauthorized', 'an API key or a token is needed');
-      });
-    }
-    throw new DomainError(
-      'not-found',
-      `there is no document ${JSON.stringify(idOf(request).slice(0, 100))} in ${slug}`,
-    );
   }
 }

@@ -163,7 +163,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 
   async function admit(request: Request, operation: Operation): Promise<void> {
     const current = operation === 'create' ? null : documents.current(idOf(request));
-    if (operation !== 'create' && !current) await refuseMissing(request, operation);
+    if (operation !== 'create' && !current) await refuseMissing(app, request, target, operation);
     await authorizeInAdvance(app, request, target, operation, current?.document ?? null);
   }
 

@@ -10,6 +10,7 @@ import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
+import { media } from './resources/media.ts';
 import { openApi } from './resources/openapi.ts';
 import { operator } from './resources/operator.ts';
 import { passwords } from './resources/passwords.ts';
@@ -21,6 +22,7 @@ type Resource = (server: Server, app: App) => void;
 const resources: readonly Resource[] = [
   collections,
   globals,
+  media,
   accounts,
   registrations,
   passwords,

@@ -1,0 +1,193 @@
+import type { Readable } from 'node:stream';
+import Boom from '@hapi/boom';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import contentDisposition from 'content-disposition';
+import { DomainError } from '../../config/errors.ts';
+import type { Collection } from '../../config/model.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import type { FileValues } from '../../config/uploads.ts';
+import { BlobMissingError, BlobsUnavailableError, type ByteRange, isSha256 } from '../../storage/blobs.ts';
+import { presenterOf } from '../answers.ts';
+import type { App, Target } from '../app.ts';
+import { strategy } from '../authentication.ts';
+import { readNoQuery } from '../query.ts';
+import { readableText } from '../readable.ts';
+import { actorOf, idOf, requestId } from '../requests.ts';
+import { namesTag, rangeOf } from '../uploads/ranges.ts';
+import { servingOf } from '../uploads/types.ts';
+
+/** How long a download may stand still, at either end. */
+const stallMilliseconds = 120_000;
+
+/** The files of every upload collection, for those who may read the document; a concrete route for each collection. */
+export function media(server: Server, app: App, patience = stallMilliseconds): void {
+  const targets = [...app.collections.values()].filter(({ model }) => model.upload);
+  if (targets.length > 0) refuseOddPaths(server);
+  for (const target of targets) routeOf(server, app, target, patience);
+}
+
+/**
+ * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, whatever hapi would make of it. It would find
+ * a route after climbing, and answer the rest with 400.
+ */
+function refuseOddPaths(server: Server): void {
+  const root = `${server.realm.modifiers.route.prefix ?? ''}/api/media/`;
+  server.ext('onRequest', (request, h) => {
+    const { url = '' } = request.raw.req;
+    if (!url.includes(root) && !request.path.includes(root)) return h.continue;
+    const [path = ''] = url.split(/[?#]/, 1);
+    if (hasDotSegment(path) || !isUtf8(path)) throw Boom.notFound('there is no such file');
+    return h.continue;
+  });
+}
+
+function hasDotSegment(path: string): boolean {
+  return /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
+}
+
+function isUtf8(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {
+  const present = presenterOf(app, target);
+
+  server.route({
+    method: 'GET',
+    path: `/api/media/${target.slug}/{id}/{filename}`,
+    options: {
+      auth: strategy,
+      // The ranges are ours: hapi reads a file to its end to send a part of it.
+      response: { ranges: false },
+      timeout: { socket: patience },
+    },
+    handler: async (request, h) => {
+      const file = await readableFile(request);
+      const tag = `"${file.sha256}"`;
+      const isKnown = namesTag(String(request.headers['if-none-match']), tag);
+      const response = isKnown ? h.response().code(304) : await fileAnswer(app, request, h, file, tag);
+      for (const [name, value] of Object.entries(cachingOf(request))) response.header(name, value);
+      return response.header('etag', tag);
+    },
+  });
+
+  /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
+  async function readableFile(request: Request): Promise<FileValues> {
+    const text = await readableText(app, request, target);
+    readNoQuery(request.query);
+    // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
+    if (target.hasReadHooks) await present.text(request, text);
+    const document = JSON.parse(text) as JsonObject & FileValues;
+    const filename = String(request.params.filename);
+    // What was written before the collection became one of files may hold anything under these names.
+    if (!isSha256(String(document.sha256)) || document.filename !== filename) {
+      const name = JSON.stringify(filename.slice(0, 100));
+      throw new DomainError('not-found', `the document ${idOf(request)} in ${target.slug} has no file ${name}`);
+    }
+    return document;
+  }
+}
+
+/**
+ * Whether a caller may read a file is asked each time. A proxy keeps only what came without a credential: a bad cookie is
+ * none, but the answer takes it away. What anybody may read, pages of any origin may show.
+ */
+function cachingOf(request: Request): Record<string, string> {
+  const isAnonymous = actorOf(request).type === 'anonymous';
+  const isShared = isAnonymous && request.headers.cookie === undefined;
+  return {
+    'cache-control': isShared ? 'no-cache' : 'private, no-cache',
+    ...(isAnonymous && { 'cross-origin-resource-policy': 'cross-origin' }),
+  };
+}
+
+async function fileAnswer(
+  app: App,
+  request: Request,
+  h: ResponseToolkit,
+  file: FileValues,
+  tag: string,
+): Promise<ResponseObject> {
+  const { filename, mimeType, filesize } = file;
+  const range = request.method === 'get' ? askedRange(request, filesize, tag) : null;
+  const { start, end } = range ?? { start: 0, end: filesize - 1 };
+  const length = end - start + 1;
+  const bytes = await openFile(app, request, file, { start, end });
+  const { contentType, disposition, policy } = servingOf(mimeType);
+  // Compressed, a file would have another length, and its ranges would be of something else.
+  request.info.acceptEncoding = 'identity';
+  const response = h
+    .response(bytes ?? undefined)
+    .code(range ? 206 : 200)
+    .type(contentType)
+    .bytes(length)
+    .header('accept-ranges', 'bytes')
+    .header('content-disposition', contentDisposition(filename, { type: disposition }));
+  // The type has one where it needs one.
+  response.charset('');
+  // The answer of a bucket has headers of its own, which hapi would take over.
+  Object.assign(response.settings, { passThrough: false });
+  if (range) response.header('content-range', `bytes ${start}-${end}/${filesize}`);
+  if (policy !== null) response.header('content-security-policy', policy);
+  return response;
+}
+
+/** Under another `If-Range` than our tag, a part would not fit the caller's rest of the file. */
+function askedRange({ headers }: Request, filesize: number, tag: string): ByteRange | null {
+  const { range, 'if-range': ifRange } = headers;
+  return range === undefined || (ifRange !== undefined && ifRange !== tag) ? null : rangeOf(String(range), filesize);
+}
+
+/** Opens the bytes of a file; null where only its head is asked for. */
+async function openFile(
+  app: App,
+  request: Request,
+  { sha256, filesize }: FileValues,
+  range: ByteRange,
+): Promise<Readable | null> {
+  try {
+    const size = await app.blobs.size(sha256);
+    if (size === null) throw new BlobMissingError(sha256);
+    if (size !== filesize) throw new Error(`of the bytes with SHA-256 ${sha256} there are ${size}, not ${filesize}`);
+    if (request.method === 'head') return null;
+    return watched(app, request, await app.blobs.open(sha256, range), range);
+  } catch (error) {
+    if (error instanceof BlobsUnavailableError) throw error;
+    throw new Error(`a file cannot be sent as it was received: ${request.path}; "annals blobs verify" checks all`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Sees to it that bytes that do not come, or too many, end the connection: the caller is to see that the file is not whole.
+ * hapi would end the answer as if it were, and the caller wait for the rest.
+ */
+function watched(app: App, request: Request, bytes: Readable, { start, end }: ByteRange): Readable {
+  const { res } = request.raw;
+  let left = end - start + 1;
+  const cut = (err: Error) => {
+    // The caller has left: then the bytes end early too.
+    if (res.destroyed) return;
+    app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off');
+    res.destroy();
+  };
+  const isWhole = () => {
+    if (left !== 0) cut(new Error(`${left} bytes less than expected came from the store`));
+  };
+  // Paused, it waits for hapi in spite of the listener.
+  return bytes
+    .pause()
+    .on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) cut(new Error('more bytes than expected came from the store'));
+    })
+    .on('error', cut)
+    .on('end', isWhole)
+    .on('close', isWhole);
+}

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import Boom from '@hapi/boom';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
-import contentDisposition from 'content-disposition';
+import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
@@ -127,7 +127,7 @@ async function fileAnswer(
     .type(contentType)
     .bytes(length)
     .header('accept-ranges', 'bytes')
-    .header('content-disposition', contentDisposition(filename, { type: disposition }));
+    .header('content-disposition', dispositionOf(filename, { type: disposition }));
   // The type has one where it needs one.
   response.charset('');
   // The answer of a bucket has headers of its own, which hapi would take over.

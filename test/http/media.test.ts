@@ -95,7 +95,7 @@ describe('GET /api/media/<slug>/{id}/{filename}', () => {
         '10000',
         `"${createHash('sha256').update(content).digest('hex')}"`,
         'bytes',
-        'inline; filename="letters.txt"',
+        'inline; filename=letters.txt',
         'no-cache',
       ],
     );
@@ -147,7 +147,7 @@ describe('GET /api/media/<slug>/{id}/{filename}', () => {
     const { headers } = await get(url);
     assert.deepEqual(
       [headers.get('content-type'), headers.get('content-disposition')],
-      ['application/octet-stream', 'attachment; filename="data.bin"'],
+      ['application/octet-stream', 'attachment; filename=data.bin'],
     );
     const image = await upload('files', png, 'dot.png');
     assert.equal((await get(image.url)).headers.get('content-type'), 'image/png');

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Server } from '@hapi/hapi';
 import Hapi from '@hapi/hapi';
-import contentDisposition from 'content-disposition';
+import { parse as parseDisposition } from 'content-disposition';
 import { mediaPath } from '../../config/uploads.ts';
 import { registerAuthentication } from '../../server/authentication.ts';
 import { answerErrors } from '../../server/errors.ts';
@@ -310,7 +310,7 @@ describe('The name of a download', () => {
       const answer = await get({ range: 'bytes=0-0' });
       await answer.body?.cancel();
       assert.equal(answer.status, 206);
-      const { type, parameters } = contentDisposition.parse(answer.headers.get('content-disposition') ?? '');
+      const { type, parameters } = parseDisposition(answer.headers.get('content-disposition') ?? '');
       assert.deepEqual([type, parameters.filename], ['inline', filename]);
       const other = await fetch(root + mediaPath('files', '1', `${filename}x`));
       assert.equal(other.status, 404);

@@ -1,55 +1,93 @@
-import { link, mkdir, open, opendir, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { access, constants, mkdir, opendir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { BlobMissingError, type BlobStore, BlobsUnavailableError, isSha256 } from './blobs.ts';
+import { BlobMissingError, type BlobStore, BlobsRefusedError, BlobsUnavailableError, isSha256 } from './blobs.ts';
+import { files, isSystemError, onDisk, syncFolder } from './disk.ts';
 import { isDiskFull } from './sqlite.ts';
 
-/** Keeps files in a folder: `<folder>/ab/abcdef…`, each named by its SHA-256. */
+/** Small, for what has been read is garbage that is collected late: with 256 KiB a large file took 70 MB of memory. */
+const chunkBytes = 32 * 1024;
+
+/**
+ * Keeps files in a folder: `<folder>/ab/abcdef…`, each named by its SHA-256. Files are received in its `incoming`, so a
+ * received file becomes a kept one by its new name. The file `annals-log` names the log whose files they are.
+ */
 export function openFolderStore(folder: string): BlobStore {
   const incoming = join(folder, 'incoming');
+  const marker = join(folder, 'annals-log');
   const pathOf = (sha256: string) => join(folder, sha256.slice(0, 2), sha256);
+
+  async function sizeOf(path: string): Promise<number | null> {
+    const found = await orNull(stat(path));
+    return found?.size ?? null;
+  }
+
+  async function keep(path: string, target: string, size: number): Promise<void> {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    // Another size is what a restored or altered folder has; the received bytes are the right ones.
+    if ((await sizeOf(target)) !== size) await rename(path, target);
+    // Also what was there already: who put it there may not have come as far as this.
+    await syncFolder(dirname(target));
+    await syncFolder(folder);
+  }
 
   return {
     incoming,
-    prepare: async () => {},
-    async keep({ path, sha256 }) {
-      const target = pathOf(sha256);
+    async prepare(logId) {
       try {
-        await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-        await link(path, target);
-        await sync(dirname(target));
-        await sync(folder);
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       } catch (error) {
-        if (isDiskFull(error)) throw new BlobsUnavailableError('full', 'there is no room on the disk for the file');
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        if (isDiskFull(error)) throw new BlobsUnavailableError('full', `there is no room for the folder ${folder}`);
+        throw new BlobsRefusedError(`the folder ${folder} cannot be used: ${(error as Error).message}`);
       }
+      const owner = await onDisk(orNull(readFile(marker, 'utf8')));
+      if (owner !== null && owner.trim() !== logId) {
+        throw new BlobsRefusedError(`the folder ${folder} holds the files of another log`);
+      }
+      if (owner === null) await onDisk(writeMarker(marker, logId));
+      await onDisk(syncFolder(dirname(folder)));
     },
+    keep: ({ path, size, sha256 }) => onDisk(keep(path, pathOf(sha256), size)),
     async open(sha256, range) {
-      const file = await open(pathOf(sha256)).catch((error) => {
-        throw error.code === 'ENOENT' ? new BlobMissingError(sha256) : error;
-      });
-      return file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
+      const fd = await onDisk(orNull(files.open(pathOf(sha256), 'r')));
+      if (fd === null) throw new BlobMissingError(sha256);
+      return createReadStream('', { fd, ...range, highWaterMark: chunkBytes });
     },
-    async size(sha256) {
-      const found = await stat(pathOf(sha256)).catch(() => null);
-      return found?.size ?? null;
-    },
+    size: (sha256) => onDisk(sizeOf(pathOf(sha256))),
     async *list() {
-      for await (const entry of await opendir(folder, { recursive: true })) {
-        if (!entry.isFile() || !isSha256(entry.name)) continue;
-        const found = await stat(join(entry.parentPath, entry.name)).catch(() => null);
-        if (found) yield { sha256: entry.name, size: found.size };
+      for await (const shard of entriesOf(folder)) {
+        if (!shard.isDirectory() || !/^[0-9a-f]{2}$/.test(shard.name)) continue;
+        for await (const entry of entriesOf(join(folder, shard.name))) {
+          if (!entry.isFile() || !isSha256(entry.name) || !entry.name.startsWith(shard.name)) continue;
+          const size = await onDisk(sizeOf(pathOf(entry.name)));
+          if (size !== null) yield { sha256: entry.name, size };
+        }
       }
     },
-    remove: (sha256) => rm(pathOf(sha256), { force: true }),
+    remove: (sha256) => onDisk(rm(pathOf(sha256), { force: true })),
     close() {},
   };
 }
 
-async function sync(folder: string): Promise<void> {
-  const handle = await open(folder);
+/** Written beside and renamed: one that is half written would refuse the log that it belongs to. */
+async function writeMarker(path: string, logId: string): Promise<void> {
+  const part = `${path}.part`;
+  await writeFile(part, `${logId}\n`, { mode: 0o600, flush: true });
+  await rename(part, path);
+  await syncFolder(dirname(path));
+}
+
+async function* entriesOf(folder: string) {
+  const entries = await onDisk(orNull(opendir(folder)));
+  if (entries) yield* entries;
+}
+
+async function orNull<T>(found: Promise<T>): Promise<T | null> {
   try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+    return await found;
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return null;
+    throw error;
   }
 }

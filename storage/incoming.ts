@@ -1,16 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BlobsUnavailableError, type ReceivedFile } from './blobs.ts';
-import { isDiskFull } from './sqlite.ts';
+import type { ReceivedFile } from './blobs.ts';
+import { files, onDisk } from './disk.ts';
 
 /**
  * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut. Whatever
- * goes wrong, nothing is left of it.
+ * goes wrong, nothing is left of it. No chunk is asked for before the last one is written.
  *
+ * @param source what it throws is thrown on; a stream that is refused half way is destroyed.
  * @param look is shown every chunk before it is written; what it throws refuses the file.
- * @throws BlobsUnavailableError `full`.
+ * @throws BlobsUnavailableError when the disk is full or does not work.
  */
 export async function receiveFile(
   folder: string,
@@ -21,21 +22,21 @@ export async function receiveFile(
   const hash = createHash('sha256');
   let size = 0;
   try {
-    const file = await open(path, 'wx', 0o600);
+    const file = await onDisk(files.open(path, 'wx', 0o600));
     try {
       for await (const chunk of source) {
         await look(chunk);
         hash.update(chunk);
         size += chunk.length;
-        await file.writeFile(chunk);
+        await onDisk(files.write(file, chunk));
       }
-      await file.sync();
+      await onDisk(files.sync(file));
     } finally {
-      await file.close();
+      await files.close(file);
     }
   } catch (error) {
-    await rm(path, { force: true });
-    if (isDiskFull(error)) throw new BlobsUnavailableError('full', 'there is no room on the disk for the file');
+    // The first error is the one to tell.
+    await rm(path, { force: true }).catch(() => {});
     throw error;
   }
   return { path, size, sha256: hash.digest('hex') };

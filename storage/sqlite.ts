@@ -81,7 +81,7 @@ function assertVersion(db: Sqlite): void {
 
 /** True for the errors that mean "no room": nothing was written, and it may work later. */
 export function isDiskFull(error: unknown): boolean {
-  return codeOf(error) === 'SQLITE_FULL' || codeOf(error) === 'ENOSPC';
+  return ['SQLITE_FULL', 'ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
 }
 
 /**

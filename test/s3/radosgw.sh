@@ -130,7 +130,7 @@ CONF
   timeout 60 ceph osd crush add osd.0 1.0 host=h root=default
   ceph-osd -i 0 3>&- 4>&-
   wait_for 60 osd_is_up
-  timeout 90 radosgw -n client.rgw.a --rgw-frontends="beast endpoint=127.0.0.1:$port" 3>&- 4>&-
+  timeout 90 radosgw -n client.rgw.a --rgw-frontends="beast endpoint=127.0.0.1:$port tcp_nodelay=1" 3>&- 4>&-
   wait_for 90 answers "$port"
   timeout 60 radosgw-admin user create --uid=tests --display-name=tests \
     --access-key="$access_key" --secret-key="$secret_key"

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Schema } from '../../config/schema.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
@@ -23,14 +23,15 @@ export type WriterRequests = { id: number; command: string }[];
 /** What became of commands. */
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
-/** What the main thread asks for: to listen to one more thread, to end. */
-export type WriterOrder = { kind: 'connect'; port: MessagePort } | { kind: 'close' };
+/** What the main thread asks for: to listen to one more thread, to say when all that was sent is dealt with, to end. */
+export type WriterOrder = { kind: 'connect'; port: MessagePort } | { kind: 'settle' } | { kind: 'close' };
 
-/** What the writer tells the main thread: how far the start is, that it takes writes, why it stopped. */
+/** What the writer tells the main thread: how far the start is, that it takes writes, answers to orders, why it stopped. */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'ready'; readFile: string; log: string; size: number }
   | { kind: 'refused'; message: string }
+  | { kind: 'settled' }
   | { kind: 'closed' };
 
 /** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
@@ -65,22 +66,40 @@ function start(): Booted | null {
 
 function serve({ log, projector }: Booted): void {
   let queue: { from: MessagePort; id: number; command: string }[] = [];
+  const senders = new Set<MessagePort>();
+  let settling = 0;
   let isScheduled = false;
   let isClosing = false;
 
   main.on('message', (order: WriterOrder) => {
-    if (order.kind === 'connect') listenTo(order.port);
-    else {
-      isClosing = true;
-      schedule();
+    if (order.kind === 'connect') {
+      listenTo(order.port);
+      return;
     }
+    if (order.kind === 'close') isClosing = true;
+    else {
+      takeWhatCame();
+      settling += 1;
+    }
+    schedule();
   });
 
   function listenTo(from: MessagePort): void {
-    from.on('message', (requests: WriterRequests) => {
-      for (const { id, command } of requests) queue.push({ from, id, command });
-      schedule();
-    });
+    senders.add(from);
+    from.on('message', (requests: WriterRequests) => take(from, requests));
+    from.on('close', () => senders.delete(from));
+  }
+
+  /** Between ports there is no order: what a thread sent before this may not have been looked at. */
+  function takeWhatCame(): void {
+    for (const from of senders) {
+      for (let came = receiveMessageOnPort(from); came; came = receiveMessageOnPort(from)) take(from, came.message);
+    }
+  }
+
+  function take(from: MessagePort, requests: WriterRequests): void {
+    for (const { id, command } of requests) queue.push({ from, id, command });
+    schedule();
   }
 
   function schedule(): void {
@@ -102,6 +121,7 @@ function serve({ log, projector }: Booted): void {
       );
       for (const [from, its] of byThread) from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
     }
+    for (; settling > 0; settling -= 1) say({ kind: 'settled' });
     if (!isClosing) return;
     say({ kind: 'closed' });
     main.close();

@@ -13,6 +13,8 @@ export type Writer = {
   ready: Promise<Ready>;
   /** A way in for one thread that answers requests. */
   connect: () => MessagePort;
+  /** Resolves when all that threads have sent until now, also those that have ended, is recorded or refused. */
+  settled: () => Promise<void>;
   /** Records what is queued, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
@@ -29,6 +31,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: input });
   const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
+  const settling: (() => void)[] = [];
   let isReady = false;
   let isClosing = false;
 
@@ -41,7 +44,8 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       // The thread ends by itself now, and that is not a death.
       isClosing = true;
       ready.reject(new StartError(message.message));
-    } else closed.resolve();
+    } else if (message.kind === 'settled') settling.shift()?.();
+    else closed.resolve();
   });
   worker.on('error', (error) => die(error as Error));
   worker.on('exit', () => (isClosing ? closed.resolve() : die(new Error('the writer thread ended'))));
@@ -57,6 +61,13 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     return port2;
   }
 
+  function settled(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    settling.push(resolve);
+    worker.postMessage({ kind: 'settle' } satisfies WriterOrder);
+    return promise;
+  }
+
   async function close(): Promise<void> {
     isClosing = true;
     if (isReady) {
@@ -66,5 +77,5 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     await worker.terminate();
   }
 
-  return { ready: ready.promise, connect, close };
+  return { ready: ready.promise, connect, settled, close };
 }

@@ -1,12 +1,8 @@
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Model } from '../config/model.ts';
 import { createIds } from '../events/ids.ts';
-import { openBlobStore } from '../storage/blob-store.ts';
-import type { BlobSettings } from '../storage/blobs.ts';
-import { clearIncoming } from '../storage/incoming.ts';
 import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
@@ -23,7 +19,9 @@ import { connectWriter } from './threads/append.ts';
 import { answerCalls } from './threads/calls.ts';
 import { startHttpThreads } from './threads/http.ts';
 import { startWriter } from './threads/writer.ts';
-import { createPins, type Pins } from './uploads/pins.ts';
+import { openUploadBoard, type UploadBoard } from './uploads/board.ts';
+import type { Pins } from './uploads/pins.ts';
+import { blobSettingsOf } from './uploads/store.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -85,19 +83,27 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   );
   const mainKeeper = openKeeper(directory, model, () => mail?.poke());
   const { keeper } = mainKeeper;
-  const pins = createPins();
-  const blobs = openBlobStore(blobsOf(settings, directory));
-  clearIncoming(blobs.incoming);
+  let uploads: UploadBoard | null = null;
   let app: OpenApp | null = null;
   let mail: Mail | null = null;
 
   async function start(): Promise<Ready> {
     const { readFile, log: logName, size } = await writer.ready;
-    await blobs.prepare(logName);
+    const { settled } = writer;
+    const board = await openUploadBoard({ settings, model, logId: logName, settled, isBrief, log });
+    uploads = board;
     const shared = { readFile, counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
-      app = openApp({ model, shared, append: connectWriter(writer.connect()), keeper, pins, log, openApi: notAsked });
+      app = openApp({
+        model,
+        shared,
+        append: connectWriter(writer.connect()),
+        keeper,
+        pins: board.join(),
+        log,
+        openApi: notAsked,
+      });
       // Before anybody can keep a password that no event names yet.
       if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
       else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
@@ -105,7 +111,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const mailer = app && (await openMailer(settings, model, log));
     const port = await threads.listen(
       shared,
-      { writer: writer.connect, keeper: () => connect<Keeper>(keeper), pins: () => connect<Pins>(pins) },
+      { writer: writer.connect, keeper: () => connect<Keeper>(keeper), pins: () => connectPins(board) },
       settings,
     );
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
@@ -129,7 +135,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await mail?.close();
       await app?.close();
       await writer.close();
-      blobs.close();
+      uploads?.close();
       await mainKeeper.close();
       directory.close();
       sink.flushSync();
@@ -146,10 +152,16 @@ function openKeeper(
   return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail });
 }
 
-function connect<T extends Parameters<typeof answerCalls>[1]>(functions: T): MessagePort {
+function connect<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {
   const { port1, port2 } = new MessageChannel();
   answerCalls<T>(port1, functions);
+  port1.on('close', onClose);
   return port2;
+}
+
+function connectPins(board: UploadBoard): MessagePort {
+  const { release, ...pins } = board.join();
+  return connect<Pins>(pins, release);
 }
 
 /** What threads are given of the settings and of what is secret. */
@@ -163,15 +175,8 @@ function sharedOf(settings: Settings, directory: Directory) {
     operatorHash,
     isProduction,
     baseUrl: baseUrl ?? null,
-    blobs: blobsOf(settings, directory),
+    blobs: blobSettingsOf(settings),
   };
-}
-
-/** Where uploads are kept: in the data directory, or in a bucket. */
-function blobsOf({ bucket }: Settings, { path }: Directory): BlobSettings {
-  if (!bucket) return { kind: 'folder', folder: join(path, 'blobs') };
-  const { name, ...reach } = bucket;
-  return { kind: 'bucket', incoming: join(path, 'incoming'), bucket: name, ...reach };
 }
 
 function notAsked(): Promise<never> {

@@ -11,9 +11,13 @@ import { strategy } from '../authentication.ts';
 import { noPayload, readBody } from '../body.ts';
 import { readNoQuery } from '../query.ts';
 import { actorOf, noRoute } from '../requests.ts';
+import { readCandidates } from '../uploads/collector.ts';
+
+/** Enough for as many as may be sent, whatever limit the configuration sets for its own bodies. */
+const maxCandidatesBytes = 64 * 1024;
 
 /**
- * What the operator of the service does to accounts, by commands. It is no part of the API: for everybody else there is
+ * What the operator of the service does by commands: to accounts, and to files that nothing needs. It is no part of the API: for everybody else there is
  * nothing here, not even a body that would be looked at.
  */
 export function operator(server: Server, app: App): void {
@@ -51,12 +55,18 @@ export function operator(server: Server, app: App): void {
         return { id: user.id, ended: ended.length };
       },
     },
+    {
+      method: 'POST',
+      path: '/api/operator/blobs/collect',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => app.pins.collect(readCandidates(await bodyFor(request, maxCandidatesBytes))),
+    },
   ]);
 
-  function bodyFor(request: Request): Promise<unknown> {
+  function bodyFor(request: Request, maxBytes = app.model.limits.body): Promise<unknown> {
     if (actorOf(request).type !== 'system') throw noRoute(request);
     readNoQuery(request.query);
-    return readBody(request, app.model.limits.body);
+    return readBody(request, maxBytes);
   }
 
   function find(slug: string, email: string): { slug: string; id: string } {

@@ -13,7 +13,7 @@ const { model } = await loadConfiguration(config);
 const refuse = () => Promise.reject(new Error('this thread only describes the service'));
 const log = createLog('silent', { write: () => {} });
 const keeper = new Proxy({} as Keeper, { get: () => refuse });
-const pins = { pin: refuse, unpin: refuse };
+const pins = { pin: refuse, unpin: refuse, collect: refuse };
 const app = openApp({ model, shared, append: refuse, keeper, pins, log, openApi: refuse });
 (parentPort as MessagePort).postMessage(await makeOpenApi(app));
 await app.close();

@@ -43,7 +43,7 @@ export async function withApp<T>(
     shared,
     append: () => assert.fail('nothing is written here'),
     keeper,
-    pins: { pin: async () => {}, unpin: async () => {} },
+    pins: { pin: async () => {}, unpin: async () => {}, collect: async () => ({ removed: [] }) },
     log: createLog('silent', { write: () => {} }),
     openApi: () => makeOpenApi(app),
   });

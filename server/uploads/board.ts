@@ -1,0 +1,86 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Model } from '../../config/model.ts';
+import { openTail } from '../../events/blobs.ts';
+import { logFile } from '../../projections/boot.ts';
+import { openBlobStore } from '../../storage/blob-store.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import type { Settings } from '../settings.ts';
+import { createCollector } from './collector.ts';
+import { createPins, type Pins } from './pins.ts';
+import { blobSettingsOf, createReadiness, orUnavailable, prepareIncoming, storeName } from './store.ts';
+
+/** What the main thread does about uploaded files. */
+export type UploadBoard = {
+  /**
+   * What a thread that answers requests may ask. `release` is called when the thread is gone, and lets go of what it had
+   * pinned, once that cannot be named any more.
+   */
+  join: () => Pins & { release: () => Promise<void> };
+  close: () => void;
+};
+
+type Options = {
+  settings: Settings;
+  model: Model;
+  /** The log in the data directory. */
+  logId: string;
+  /** Resolves when all that threads have sent to the writer is recorded or refused. */
+  settled: () => Promise<void>;
+  /** Leave the store alone until something is asked of it. */
+  isBrief: boolean;
+  log: Logger;
+};
+
+/**
+ * Makes the store ready, and opens what threads ask about it. A service that takes no files needs no store, unless it was told
+ * of a bucket: then somebody means it to be used.
+ *
+ * @throws BlobsRefusedError when the store will not work as it is configured.
+ */
+export async function openUploadBoard(options: Options): Promise<UploadBoard> {
+  const { settings, model, logId, settled, isBrief, log } = options;
+  const where = blobSettingsOf(settings);
+  const blobs = openBlobStore(where);
+  const { ready, start, close } = createReadiness({ prepare: () => blobs.prepare(logId), log });
+  const isUsed = where.kind === 'bucket' || [...model.collections.values()].some(({ upload }) => upload);
+  try {
+    if (isUsed && !isBrief) {
+      await start();
+      prepareIncoming(blobs.incoming);
+    }
+  } catch (error) {
+    close();
+    blobs.close();
+    throw error;
+  }
+  const db = openDatabase(logFile(resolve(settings.data)), { readonly: true, cacheMiB: 4 });
+  const pins = createPins();
+  const { remove } = blobs;
+  const collector = createCollector({ store: storeName(where), remove, ready, pins, isNamed: openTail(db) });
+
+  return {
+    join() {
+      const { pin, unpin, release } = pins.hold();
+      return {
+        // Every upload comes through here: nothing is stored where it may not be, nor removed.
+        async pin(sha256) {
+          await orUnavailable(ready(), () => 'files cannot be stored now: nothing was kept, try again later');
+          await pin(sha256);
+        },
+        unpin,
+        collect: (candidates) => orUnavailable(collector(candidates), ({ message }) => message),
+        async release() {
+          // What it had sent to the writer may be recorded without it.
+          await settled();
+          release();
+        },
+      };
+    },
+    close() {
+      close();
+      blobs.close();
+      db.close();
+    },
+  };
+}

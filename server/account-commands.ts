@@ -6,7 +6,7 @@ import { logFile } from '../projections/boot.ts';
 import { existingLog } from './commands.ts';
 import { type Loaded, loadConfiguration } from './configuration.ts';
 import { readFields } from './field-arguments.ts';
-import { type Answered, callAsOperator, type Order } from './operator.ts';
+import { type Answered, callAsOperator, type Order, problemsIn } from './operator.ts';
 import { readNewPassword } from './password-prompt.ts';
 import { type Flags, readSettings, type Settings, UsageError } from './settings.ts';
 
@@ -89,11 +89,4 @@ async function carryOut(
   }
   process.stderr.write(`${problemsIn(body).join('\n')}\n`);
   return status === 401 || status >= 500 ? 2 : 1;
-}
-
-function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
-  if (errors.length === 0) return [message];
-  return errors.map((error) =>
-    error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,
-  );
 }

@@ -1,8 +1,10 @@
 import { ConfigError } from '../config/check.ts';
 import { didYouMean } from '../config/suggest.ts';
+import { BlobsRefusedError, BlobsUnavailableError } from '../storage/blobs.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
 import { createUser, revokeSessions, unlock } from './account-commands.ts';
+import { collectBlobs, verifyBlobs } from './blobs-commands.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
@@ -23,6 +25,10 @@ as the user that the service runs as, with its --config and --data.
 
 Exit code 0: done. 1: refused, each reason is on a line of its own. 2: wrong usage, or could not run.`;
 
+const bucketSettings = `Uploaded files are kept in the folder "blobs" of the data directory, or in a bucket of S3 (MinIO and others):
+ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET, ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY, and if need be ANNALS_S3_REGION (default:
+us-east-1) and ANNALS_S3_PATH_STYLE (true, the default, or false).`;
+
 const commands: Record<string, Command> = {
   serve: {
     summary: 'run the service',
@@ -36,7 +42,9 @@ const commands: Record<string, Command> = {
 
 Environment, each also as …_FILE: ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
 ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL
-(fatal, error, warn, info, debug, silent).`,
+(fatal, error, warn, info, debug, silent).
+
+${bucketSettings}`,
     run: serve,
   },
   verify: {
@@ -57,6 +65,35 @@ Exit code 0: sound. 1: tampered with or different, the first bad event is named.
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
                         go on with the log as it is`,
     run: rebuild,
+  },
+  'blobs gc': {
+    summary: 'remove uploaded files that no event names',
+    usage: `annals blobs gc [--data DIR] [--dry-run] [--names]
+
+Every version of a document keeps its file, also of one that was deleted. What is removed is left over from uploads that were
+refused or broken off after their bytes had been stored. Beside a running service it is that which removes them, and none that an
+upload needs meanwhile.
+
+  --dry-run  change nothing, only say what would be removed
+  --names    print the SHA-256 of each file
+
+${bucketSettings} The settings have to be those of the service.
+
+Exit code 0: done. 1: refused. 2: wrong usage, or could not run.`,
+    run: collectBlobs,
+  },
+  'blobs verify': {
+    summary: 'check that all uploaded files are there and are what they were',
+    usage: `annals blobs verify [--data DIR]
+
+Reads every stored file and compares its SHA-256 with its name; then looks for files that a version needs and that are not
+there. Names what is missing or altered, and the versions from which on it is needed. Works beside a running service. Nothing is
+changed.
+
+${bucketSettings} The settings have to be those of the service.
+
+Exit code 0: sound. 1: something is missing or altered. 2: wrong usage, or could not run.`,
+    run: verifyBlobs,
   },
   'config check': {
     summary: 'check a configuration and print every problem',
@@ -126,6 +163,7 @@ function explain(error: unknown, name: string): number {
   if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);
   if (error instanceof ConfigError) return fail(error.message, 2);
   if (error instanceof LockedError || error instanceof StartError) return fail(error.message, 2);
+  if (error instanceof BlobsRefusedError || error instanceof BlobsUnavailableError) return fail(error.message, 2);
   if (error instanceof CallError || error instanceof Cancelled) return fail(error.message, 2);
   if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`, 2);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { namesFiles } from '../events/blobs.ts';
 import { createIds } from '../events/ids.ts';
 import { BrokenLogError } from '../events/log-file.ts';
 import { readLog } from '../events/log-reader.ts';
@@ -19,6 +20,9 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   const verdict = check(settings.data, true);
   if (settings.config !== undefined && (await hasChanged(settings.config, settings.data))) {
     verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
+  }
+  if (verdict.finding === null && hasFiles(settings.data)) {
+    verdict.notes.push('the log names uploaded files; annals blobs verify checks those');
   }
   return report(verdict, 'sound: the log is whole, and the read tables equal a replay of it');
 }
@@ -58,6 +62,15 @@ export async function configCheck(args: readonly string[], environment: NodeJS.P
   const counts = `${model.collections.size} collections, ${model.globals.size} globals`;
   process.stdout.write(`${path} is right: ${counts}\n`);
   return 0;
+}
+
+function hasFiles(data: string): boolean {
+  const db = openDatabase(logFile(resolve(data)), { readonly: true });
+  try {
+    return namesFiles(db);
+  } finally {
+    db.close();
+  }
 }
 
 async function hasChanged(config: string, data: string): Promise<boolean> {

@@ -35,11 +35,25 @@ const callMilliseconds = 60_000;
  *
  * @throws CallError when another process has the data directory and cannot be called.
  */
-export async function callAsOperator(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
+export function callAsOperator(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
+  return callOrDoAlone(settings, order, () => callOwn(settings, loaded, order));
+}
+
+/**
+ * Has the service do something that works on the data directory; where none does, it is done here.
+ *
+ * @param alone takes the data directory, and throws a LockedError when it cannot.
+ * @throws CallError when another process has the data directory and cannot be called.
+ */
+export async function callOrDoAlone(
+  settings: Settings,
+  order: Order,
+  alone: () => Promise<Answered>,
+): Promise<Answered> {
   const end = Date.now() + patienceMilliseconds;
   for (;;) {
     try {
-      return await callOwn(settings, loaded, order);
+      return await alone();
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
       const answered = await callHolder(settings, error, order);
@@ -136,6 +150,14 @@ async function call(address: string, secret: string, { path, body }: Order): Pro
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') throw error;
     throw new CallError(`${address} did not answer, and may have done what was asked: ${messageOf(error)}`);
   }
+}
+
+/** The problems that an answer tells of, each a line of its own. */
+export function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
+  if (errors.length === 0) return [message];
+  return errors.map((error) =>
+    error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -26,13 +26,14 @@ export type Lock = { describe: (address: string) => void; release: () => void };
  * is the operating system's lock on a SQLite file, so a killed holder leaves nothing to clean up.
  *
  * @param what names the holder in the message that a second one gets, for example "annals serve".
+ * @param patience how many milliseconds another process is given to let go.
  * @throws LockedError naming the process that holds it.
  */
-export function lockDirectory(directory: string, what: string): Lock {
+export function lockDirectory(directory: string, what: string, patience = 200): Lock {
   const holderFile = join(directory, 'lock.json');
   const db = new Database(join(directory, 'lock.db'));
   try {
-    db.pragma('busy_timeout = 200');
+    db.pragma(`busy_timeout = ${patience}`);
     db.pragma('journal_mode = DELETE');
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {

@@ -1,0 +1,188 @@
+import { openTail, readNamings } from '../events/blobs.ts';
+import { BrokenLogError, isLog } from '../events/log-file.ts';
+import { type LogReader, readLog } from '../events/log-reader.ts';
+import { checkpointsIn, hearWitnesses, logFile } from '../projections/boot.ts';
+import { openBlobStore } from '../storage/blob-store.ts';
+import type { BlobSettings, BlobStore } from '../storage/blobs.ts';
+import { lockDirectory } from '../storage/lock.ts';
+import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { existingLog } from './commands.ts';
+import { type Answered, callOrDoAlone, problemsIn } from './operator.ts';
+import { showProgress } from './progress.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { StartError } from './threads/writer.ts';
+import { type Collected, createCollector, maxCandidates } from './uploads/collector.ts';
+import { createPins } from './uploads/pins.ts';
+import { blobSettingsOf, storeName } from './uploads/store.ts';
+import { verifyStore } from './uploads/verify.ts';
+
+/** A log and the store of its files, both open. */
+type Opened = {
+  settings: Settings;
+  directory: string;
+  where: BlobSettings;
+  db: Sqlite;
+  log: LogReader;
+  blobs: BlobStore;
+};
+
+/** How many names are shown where nobody asked for all. */
+const shown = 20;
+
+/** `annals blobs gc [--dry-run] [--names]`: exit 0 done, 1 refused, 2 could not run. Prints what was removed. */
+export async function collectBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['data'], { 'dry-run': 'boolean', names: 'boolean' });
+  return withStore(settings, async (opened) => {
+    const { where, log, blobs } = opened;
+    // A store of another log is full of files that this one does not name.
+    if (!flags['dry-run'] || where.kind === 'bucket') await blobs.prepare(log.head().log);
+    const candidates = await findCandidates(opened);
+    if (flags['dry-run']) {
+      const names = [...candidates.unnamed.keys()];
+      printNames(names, flags.names ? names.length : shown);
+      print(`would remove ${amount(candidates.unnamed, names)} from ${storeName(where)}`);
+      return 0;
+    }
+    return collect(opened, candidates, flags.names === true);
+  });
+}
+
+/** Files that nothing names, with their sizes, as the log was at a position; `refresh` reads on from there. */
+type Found = { unnamed: Map<string, number>; refresh: () => number };
+
+async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
+  let position = log.head().size;
+  const named = new Set<string>();
+  for (const { sha256 } of readNamings(db, 0, position, showProgress('reading the log'))) named.add(sha256);
+  const unnamed = new Map<string, number>();
+  for await (const { sha256, size } of blobs.list()) if (!named.has(sha256)) unnamed.set(sha256, size);
+
+  /** What was uploaded since is no candidate, and need not be asked about. */
+  function refresh(): number {
+    const { size } = log.head();
+    for (const { sha256 } of readNamings(db, position, size)) unnamed.delete(sha256);
+    position = size;
+    return position;
+  }
+  refresh();
+  return { unnamed, refresh };
+}
+
+async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: boolean): Promise<number> {
+  const sizes = new Map(unnamed);
+  const removed: string[] = [];
+  const progress = showProgress('removing files');
+  let problems: string[] | null = null;
+  let status = 0;
+  for (let done = 0; unnamed.size > 0 && !problems; ) {
+    const position = refresh();
+    const batch = [...unnamed.keys().take(maxCandidates)];
+    if (batch.length === 0) break;
+    const { body, ...answered } = await removeUnnamed(opened, position, batch).catch((error) => {
+      if (removed.length > 0) print(`removed ${amount(sizes, removed)} before this`);
+      throw error;
+    });
+    status = answered.status;
+    if (status >= 300) problems = problemsIn(body);
+    else removed.push(...(body as unknown as Collected).removed);
+    for (const sha256 of batch) unnamed.delete(sha256);
+    done += batch.length;
+    progress(done, done + unnamed.size);
+  }
+  if (withNames) printNames(removed, removed.length);
+  if (problems) {
+    if (removed.length > 0) print(`removed ${amount(sizes, removed)} before this`);
+    process.stderr.write(`${problems.join('\n')}\n`);
+    return status === 401 || status >= 500 ? 2 : 1;
+  }
+  const kept = sizes.size - removed.length;
+  print(`removed ${amount(sizes, removed)} from ${storeName(opened.where)}${kept === 0 ? '' : needed(kept)}`);
+  return 0;
+}
+
+function needed(count: number): string {
+  return `; ${count} ${count === 1 ? 'is' : 'are'} needed by now`;
+}
+
+/** By the service that runs, which knows what is being uploaded; where none does, nothing is. */
+function removeUnnamed(opened: Opened, position: number, sha256: string[]): Promise<Answered> {
+  const { settings, directory, where, db, blobs } = opened;
+  const store = storeName(where);
+  const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
+  return callOrDoAlone(settings, order, async () => {
+    // Asked for each batch: to wait each time for a service that will not let go would take most of the time.
+    const lock = lockDirectory(directory, 'annals blobs gc', 0);
+    try {
+      const { remove } = blobs;
+      const ready = async () => {};
+      const removing = createCollector({ store, remove, ready, pins: createPins(), isNamed: openTail(db) });
+      return { status: 200, body: await removing({ store, position, sha256 }) };
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+/** `annals blobs verify`: exit 0 sound, 1 missing or altered, 2 could not run. */
+export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, ['data']);
+  return withStore(settings, async ({ where, db, blobs }) => {
+    const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
+    const { stored, unnamed, needed, problems } = await verifyStore(db, blobs, progress);
+    const store = storeName(where);
+    print(`checked ${amount(stored, [...stored.keys()])} in ${store}`);
+    if (unnamed.length > 0)
+      print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
+    if (stored.size === 0 && needed > 0) print(`note: ${store} holds no file at all: is it the right one?`);
+    for (const { sha256, what, namedBy } of problems) print(`${sha256} is ${what}${namedBy}`);
+    if (problems.length === 0) {
+      print(`sound: every file is what it was, and none of the ${needed} that the log needs is missing`);
+      return 0;
+    }
+    print(`NOT SOUND: ${files(problems.length)} missing or altered`);
+    return 1;
+  });
+}
+
+async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {
+  const directory = existingLog(settings.data);
+  const where = blobSettingsOf(settings);
+  const db = openDatabase(logFile(directory), { readonly: true });
+  const blobs = openBlobStore(where);
+  try {
+    return await run({ settings, directory, where, db, log: openSoundly(db, directory), blobs });
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
+    throw new StartError(`${(error as Error).message}; annals verify says more about the log`);
+  } finally {
+    blobs.close();
+    db.close();
+  }
+}
+
+/** What a log that lost events does not name is not known to be unneeded. */
+function openSoundly(db: Sqlite, directory: string): LogReader {
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty');
+  const witnesses = checkpointsIn(directory);
+  const log = readLog(db);
+  hearWitnesses(witnesses, log);
+  return log;
+}
+
+function printNames(names: readonly string[], most: number): void {
+  for (const name of names.slice(0, most)) print(name);
+  if (names.length > most) print(`and ${names.length - most} more, which --names shows`);
+}
+
+function amount(sizes: ReadonlyMap<string, number>, names: readonly string[]): string {
+  const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
+  return `${files(names.length)} (${bytes} bytes)`;
+}
+
+function files(count: number): string {
+  return `${count} ${count === 1 ? 'file' : 'files'}`;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it, type TestContext } from 'node:test';
+import Database from 'better-sqlite3';
+import { readSecret } from '../../events/vault.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { runHere } from '../helpers/in-process.ts';
+import { type Answer, apiKey, runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { fieldsOf, useFolder, useService } from '../helpers/shared.ts';
+
+const config = {
+  collections: [
+    { slug: 'media', upload: true, fields: [{ name: 'alt', type: 'text', unique: true }] },
+    { slug: 'posts', fields: [{ name: 'sha256', type: 'text' }] },
+  ],
+};
+const media = '/api/collections/media';
+const folder = 'the folder "blobs" of the data directory';
+const service = useService(config, { ANNALS_THREADS: '2' });
+const sha = (text: string) => hash('sha256', text);
+
+/** Sends a form with a file of this text. */
+function send(method: string, path: string, text: string, alt = ''): Promise<Answer> {
+  const part = (name: string, value: string) =>
+    `--b\r\ncontent-disposition: form-data; name=${name}\r\n\r\n${value}\r\n`;
+  const body = `${alt && part('alt', alt)}${part('file; filename=file.txt', text)}--b--\r\n`;
+  return service.call(method, path, body, { headers: { 'content-type': 'multipart/form-data; boundary=b' } });
+}
+
+async function upload(text: string, alt?: string): Promise<string> {
+  const { status, body } = await send('POST', media, text, alt);
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.id;
+}
+
+const blobs = (command: string, data = service.data) => runHere(['blobs', ...command.split(' '), '--data', data]);
+const pathOf = (data: string, text: string) => join(data, 'blobs', sha(text).slice(0, 2), sha(text));
+const isStored = (text: string, data = service.data) => existsSync(pathOf(data, text));
+
+function store(data: string, text: string, bytes = text): void {
+  mkdirSync(join(pathOf(data, text), '..'), { recursive: true });
+  writeFileSync(pathOf(data, text), bytes);
+}
+
+before(async () => {
+  await upload('the first', 'taken');
+});
+
+describe('annals blobs gc beside a running service', () => {
+  it('removes what is left over, and keeps what any version needs', async () => {
+    const replaced = await upload('replaced');
+    await send('PATCH', `${media}/${replaced}`, 'in its place');
+    const deleted = await upload('deleted');
+    await service.call('DELETE', `${media}/${deleted}`);
+    // As an upload that was broken off after its bytes were stored.
+    store(service.data, 'left over');
+    store(service.data, 'another');
+
+    const dry = await blobs('gc --dry-run');
+    const names = [sha('left over'), sha('another')].sort();
+    assert.deepEqual([dry.code, dry.stderr], [0, '']);
+    assert.deepEqual(dry.stdout.split('\n').slice(0, 2).sort(), names);
+    assert.equal(dry.stdout.split('\n')[2], `would remove 2 files (16 bytes) from ${folder}`);
+    assert.ok(isStored('left over'));
+
+    const removed = await blobs('gc --names');
+    assert.deepEqual([removed.code, removed.stderr], [0, '']);
+    assert.deepEqual(removed.stdout.split('\n').slice(0, 2).sort(), names);
+    assert.equal(removed.stdout.split('\n')[2], `removed 2 files (16 bytes) from ${folder}`);
+    for (const text of ['left over', 'another']) assert.ok(!isStored(text));
+    for (const text of ['the first', 'replaced', 'in its place', 'deleted']) assert.ok(isStored(text), text);
+    assert.equal((await blobs('gc')).stdout, `removed 0 files (0 bytes) from ${folder}\n`);
+  });
+
+  it('takes nothing that uploads need which begin while it is at work', async () => {
+    let isOver = false;
+    let removed = 0;
+
+    async function sweep(): Promise<void> {
+      while (!isOver) {
+        const { code, stdout, stderr } = await blobs('gc');
+        assert.deepEqual([code, stderr], [0, '']);
+        removed += Number(/^removed (\d+)/.exec(stdout)?.[1]);
+      }
+    }
+
+    async function uploadAll(texts: string[]): Promise<void> {
+      for (const text of texts) {
+        store(service.data, text);
+        store(service.data, `${text}, left over`);
+        await upload(text);
+      }
+    }
+
+    const texts = [0, 1, 2, 3].map((client) => Array.from({ length: 15 }, (_, round) => `${client}: ${round}`));
+    const sweeping = sweep();
+    await Promise.all(texts.map(uploadAll));
+    isOver = true;
+    await sweeping;
+    await blobs('gc');
+    for (const text of texts.flat()) assert.deepEqual([isStored(text), isStored(`${text}, left over`)], [true, false]);
+    assert.ok(removed > 0);
+    const { code, stdout } = await blobs('verify');
+    assert.equal(code, 0, stdout);
+  });
+
+  it('is done by the service for its operator alone, who names its store, a position there is, and files', async () => {
+    const path = '/api/operator/blobs/collect';
+    const order = { store: folder, position: 1, sha256: [sha('nobody’s')] };
+    for (const key of [apiKey, null]) assert.equal((await service.call('POST', path, order, { key })).status, 404);
+    const authorization = `Annals-Operator ${readSecret(join(service.data, 'vault.db'), 'operator')}`;
+    const asOperator = (body: unknown) => service.call('POST', path, body, { key: null, headers: { authorization } });
+    assert.deepEqual((await asOperator(order)).body, { removed: [sha('nobody’s')] });
+    assert.deepEqual((await asOperator({ ...order, sha256: [sha('the first')] })).body, { removed: [] });
+    const elsewhere = await asOperator({ ...order, store: 'the bucket "files"' });
+    assert.equal(elsewhere.status, 409);
+    assert.equal(elsewhere.body.message, `the service keeps its files in ${folder}, not in the bucket "files"`);
+    assert.equal((await asOperator({ ...order, position: 1e9 })).status, 400);
+    assert.deepEqual(fieldsOf(await asOperator({ ...order, sha256: ['../log.db'] })), ['sha256.0']);
+  });
+});
+
+describe('annals blobs where no service runs', () => {
+  const original = join(useFolder(), 'data');
+  before(async () => {
+    await service.call('POST', '/api/collections/posts', { sha256: sha('a name in a text field') });
+    await service.stop();
+    cpSync(service.data, original, { recursive: true });
+  });
+
+  function copy(t: TestContext): string {
+    const data = join(temporaryFolder(t), 'data');
+    cpSync(original, data, { recursive: true });
+    return data;
+  }
+
+  it('gc does the same alone, leaving what is being received, and what only has the looks of a file', async (t) => {
+    const data = copy(t);
+    store(data, 'left over');
+    store(data, 'a name in a text field');
+    writeFileSync(join(data, 'blobs', 'incoming', 'part'), 'x');
+    writeFileSync(join(data, 'blobs', 'readme'), 'x');
+    const { code, stdout } = await runCommand(['blobs', 'gc', '--data', data]);
+    assert.deepEqual([code, stdout], [0, `removed 1 file (9 bytes) from ${folder}\n`]);
+    assert.ok(!isStored('left over', data) && isStored('a name in a text field', data));
+    assert.ok(existsSync(join(data, 'blobs', 'incoming', 'part')) && existsSync(join(data, 'blobs', 'readme')));
+    assert.ok(!existsSync(join(data, 'lock.json')));
+    assert.equal((await blobs('verify', data)).code, 0);
+  });
+
+  it('gc shows at most 20 names that nobody asked for', async (t) => {
+    const data = copy(t);
+    for (let n = 0; n < 22; n += 1) store(data, `left over ${n}`);
+    const lines = (await blobs('gc --dry-run', data)).stdout.split('\n');
+    assert.deepEqual([lines.length, lines[20]], [23, 'and 2 more, which --names shows']);
+    assert.equal((await blobs('gc --dry-run --names', data)).stdout.split('\n').length, 24);
+  });
+
+  it('gc leaves everything where another command works, or the log has lost events or cannot be read', async (t) => {
+    const data = copy(t);
+    store(data, 'left over');
+    const lock = lockDirectory(data, 'annals rebuild');
+    const busy = await blobs('gc', data);
+    lock.release();
+    assert.equal(busy.code, 2);
+    assert.match(busy.stderr, /^the data directory .* is in use by annals rebuild, process \d+ .*\n$/);
+
+    const db = new Database(join(data, 'log.db'));
+    for (const trigger of ['payloads_update', 'payloads_delete', 'events_delete']) db.exec(`DROP TRIGGER ${trigger}`);
+    const { size } = db.prepare('SELECT size FROM head').get() as { size: number };
+    db.exec("UPDATE payloads SET body = substr(body, 1, 100) WHERE body LIKE '%sha256%'");
+    const damaged = await blobs('gc', data);
+    assert.equal(damaged.code, 2);
+    assert.match(damaged.stderr, /^.*; annals verify says more about the log\n$/);
+    db.exec(`DELETE FROM payloads WHERE position = ${size}; DELETE FROM events WHERE position = ${size};
+             UPDATE head SET size = ${size - 1}`);
+    db.close();
+    const short = await blobs('gc', data);
+    assert.equal(short.code, 2);
+    assert.match(short.stderr, /^the log lost events: .*\n$/);
+    assert.ok(isStored('left over', data));
+  });
+
+  it('gc leaves everything of another log', async (t) => {
+    const data = copy(t);
+    store(data, 'left over');
+    writeFileSync(join(data, 'blobs', 'annals-log'), 'annals/another');
+    const { code, stderr } = await blobs('gc', data);
+    assert.deepEqual([code, stderr], [2, `the folder ${join(data, 'blobs')} holds the files of another log\n`]);
+    assert.ok(isStored('left over', data));
+  });
+
+  it('verify names what is missing or altered, and who needs it, and changes nothing', async (t) => {
+    const data = copy(t);
+    const sound = await blobs('verify', data);
+    assert.equal(sound.code, 0);
+    assert.match(
+      sound.stdout,
+      /^checked 64 files \(\d+ bytes\) in .*\nsound: every file is what it was, and none of the 64 that the log needs is missing\n$/,
+    );
+
+    rmSync(pathOf(data, 'the first'));
+    store(data, 'replaced', 'replace!');
+    store(data, 'left over', 'altered too');
+    const { code, stdout, stderr } = await blobs('verify', data);
+    assert.deepEqual([code, stderr], [1, '']);
+    const lines = stdout.split('\n').sort();
+    const line = (text: string) => lines.find((one) => one.startsWith(sha(text))) ?? '';
+    assert.match(line('the first'), /^\w+ is missing; named by media\/[\w-]+ version 1$/);
+    assert.match(
+      line('replaced'),
+      /^\w+ is altered: the SHA-256 of its bytes is \w{64}; named by media\/[\w-]+ version 1$/,
+    );
+    assert.ok(line('replaced').includes(sha('replace!')));
+    assert.match(line('left over'), /^\w+ is altered: the SHA-256 of its bytes is \w{64}$/);
+    assert.ok(lines.includes('NOT SOUND: 3 files missing or altered'));
+    assert.ok(lines.includes('note: no event names 1 file (11 bytes); annals blobs gc removes such files'));
+    assert.ok(!isStored('the first', data));
+  });
+
+  it('verify wonders when there is nothing at all, and works without leave to write', async (t) => {
+    const data = copy(t);
+    rmSync(join(data, 'blobs'), { recursive: true });
+    const { code, stdout } = await blobs('verify', data);
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /^note: the folder "blobs" of the data directory holds no file at all: is it the right one\?$/m,
+    );
+    assert.ok(!readdirSync(data).includes('blobs'));
+  });
+
+  it('both say in one line what they were not given', async (t) => {
+    const empty = temporaryFolder(t);
+    for (const command of ['gc', 'verify']) {
+      const { code, stderr } = await blobs(command, empty);
+      assert.equal(code, 2);
+      assert.match(stderr, /there is no log in /);
+      const { stderr: unknown } = await runHere(['blobs', command, '--dryrun']);
+      assert.match(unknown, /unknown flag --dryrun/);
+    }
+    assert.deepEqual(readdirSync(empty), []);
+  });
+
+  it('annals verify points to it when the log names files', async (t) => {
+    const { code, stdout } = await runHere(['verify', '--data', copy(t)]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^note: the log names uploaded files; annals blobs verify checks those$/m);
+  });
+
+  it('a service whose folder cannot be written does not start, and says so in one line', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    mkdirSync(data);
+    writeFileSync(join(data, 'blobs'), 'a file');
+    const serve = ['serve', '--config', writeConfig(temporaryFolder(t), config), '--data', data, '--port', '0'];
+    const { code, stderr } = await runCommand(serve);
+    assert.equal(code, 2);
+    assert.match(stderr, /^[^\n]*blobs[^\n]*\n$/);
+  });
+});

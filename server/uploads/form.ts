@@ -71,7 +71,7 @@ export async function readForm<T>(
     count += 1;
     if (count > maxParts) throw new DomainError('invalid', `the body must have at most ${maxParts} parts`);
     checkName(part);
-    if (part.filename === null && part.type !== 'application/octet-stream') {
+    if (isText(part)) {
       if (part.name === filePart) throw invalid(filePart, 'must be sent as a file, with a filename, not as a text');
       const known = texts.get(part.name) ?? [];
       texts.set(part.name, known);
@@ -85,6 +85,12 @@ export async function readForm<T>(
     }
   }
   return { texts, file };
+}
+
+/** From a browser JSON is a `Blob` of that type, and so has a filename, as all have that are no bare texts. */
+function isText({ name, filename, type }: Part): boolean {
+  if (name !== filePart && type === 'application/json') return true;
+  return filename === null && type !== 'application/octet-stream';
 }
 
 type Bounds = {

@@ -1,7 +1,7 @@
 import { type Schema, schemaRef } from './fields.ts';
 
-/** What a status comes with; without a schema it has no body. */
-export type Answer = { description: string; schema?: Schema; headers?: Record<string, Schema> };
+/** What a status comes with: JSON where no other type is said, and without a schema no body. */
+export type Answer = { description: string; schema?: Schema; type?: string; headers?: Record<string, Schema> };
 
 /** The answers of an operation by their status. */
 export type Answers = { [status: string]: Answer };
@@ -36,6 +36,42 @@ const retryAfter = {
 /** The answer to a request that succeeds. */
 export function json(description: string, schema: string): Answer {
   return { description, schema: schemaRef(schema) };
+}
+
+/** The headers of files, and whether each is always there. */
+const ofFiles = {
+  ETag: { description: 'Stands for the bytes: it changes when they do.', required: true },
+  'Accept-Ranges': { description: '`bytes`', required: true },
+  'Content-Range': { description: 'Which bytes of how many: `bytes 0-499/1234`, or `bytes */1234`.', required: true },
+  'Content-Disposition': {
+    description: 'The name of the file; `attachment` where it is not to be shown.',
+    required: true,
+  },
+  'Content-Security-Policy': { description: 'Keeps what would run in a browser from running.', required: false },
+} as const;
+
+/** Bytes of a file, of its own type, with these headers. */
+export function bytes(description: string, headers: readonly (keyof typeof ofFiles)[]): Answer {
+  return { description, schema: { type: 'string', format: 'binary' }, type: '*/*', headers: headersOf(headers) };
+}
+
+/** Headers of a file by their names. */
+export function headersOf(names: readonly (keyof typeof ofFiles)[]): Record<string, Schema> {
+  return Object.fromEntries(names.map((name) => [name, { ...ofFiles[name], schema: { type: 'string' } }]));
+}
+
+/** The refusal of a store of files that does not answer, or is full. */
+export function refusalsOfStore(): Answers {
+  return { 503: { ...json('The store of the files does not answer, or has no room.', 'Error'), headers: retryAfter } };
+}
+
+/** What is refused otherwise where a body may be a file. */
+export function refusalsOfUploads(): Answers {
+  return {
+    413: json('The file or the rest of the body is too large.', 'Error'),
+    415: json('The body is of a type that is not taken here, or it is compressed.', 'Error'),
+    ...refusalsOfStore(),
+  };
 }
 
 /** The refusals with these statuses. */

@@ -4,6 +4,7 @@ import { operatorNames } from '../../projections/where.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, flag, ignored, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
+import { isUploads, uploadSchemas } from './uploads.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
 export function componentsOf(model: Model): Record<string, Schema> {
@@ -22,15 +23,16 @@ const pageNumber: Schema = { type: 'integer', minimum: 1 };
 function collectionSchemas(collection: Collection): Record<string, Schema> {
   const { slug, fields, auth } = collection;
   const name = `collections.${slug}`;
-  const joins = fields.filter(({ type }) => type === 'join').map((field) => [field.name, ignored] as const);
-  const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(joins) };
+  const made = fields.filter(({ type, isServerMade }) => type === 'join' || isServerMade);
+  const unread = made.map((field) => [field.name, ignored] as const);
+  const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(unread) };
   const bodyOf = (use: 'create' | 'update') => {
     const body = objectOf(fields, use, own);
     return auth ? withPassword(body) : body;
   };
   return {
     [name]: objectOf(fields, 'answer', { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time }),
-    [`${name}.create`]: bodyOf('create'),
+    ...(isUploads(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: closed({
       docs: { type: 'array', items: schemaRef(name) },
@@ -112,6 +114,12 @@ const description = 'What the user may do, be it to some of the documents only. 
 const rights = { ...closed({ read: flag, create: flag, update: flag, delete: flag }), description };
 const rightsOfGlobal = { ...closed({ read: flag, update: flag }), description };
 
+const uploadSchema: Schema = {
+  ...closed({ maxFileSize: { ...whole, minimum: 1 }, mimeTypes: { type: 'array', items: text } }, ['maxFileSize']),
+  description:
+    'How large a file may be, in bytes, and of which types like `image/png` or `image/*`: any, where none is named.',
+};
+
 /** What `/api/schemas` answers: where there are users, with what this one may do. */
 function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
   const listOf = (members: Record<string, Schema>, access: Schema) => {
@@ -123,7 +131,7 @@ function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
     labels: { ...closed({ singular: text, plural: text }), nullable: true },
     fields,
     auth: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
-    upload: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
+    upload: { oneOf: [{ type: 'boolean', enum: [false] }, uploadSchema] },
   };
   const global = { slug: text, label: { ...text, nullable: true }, fields };
   return closed({ collections: listOf(collection, rights), globals: listOf(global, rightsOfGlobal) });

@@ -1,5 +1,4 @@
 import Hapi, { type RequestRoute } from '@hapi/hapi';
-import Joi from 'joi';
 import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { annals } from '../plugin.ts';
@@ -8,11 +7,12 @@ import { refusalsOf, schemesOf, securityOf } from './callers.ts';
 import { componentsOf } from './components.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type Draft, mend } from './mend.ts';
+import type { Operation } from './operations.ts';
 
 const jsonPath = '/openapi.json';
 
 const description =
-  'Every answer is JSON. Texts may not hold NUL characters or lone surrogates. What was written under an earlier ' +
+  'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. What was written under an earlier ' +
   'configuration is answered as it is, and so is what read hooks return: it may break rules that are described here.';
 
 /**
@@ -22,7 +22,7 @@ const description =
 export async function makeOpenApi(app: App): Promise<string> {
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: annals, options: { app } });
-  for (const route of server.table()) describe(route, app.model);
+  const operations = new Map(server.table().flatMap((route) => describe(route, app.model)));
   await server.register({
     plugin: loadHapiSwagger(),
     options: {
@@ -41,21 +41,20 @@ export async function makeOpenApi(app: App): Promise<string> {
   });
   const { statusCode, result } = await server.inject(jsonPath);
   if (statusCode !== 200) throw new Error(`hapi-swagger answered ${statusCode}: ${JSON.stringify(result)}`);
-  return JSON.stringify(mend(result as Draft, componentsOf(app.model), app.basePath));
+  return JSON.stringify(mend(result as Draft, operations, componentsOf(app.model), app.basePath));
 }
 
 /** Tells hapi-swagger about a route, in its words. A route that describes no operation is none of the API. */
-function describe({ method, settings }: RequestRoute, model: Model): void {
+function describe({ method, settings }: RequestRoute, model: Model): [id: string, Operation][] {
   const { plugins = {} } = settings;
-  if (!plugins.openApi) return;
-  const { id, tag, summary, params, query, body, caller, ...rest } = plugins.openApi();
+  if (!plugins.openApi) return [];
+  const operation = plugins.openApi();
+  const { id, tag, summary, params, query, headers, caller } = operation;
   settings.tags = [tag];
   settings.description = summary;
-  // The schema of the body is put in by its name, see `mend`.
-  const payload = body && Joi.object({}).label(body);
-  const responses = { ...refusalsOf(model, caller, method !== 'get'), ...rest.answers };
   const security = securityOf(model, caller);
-  Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, query, payload }, responses, security } });
+  Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, query, headers }, security } });
+  return [[id, { ...operation, answers: { ...refusalsOf(model, caller, method !== 'get'), ...operation.answers } }]];
 }
 
 function tagsOf({ model }: App): { name: string; description: string }[] {

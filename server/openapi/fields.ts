@@ -41,7 +41,7 @@ const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
  * @param own members that are no fields, by name.
  */
 export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Record<string, Schema>> = {}): Schema {
-  const given = fields.filter(({ type }) => type !== 'join' || use === 'answer');
+  const given = fields.filter(({ type, isServerMade }) => use === 'answer' || (type !== 'join' && !isServerMade));
   const members = given.map((field) => [field.name, member(field, use)] as const);
   const required = given.filter((field) => isNeeded(field, use)).map(({ name }) => name);
   const needed = [...Object.keys(own).filter((name) => own[name]?.readOnly !== true), ...required];
@@ -135,7 +135,7 @@ function oneOption({ options = [] }: Field): Schema {
 /** Without a type, null passes too. */
 function json({ required }: Field): Schema {
   const types = ['object', 'string', 'number', 'boolean'].map((type) => ({ type }));
-  return required ? { anyOf: [...types, { type: 'array', items: {} }] } : {};
+  return { ...(required ? { anyOf: [...types, { type: 'array', items: {} }] } : {}), example: {} };
 }
 
 function reference(field: Field, use: Use): Schema {

@@ -1,13 +1,11 @@
 import type { Json } from '../../config/schema.ts';
+import type { Answers } from './answers.ts';
 import { type Schema, schemaRef } from './fields.ts';
+import type { Operation } from './operations.ts';
 
 type Parameter = { name: string; in: string; schema: Schema; [key: string]: Json };
 
-type OperationDraft = {
-  parameters?: Parameter[];
-  responses: { [status: string]: { content?: { [type: string]: { schema: Schema } } } };
-  requestBody?: { content: { [type: string]: { schema: Schema } }; required?: boolean };
-};
+type OperationDraft = { operationId: string; parameters?: Parameter[]; requestBody?: Schema; responses: Schema };
 
 /** The document as hapi-swagger makes it; what is not touched here is not told. */
 export type Draft = {
@@ -22,16 +20,22 @@ export type Draft = {
 /**
  * Mends what hapi-swagger cannot know or say; docs/dependencies.md has the reasons.
  *
+ * @param operations what the routes say about themselves, by id: bodies and answers are made from it alone.
  * @param schemas all schemas of the document: they take the place of those that joi has no words for.
  */
-export function mend(draft: Draft, schemas: Record<string, Schema>, basePath: string): Draft {
+export function mend(
+  draft: Draft,
+  operations: ReadonlyMap<string, Operation>,
+  schemas: Record<string, Schema>,
+  basePath: string,
+): Draft {
   for (const path of Object.values(draft.paths)) {
     for (const operation of Object.values(path)) {
+      const told = operations.get(operation.operationId);
+      if (!told) throw new Error(`hapi-swagger made an operation of its own: ${operation.operationId}`);
       if (operation.parameters) operation.parameters = operation.parameters.map(mendParameter);
-      if (operation.requestBody) operation.requestBody.required = true;
-      const { 200: success } = operation.responses;
-      // hapi-swagger makes a text of an answer without a body; none of ours is one.
-      if (success?.content?.['application/json']?.schema.type === 'string') delete success.content;
+      if (told.body || told.form) operation.requestBody = { content: bodiesOf(told), required: true };
+      operation.responses = responsesOf(told.answers);
     }
   }
   return {
@@ -44,6 +48,20 @@ export function mend(draft: Draft, schemas: Record<string, Schema>, basePath: st
     paths: draft.paths,
     components: { ...draft.components, schemas },
   };
+}
+
+function bodiesOf({ body, form }: Operation): Schema {
+  return {
+    ...(body ? { 'application/json': { schema: schemaRef(body) } } : {}),
+    ...(form ? { 'multipart/form-data': { schema: schemaRef(form.schema), encoding: form.encoding } } : {}),
+  };
+}
+
+function responsesOf(answers: Answers): Schema {
+  const responses = Object.entries(answers).map(([status, { schema, type = 'application/json', ...rest }]) => {
+    return [status, { ...rest, ...(schema ? { content: { [type]: { schema } } } : {}) }] as const;
+  });
+  return Object.fromEntries(responses);
 }
 
 function mendParameter(parameter: Parameter): Parameter {

@@ -2,9 +2,20 @@ import Joi from 'joi';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { hasChangeHooks, hasReadHooks } from '../hooks.ts';
-import { type Answers, json, ofHooks, refusals, refusalsForNow } from './answers.ts';
+import {
+  type Answers,
+  bytes,
+  headersOf,
+  json,
+  ofHooks,
+  refusals,
+  refusalsForNow,
+  refusalsOfStore,
+  refusalsOfUploads,
+} from './answers.ts';
 import type { Caller } from './callers.ts';
 import type { Schema } from './fields.ts';
+import { type Form, formOf, isUploads } from './uploads.ts';
 
 /** What the OpenAPI document says about a route. */
 export type Operation = {
@@ -14,8 +25,11 @@ export type Operation = {
   summary: string;
   params?: Joi.ObjectSchema;
   query?: Joi.ObjectSchema;
-  /** The name of the body's schema. */
+  headers?: Joi.ObjectSchema;
+  /** The name of the schema of a JSON body. */
   body?: string;
+  /** The form that is taken, in the place of a JSON body or beside it. */
+  form?: Form;
   /** Without those that follow from who calls. */
   answers: Answers;
   caller: Caller;
@@ -82,7 +96,7 @@ export function createOperation({ rateLimit }: Model, target: Collection): Opera
     id: `create_${slug}`,
     tag: slug,
     summary: `Create a document of ${slug}`,
-    body: `collections.${slug}.create`,
+    ...(isUploads(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
       201: json('The document, as it was created.', `collections.${slug}`),
       ...writeRefusals(target),
@@ -103,6 +117,7 @@ export function updateOperation(target: Collection): Operation {
     summary: `Change fields of a document of ${slug}`,
     params: id,
     body: `collections.${slug}.update`,
+    ...(isUploads(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
       200: json('The whole document.', `collections.${slug}`),
       ...writeRefusals(target),
@@ -126,6 +141,44 @@ export function deleteOperation(target: Collection): Operation {
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
     caller: { kind: 'admitted', target, right: 'delete' },
+  };
+}
+
+const file = Joi.object({
+  id: Joi.string().guid().required().description('The id of the document.'),
+  filename: Joi.string().required().description('The name of the file, as the document has it.'),
+});
+const ofFile = Joi.object({
+  Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
+  'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
+  'If-None-Match': Joi.string().description('The `ETag` of the bytes that are there already.'),
+});
+
+/** `GET /api/media/<slug>/{id}/{filename}` */
+export function mediaOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `readFile_${slug}`,
+    tag: slug,
+    summary: `Read the file of a document of ${slug}`,
+    params: file,
+    headers: ofFile,
+    answers: {
+      200: bytes('The file.', ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy']),
+      206: bytes('The bytes that are wanted.', [
+        'ETag',
+        'Accept-Ranges',
+        'Content-Range',
+        'Content-Disposition',
+        'Content-Security-Policy',
+      ]),
+      304: { description: 'The bytes are those that are there already.', headers: headersOf(['ETag']) },
+      416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
+      ...refusals([400, 404, 500]),
+      ...refusalsOfStore(),
+      ...ofHooks(hasReadHooks(target)),
+    },
+    caller: { kind: 'admitted', target, right: 'read' },
   };
 }
 
@@ -217,10 +270,11 @@ function readRefusals(model: Model, target: Collection | Global): Answers {
 
 /** A write is answered as a read is, but takes no `depth`. */
 function writeRefusals(target: Collection | Global): Answers {
-  const isAccount = target.kind === 'collection' && target.auth;
+  const collection = target.kind === 'collection' ? target : null;
   return {
     ...refusals([400, 408, 413, 415, 500, 503]),
-    ...(isAccount ? refusalsForNow([503]) : {}),
+    ...(collection?.auth ? refusalsForNow([503]) : {}),
+    ...(collection?.upload ? refusalsOfUploads() : {}),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
   };
 }

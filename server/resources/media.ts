@@ -10,6 +10,7 @@ import { BlobMissingError, BlobsUnavailableError, type ByteRange, isSha256 } fro
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
+import { mediaOperation } from '../openapi/operations.ts';
 import { readNoQuery } from '../query.ts';
 import { readableText } from '../readable.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';
@@ -62,6 +63,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     path: `/api/media/${target.slug}/{id}/{filename}`,
     options: {
       auth: strategy,
+      plugins: { openApi: () => mediaOperation(target.model) },
       // The ranges are ours: hapi reads a file to its end to send a part of it.
       response: { ranges: false },
       timeout: { socket: patience },

@@ -15,7 +15,7 @@ import { createLog } from '../../server/logging.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { annals } from '../../server/plugin.ts';
 import { createState } from '../../server/state.ts';
-import type { Answer, CallOptions, Service } from './service.ts';
+import { type Answer, apiKey, type CallOptions, type Service } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
 export type OpenApi = any;
@@ -69,6 +69,15 @@ export function operationsOf(document: OpenApi): string[] {
   );
 }
 
+/** Every answer of a document, as `GET /path 200`. */
+export function answersOf(document: OpenApi): string[] {
+  return operationsOf(document).flatMap((operation) => {
+    const [method = '', path = ''] = operation.split(' ');
+    const { responses } = document.paths[path][method.toLowerCase()];
+    return Object.keys(responses).map((status) => `${operation} ${status}`);
+  });
+}
+
 /** Compiles schemas of a document: a path like `/components/schemas/Error`, whose parts may hold any character. */
 export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFunction {
   const ajv = new Ajv({ strict: false, allErrors: true });
@@ -108,13 +117,39 @@ export function useDescribedCalls(service: Service): DescribedCalls {
     { path, body, ...options }: CallOptions & { path?: string; body?: unknown } = {},
   ): Promise<Answer> {
     const [method = '', template = ''] = operation.split(' ');
-    const answer = await service.call(method, path ?? template, body, options);
+    const isFile = body instanceof FormData || template.startsWith('/api/media/');
+    const answer = isFile
+      ? await callWithFile(service, method, path ?? template, body, options)
+      : await service.call(method, path ?? template, body, options);
     assert.equal(answer.status, wanted, `${operation}: ${JSON.stringify(answer.body)}`);
     met.add(`${operation} ${assertDescribed(document, operation, answer)}`);
     return answer;
   }
 
   return { described, document: () => document, met };
+}
+
+/** Calls a service with a form, or for a file: a body that is not JSON is given as its bytes. */
+async function callWithFile(
+  service: Service,
+  method: string,
+  path: string,
+  body: unknown,
+  { key = apiKey, headers = {} }: CallOptions,
+): Promise<Answer> {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
+    ...(body === undefined ? {} : { body: body as FormData }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  const { status } = response;
+  return {
+    status,
+    headers: response.headers,
+    body: bytes.length > 0 ? (isJson ? JSON.parse(`${bytes}`) : bytes) : null,
+  };
 }
 
 /**
@@ -136,6 +171,10 @@ export function assertDescribed(document: OpenApi, operation: string, { status, 
   }
   if (!response.content) {
     assert.deepEqual([body, headers.get('content-type')], [null, null], `${operation} ${status} has a body`);
+    return key;
+  }
+  if (response.content['*/*']) {
+    assert.ok(headers.get('content-type') && Buffer.isBuffer(body), `${operation} ${status} is no file`);
     return key;
   }
   assert.match(headers.get('content-type') ?? '', /^application\/json/);

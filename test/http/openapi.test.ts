@@ -5,6 +5,7 @@ import { fieldTypeNames } from '../../config/fields.ts';
 import { dataFields, type FieldSchema } from '../../config/schema.ts';
 import atlas from '../../examples/atlas/annals.config.ts';
 import {
+  answersOf,
   assertDescribed,
   type OpenApi,
   operationsOf,
@@ -59,6 +60,7 @@ const keysOnly = {
           ],
         },
         { name: 'json', type: 'json' },
+        { name: 'photo', type: 'upload', relationTo: 'files' },
         { name: 'before', type: 'join', collection: 'things', on: 'other' },
         { type: 'row', fields: [{ name: 'inRow', type: 'text' }] },
       ],
@@ -93,6 +95,19 @@ const keysOnly = {
           if (data.text === 'secret') throw Object.assign(new Error('not for your eyes'), { statusCode: 451 });
         },
       },
+    },
+    {
+      slug: 'files',
+      access: open,
+      upload: { maxFileSize: 2000, mimeTypes: ['text/*', 'image/svg+xml'] },
+      fields: [
+        { name: 'alt', type: 'text', required: true },
+        { name: 'year', type: 'number', integer: true },
+        { name: 'isOld', type: 'boolean' },
+        { name: 'tags', type: 'multiSelect', options: ['a', 'b'] },
+        { name: 'parts', type: 'array', fields: inside },
+        { name: 'extra', type: 'json' },
+      ],
     },
     { slug: 'near', fields: [{ name: 'lawful', type: 'relationship', relationTo: 'lawful' }] },
     {
@@ -273,6 +288,9 @@ describe('The OpenAPI document (4.7)', () => {
       'DELETE /api/collections/things/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
       'GET /api/globals/site': ['200', '403', ...refusalsOfReads],
       'PATCH /api/globals/site': ['200', '409', ...refusalsOfWrites],
+      'POST /api/collections/files': ['201', ...refusalsOfWrites],
+      'PATCH /api/collections/files/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'GET /api/media/files/{id}/{filename}': ['200', '206', '304', '403', '404', '416', '503', ...refusalsOfReads],
       'GET /api/schemas': ['200', ...refusalsOfReads],
       'GET /api/openapi.json': ['200', ...refusalsOfReads],
       'GET /health': ['200'],
@@ -427,11 +445,46 @@ describe('The OpenAPI document (4.7)', () => {
     assert.equal(document.paths['/api/globals/site'].get.parameters[0].name, 'depth');
   });
 
+  it('describes what is sent with a file as a form, and the file as bytes', async () => {
+    const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
+    const form = (schema: string) => ({
+      schema: { $ref: `#/components/schemas/collections.files.${schema}` },
+      encoding: {
+        tags: { style: 'form', explode: true },
+        parts: { contentType: 'application/json' },
+        extra: { contentType: 'application/json' },
+      },
+    });
+    const update = { schema: { $ref: '#/components/schemas/collections.files.update' } };
+    const { post } = document.paths['/api/collections/files'];
+    const { patch } = document.paths['/api/collections/files/{id}'];
+    assert.deepEqual(post.requestBody.content, { 'multipart/form-data': form('upload') });
+    assert.deepEqual(patch.requestBody.content, {
+      'multipart/form-data': form('updateUpload'),
+      'application/json': update,
+    });
+    assert.equal(post.responses['503'].headers['Retry-After'].schema.type, 'integer');
+
+    const { parameters, responses } = document.paths['/api/media/files/{id}/{filename}'].get;
+    assert.deepEqual(
+      parameters.map((one: OpenApi) => [one.name, one.in, one.required]),
+      [
+        ['Range', 'header', undefined],
+        ['If-Range', 'header', undefined],
+        ['If-None-Match', 'header', undefined],
+        ['id', 'path', true],
+        ['filename', 'path', true],
+      ],
+    );
+    const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+    assert.deepEqual([responses['200'].content, responses['206'].content], [bytes, bytes]);
+    assert.ok(responses['206'].headers['Content-Range'].required);
+  });
+
   it('is tried here with every type of field that there is', () => {
     const fields = rich.collections.flatMap((collection) => collection.fields as FieldSchema[]);
     const nested = [...fields, ...dataFields(fields)].map(({ type }) => type);
-    // There can be no upload collection to point to yet.
-    const missing = fieldTypeNames.filter((type) => !nested.includes(type) && type !== 'upload');
+    const missing = fieldTypeNames.filter((type) => !nested.includes(type));
     assert.deepEqual(missing, []);
   });
 });
@@ -446,7 +499,8 @@ function assertStatuses(document: OpenApi, expected: Record<string, string[]>): 
 
 /** Routes that take no body where others do, and one whose answer has none. */
 const withoutBody = /\/(logout|refresh-token)$/;
-const withoutAnswer = /\/logout$/;
+const withoutAnswer = /\/logout 200$|^get \/api\/media\/.* 304$/;
+const isFile = /^get \/api\/media\/.* 20[06]$/;
 
 /** What holds for every operation. */
 function assertWhole(document: OpenApi): void {
@@ -473,8 +527,9 @@ function assertWhole(document: OpenApi): void {
       assert.equal(operation.requestBody?.required, hasBody || undefined, at);
       for (const [status, { description, content }] of Object.entries<OpenApi>(operation.responses)) {
         assert.ok(description, `${at} ${status}`);
-        if (withoutAnswer.test(path) && status === '200') assert.equal(content, undefined, at);
-        else assert.ok(content['application/json'].schema, `${at} ${status}`);
+        const answer = `${at} ${status}`;
+        if (withoutAnswer.test(answer)) assert.equal(content, undefined, answer);
+        else assert.ok(content[isFile.test(answer) ? '*/*' : 'application/json'].schema, answer);
       }
     }
   }
@@ -520,7 +575,7 @@ describe('GET /api/openapi.json (4.7)', () => {
 
 describe('The answers of the service', () => {
   const service = useService(`export default ${sourceOf(rich)}`);
-  const { described, document } = useDescribedCalls(service);
+  const { described, document, met } = useDescribedCalls(service);
 
   const things = '/api/collections/things';
   const whole = {
@@ -627,6 +682,65 @@ describe('The answers of the service', () => {
     await described(`GET ${far}/{id}`, 451, { path: `${far}/${id}?depth=2` });
     await described(`GET ${farther}`, 451, { path: `${farther}?depth=4` });
     await described('GET /api/globals/front', 451, { path: '/api/globals/front?depth=3' });
+  });
+
+  it('are described for files, and for what is refused of them', async () => {
+    const files = '/api/collections/files';
+    const media = 'GET /api/media/files/{id}/{filename}';
+    const json = (value: unknown) => new Blob([JSON.stringify(value)], { type: 'application/json' });
+    const formOf = (text: string, values: Record<string, string | Blob> = { alt: 'x' }) => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(values)) form.append(name, value as string);
+      form.append('file', new Blob([text]), 'a.txt');
+      return form;
+    };
+    const inJson = { parts: json([{ a: 'x' }]), extra: json({ a: [1] }) };
+    const values = { alt: 'x', year: '1999', isOld: 'true', tags: 'a', ...inJson };
+    const { body: file } = await described(`POST ${files}`, 201, { body: formOf('some text', values) });
+    assert.deepEqual(
+      [file.filename, file.year, file.isOld, file.tags, file.parts, file.extra],
+      ['a.txt', 1999, true, ['a'], [{ a: 'x', b: 1 }], { a: [1] }],
+    );
+    const at = { path: `${files}/${file.id}` };
+    await described(`PATCH ${files}/{id}`, 200, { ...at, body: { ...file, alt: 'y' } });
+    const { body: replaced } = await described(`PATCH ${files}/{id}`, 200, { ...at, body: formOf('another text', {}) });
+    assert.deepEqual([replaced.alt, replaced.filesize], ['y', 12]);
+    const { body: thing } = await described(`POST ${things}`, 201, { body: { text: 'x', photo: file.id } });
+    const populated = await described(`GET ${things}/{id}`, 200, { path: `${things}/${thing.id}?depth=1` });
+    assert.equal(populated.body.photo.url, replaced.url);
+    await described(`GET ${files}`, 200, { key: null });
+
+    const whole = await described(media, 200, { path: replaced.url, key: null });
+    assert.equal(String(whole.body), 'another text');
+    const etag = whole.headers.get('etag') ?? '';
+    await described(media, 304, { path: replaced.url, headers: { 'if-none-match': etag } });
+    const part = await described(media, 206, { path: replaced.url, headers: { range: 'bytes=0-6' } });
+    assert.equal(String(part.body), 'another');
+    await described(media, 416, { path: replaced.url, headers: { range: 'bytes=12-' } });
+    await described(media, 400, { path: `${replaced.url}?depth=1` });
+    await described(media, 401, { path: replaced.url, key: 'wrong' });
+    await described(media, 404, { path: replaced.url.replace(file.id, thing.id) });
+
+    await described(`POST ${files}`, 400, { body: formOf('') });
+    await described(`POST ${files}`, 400, { body: formOf('x', {}) });
+    await described(`POST ${files}`, 401, { body: formOf('x'), key: null });
+    await described(`POST ${files}`, 413, { body: formOf('x'.repeat(2001)) });
+    await described(`POST ${files}`, 400, { body: { alt: 'x' } });
+    await described(`POST ${files}`, 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
+    await described(`PATCH ${files}/{id}`, 400, { ...at, body: { file: 'x' } });
+    await described(`PATCH ${files}/{id}`, 401, { ...at, body: formOf('x'), key: null });
+    await described(`PATCH ${files}/{id}`, 413, { ...at, body: formOf('x'.repeat(2001)) });
+    await described(`PATCH ${files}/{id}`, 404, { path: `${files}/none`, body: formOf('x') });
+    await described(`PATCH ${files}/{id}`, 415, { ...at, body: 'x', headers: { 'content-type': 'text/plain' } });
+    await described(`DELETE ${files}/{id}`, 200, at);
+
+    const ofFiles = answersOf(document()).filter((one) => /^(POST|PATCH) .*\/files\b|\/media\//.test(one));
+    const notHere = / (403|408|409|500|503)$/;
+    assert.ok(ofFiles.length >= 30);
+    assert.deepEqual(
+      ofFiles.filter((one) => !met.has(one) && !notHere.test(one)),
+      [],
+    );
   });
 
   it('are described for the service itself', async () => {

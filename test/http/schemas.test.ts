@@ -18,8 +18,21 @@ const collections = `
       { name: 'body', type: 'blocks', blocks: [{ slug: 'quote', fields: [{ name: 'text', type: 'text' }] }] },
     ],
   },
-  { slug: 'authors', fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author' }] },`;
+  { slug: 'authors', fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author' }] },
+  { slug: 'files', upload: true, fields: [{ name: 'alt', type: 'text' }] },
+  { slug: 'photos', upload: { maxFileSize: 1000, mimeTypes: ['Image/*'] }, fields: [] },`;
 const globals = `{ slug: 'site', label: 'Site', fields: [] }, { slug: 'bare', fields: [] }`;
+
+const admin = { readOnly: true };
+const ofFiles = [
+  { name: 'filename', type: 'text', required: true, index: true, admin },
+  { name: 'mimeType', type: 'text', required: true, index: true, admin },
+  { name: 'filesize', type: 'number', required: true, integer: true, admin },
+  { name: 'width', type: 'number', integer: true, admin },
+  { name: 'height', type: 'number', integer: true, admin },
+  { name: 'sha256', type: 'text', required: true, index: true, admin },
+  { name: 'url', type: 'text', required: true, admin },
+];
 
 const schemas = {
   collections: [
@@ -50,6 +63,20 @@ const schemas = {
       fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author' }],
       auth: false,
       upload: false,
+    },
+    {
+      slug: 'files',
+      labels: null,
+      fields: [...ofFiles, { name: 'alt', type: 'text' }],
+      auth: false,
+      upload: { maxFileSize: 7_000_000 },
+    },
+    {
+      slug: 'photos',
+      labels: null,
+      fields: ofFiles,
+      auth: false,
+      upload: { maxFileSize: 1000, mimeTypes: ['image/*'] },
     },
   ],
   globals: [

@@ -147,6 +147,62 @@ describe('The bodies that the document describes', () => {
   });
 });
 
+describe('The bodies of upload collections that the document describes', () => {
+  const upload = { maxFileSize: 500, mimeTypes: ['image/*'] };
+  const fields = [
+    { name: 'alt', type: 'text', required: true },
+    { name: 'place', type: 'object', fields: parts },
+  ];
+  const model = checkConfig({ collections: [{ slug: 'photos', upload, fields }] });
+  const photos = model.collections.get('photos');
+  assert.ok(photos);
+  const components = JSON.parse(JSON.stringify(componentsOf(model)));
+  const compile = schemasIn({ components: { schemas: components } });
+  const accepts = (name: string) => compile('components', 'schemas', `collections.photos.${name}`);
+  const ofFile = {
+    filename: 'a.png',
+    mimeType: 'image/png',
+    filesize: 3,
+    width: null,
+    height: null,
+    sha256: 'a'.repeat(64),
+    url: '/api/media/photos/1/a.png',
+  };
+
+  it('are forms with a file, which an update may leave out', () => {
+    const [create, update] = [accepts('upload'), accepts('updateUpload')];
+    for (const [body, ...wanted] of [
+      [{ file: 'bytes', alt: 'x' }, true, true],
+      [{ file: 'bytes', alt: 'x', place: { a: 'x' } }, true, true],
+      [{ file: 'bytes' }, false, true],
+      [{ alt: 'x' }, false, true],
+      [{}, false, true],
+      [{ file: 'bytes', alt: 'x', alternative: 'x' }, false, false],
+    ] as const) {
+      assert.deepEqual([create(body), update(body)], wanted, JSON.stringify(body));
+    }
+    assert.equal('collections.photos.create' in components, false);
+    const { file } = components['collections.photos.upload'].properties;
+    assert.deepEqual([file.type, file.format], ['string', 'binary']);
+    assert.match(file.description, /500 bytes.*image\/\*/);
+  });
+
+  it('may hold what is told of a file, which counts for nothing and no file has in JSON', () => {
+    const update = accepts('update');
+    assert.deepEqual(compileValidator(photos).update({ ...ofFile, width: 'odd', alt: 'x' }), { alt: 'x' });
+    assert.equal(update({ ...ofFile, width: 'odd', alt: 'x' }), true);
+    assert.equal(update({ file: 'bytes' }), false);
+    assert.equal(accepts('upload')({ ...ofFile, file: 'bytes', alt: 'x' }), true);
+  });
+
+  it('become documents with all that is told of a file', () => {
+    const { required, properties } = components['collections.photos'];
+    assert.deepEqual(required, ['id', 'createdAt', 'updatedAt', ...Object.keys(ofFile), 'alt', 'place']);
+    const nullable = Object.keys(ofFile).filter((name) => properties[name].nullable);
+    assert.deepEqual(nullable, ['width', 'height']);
+  });
+});
+
 describe('The documents that the document describes', () => {
   it('have an upload as a relationship: an id, or the document', () => {
     const field: Field = { name: 'photo', type: 'upload', relationTo: 'media' };

@@ -1,0 +1,69 @@
+import type { Collection, Field, UploadOptions } from '../../config/model.ts';
+import type { FieldType } from '../../config/schema.ts';
+import { objectOf, type Schema } from './fields.ts';
+
+/** An upload collection. */
+export type Uploads = Collection & { upload: UploadOptions };
+
+/** A body in `multipart/form-data`: the name of its schema, and how parts are sent that are not one text each. */
+export type Form = { schema: string; encoding: Record<string, Encoding> };
+
+type Encoding = { contentType: string } | { style: 'form'; explode: true };
+
+/** True for a collection whose documents are files. */
+export function isUploads(collection: Collection): collection is Uploads {
+  return collection.upload !== null;
+}
+
+/** The form that creates a file, or updates one: then the file may be left out. */
+export function formOf({ slug, fields }: Uploads, use: 'create' | 'update'): Form {
+  const encodings = fields.flatMap((field) => {
+    const encoding = encodingOf(field);
+    return encoding ? [[field.name, encoding] as const] : [];
+  });
+  return { schema: schemaNames[use](slug), encoding: Object.fromEntries(encodings) };
+}
+
+/**
+ * The schemas of the forms of an upload collection, by their names.
+ *
+ * @param own members that are no fields, by name.
+ */
+export function uploadSchemas({ slug, fields, upload }: Uploads, own: Record<string, Schema>): Record<string, Schema> {
+  const formFor = (use: 'create' | 'update') => {
+    const { properties, required = [], ...rest } = objectOf(fields, use, own);
+    const needed = [...(use === 'create' ? ['file'] : []), ...(required as string[])];
+    return {
+      ...rest,
+      description:
+        'Texts are read by the type of their field: an empty one is null where that is no text, and a list of texts may ' +
+        'repeat its name.',
+      properties: { file: fileOf(upload), ...(properties as Record<string, Schema>) },
+      ...(needed.length > 0 ? { required: needed } : {}),
+    };
+  };
+  return { [schemaNames.create(slug)]: formFor('create'), [schemaNames.update(slug)]: formFor('update') };
+}
+
+const schemaNames = {
+  create: (slug: string) => `collections.${slug}.upload`,
+  update: (slug: string) => `collections.${slug}.updateUpload`,
+};
+
+/** A list of texts repeats its name, and what is nested is JSON. */
+function encodingOf({ type, hasMany, isServerMade }: Field): Encoding | null {
+  if (isServerMade) return null;
+  if (inJson.has(type)) return { contentType: 'application/json' };
+  return type === 'multiSelect' || hasMany ? { style: 'form', explode: true } : null;
+}
+
+const inJson: ReadonlySet<FieldType> = new Set<FieldType>(['object', 'array', 'blocks', 'json', 'richText']);
+
+function fileOf({ maxFileSize, mimeTypes }: UploadOptions): Schema {
+  const types = mimeTypes ? `, of the types ${mimeTypes.join(', ')}. The type is` : '. Its type is';
+  return {
+    type: 'string',
+    format: 'binary',
+    description: `The file: at most ${maxFileSize} bytes${types} what its bytes say, whatever the part says.`,
+  };
+}

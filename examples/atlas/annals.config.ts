@@ -9,7 +9,7 @@ const isChief = ({ user }: AccessArgs) => user?.collection === 'editors' && user
 /** Everybody reads, editors write, and what is gone is for a chief to decide. */
 const access = { read: () => true, create: isEditor, update: isEditor, delete: isChief };
 
-/** The countries of the world with their languages, currencies and borders: real data, see README.md. */
+/** The countries of the world with their languages, currencies, borders and flags: real data, see README.md. */
 export default defineConfig({
   publicSchema: true,
   collections: [
@@ -30,7 +30,8 @@ export default defineConfig({
           pattern: '[A-Z]{2}',
         },
         { name: 'numeric', type: 'text', label: 'ISO 3166-1 numeric', unique: true, pattern: '[0-9]{3}' },
-        { name: 'emoji', type: 'text', label: 'Flag', maxLength: 8 },
+        { name: 'flag', type: 'upload', relationTo: 'flags' },
+        { name: 'emoji', type: 'text', label: 'Flag as an emoji', maxLength: 8 },
         {
           name: 'status',
           type: 'select',
@@ -154,6 +155,17 @@ export default defineConfig({
         { name: 'code', type: 'text', label: 'ISO 4217', required: true, unique: true, pattern: '[A-Z]{3}' },
         { name: 'symbol', type: 'text', maxLength: 20 },
         { name: 'countries', type: 'join', collection: 'countries', on: 'currencies' },
+      ],
+    },
+    {
+      slug: 'flags',
+      labels: { singular: 'Flag', plural: 'Flags' },
+      upload: { maxFileSize: 1_000_000, mimeTypes: ['image/*'] },
+      access,
+      fields: [
+        { name: 'code', type: 'text', label: 'ISO 3166-1 alpha-3', required: true, unique: true, pattern: '[A-Z]{3}' },
+        { name: 'alt', type: 'text', label: 'Alternative text', required: true, maxLength: 200 },
+        { name: 'countries', type: 'join', collection: 'countries', on: 'flag' },
       ],
     },
     {

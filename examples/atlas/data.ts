@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Country } from 'world-countries';
 
 /** The types of the package do not know that `independent` is null for Kosovo. */
@@ -6,11 +7,11 @@ type Source = Omit<Country, 'independent'> & { independent: boolean | null };
 
 /**
  * The documents of the example, from the npm package `world-countries`. They refer to each other by natural key: regions
- * and subregions by name, the others by code.
+ * and subregions by name, the others by code. `path` is where the file of a flag is.
  */
 export function readAtlas() {
-  const file = new URL(import.meta.resolve('world-countries/countries.json'));
-  const sources = JSON.parse(readFileSync(file, 'utf8')) as Source[];
+  const sources = JSON.parse(readFileSync(pathOf('countries.json'), 'utf8')) as Source[];
+  const countries = sources.map(countryOf).sort((a, b) => a.name.localeCompare(b.name, 'en'));
   return {
     regions: unique(sources.map(({ region }) => [region, { name: region }])),
     subregions: unique(
@@ -32,10 +33,13 @@ export function readAtlas() {
           Object.entries(currencies).map(([code, { name, symbol }]) => [code, { name, code, symbol }] as const),
         ),
     ),
-    countries: sources.map(countryOf).sort((a, b) => a.name.localeCompare(b.name, 'en')),
+    flags: countries.map(({ name, code }) => {
+      return { code, alt: `Flag of ${name}`, path: pathOf(`data/${code.toLowerCase()}.svg`) };
+    }),
+    countries,
     site: {
       title: 'Atlas',
-      description: 'The countries of the world, their languages, currencies and borders.',
+      description: 'The countries of the world, their languages, currencies, borders and flags.',
       source: {
         name: 'mledoze/countries (npm: world-countries)',
         url: 'https://github.com/mledoze/countries',
@@ -46,6 +50,10 @@ export function readAtlas() {
       },
     },
   };
+}
+
+function pathOf(file: string): string {
+  return fileURLToPath(import.meta.resolve(`world-countries/${file}`));
 }
 
 function countryOf({ name, latlng: [latitude, longitude], demonyms, idd, ...source }: Source) {

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import type { Seed } from '../../config/define.ts';
 import { showProgress } from '../../server/progress.ts';
@@ -6,7 +8,8 @@ import { readAtlas } from './data.ts';
 type Fields = Record<string, unknown>;
 type Document = Fields & { id: string };
 type Page = { docs: Document[]; nextPage: number | null };
-type Call = <Answer = unknown>(method: string, path: string, body?: Fields) => Promise<Answer>;
+type Flag = ReturnType<typeof readAtlas>['flags'][number];
+type Call = <Answer = unknown>(method: string, path: string, body?: Fields | FormData) => Promise<Answer>;
 
 const concurrency = 16;
 const pageSize = 100;
@@ -19,9 +22,9 @@ const pageSize = 100;
  */
 export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
   const call = connect(baseUrl, apiKey);
-  const { regions, subregions, languages, currencies, countries, site } = readAtlas();
+  const { regions, subregions, languages, currencies, flags, countries, site } = readAtlas();
   const bordering = countries.filter(({ borders }) => borders.length > 0);
-  const total = [regions, subregions, languages, currencies, countries, bordering, site].flat().length;
+  const total = [regions, subregions, languages, currencies, flags, countries, bordering, site].flat().length;
   let done = 0;
   const advance = () => progress(++done, total);
 
@@ -33,6 +36,7 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
   );
   const language = await add('languages', 'code', languages);
   const currency = await add('currencies', 'code', currencies);
+  const flag = await add('flags', 'code', flags, formOf);
   const country = await add(
     'countries',
     'code',
@@ -42,6 +46,7 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
       subregion: row.subregion && subregion(row.subregion).id,
       languages: row.languages.map((code) => language(code).id),
       currencies: row.currencies.map((code) => currency(code).id),
+      flag: flag(row.code).id,
       // Not every neighbour has an id yet.
       borders: [],
     })),
@@ -62,11 +67,16 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
    * Creates the rows whose `key` no document has; gives a function from a key to its document. The last row is created
    * first: lists show the newest first, and so in the order of the rows.
    */
-  async function add(slug: string, key: string, rows: readonly Fields[]): Promise<(value: string) => Document> {
+  async function add<Row extends Fields>(
+    slug: string,
+    key: string,
+    rows: readonly Row[],
+    bodyOf: (row: Row) => Fields | Promise<FormData> = (row) => row,
+  ): Promise<(value: string) => Document> {
     const path = `/api/collections/${slug}`;
     const documents = new Map((await readAll(call, path)).map((document) => [document[key], document]));
     await inParallel(rows.toReversed(), async (row) => {
-      if (!documents.has(row[key])) documents.set(row[key], await call<Document>('POST', path, row));
+      if (!documents.has(row[key])) documents.set(row[key], await call<Document>('POST', path, await bodyOf(row)));
       advance();
     });
     return (value) => documents.get(value) ?? refuse(`there is no ${value} in ${slug}`);
@@ -75,10 +85,12 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
 
 function connect(baseUrl: string, apiKey: string): Call {
   return async (method, path, body) => {
+    const isForm = body instanceof FormData;
     const response = await fetch(baseUrl + path, {
       method,
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
+      // The boundary of a form is for fetch to say.
+      headers: { 'x-api-key': apiKey, ...(!isForm && { 'content-type': 'application/json' }) },
+      ...(body && { body: isForm ? body : JSON.stringify(body) }),
     }).catch((error) => refuse(`${method} ${path}: ${error.cause?.message ?? error.message}`));
     const answer = await response.json().catch(() => null);
     if (!response.ok || answer === null) {
@@ -86,6 +98,15 @@ function connect(baseUrl: string, apiKey: string): Call {
     }
     return answer;
   };
+}
+
+/** A flag as it is uploaded. What kind of file it is, the service sees by itself. */
+async function formOf({ code, alt, path }: Flag): Promise<FormData> {
+  const form = new FormData();
+  form.set('code', code);
+  form.set('alt', alt);
+  form.set('file', new Blob([await readFile(path)]), basename(path));
+  return form;
 }
 
 /** Sorted by id, pages do not shift while documents are added. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +9,8 @@ import { recordedEvents, useService } from '../helpers/shared.ts';
 
 const example = new URL('../../examples/atlas/annals.config.ts', import.meta.url).href;
 const config = `export { default, seed } from ${JSON.stringify(example)};`;
-const counts = { countries: 250, regions: 6, subregions: 24, languages: 153, currencies: 162 };
+const counts = { countries: 250, regions: 6, subregions: 24, languages: 153, currencies: 162, flags: 250 };
+const documents = Object.values(counts).reduce((sum, count) => sum + count);
 const bordering = 165;
 
 type Document = Record<string, unknown> & { id: string };
@@ -25,10 +27,8 @@ describe('the example', () => {
   });
 
   it('describes France as the data set does', async () => {
-    const { id, createdAt, updatedAt, region, subregion, languages, currencies, borders, ...fields } = await country(
-      service,
-      'FRA',
-    );
+    const { id, createdAt, updatedAt, region, subregion, languages, currencies, borders, flag, ...fields } =
+      await country(service, 'FRA');
     assert.deepEqual(fields, {
       name: 'France',
       officialName: 'French Republic',
@@ -83,6 +83,23 @@ describe('the example', () => {
     assertBorders(await readAll(service, 'countries'));
   });
 
+  it('shows the flag of every country, each in its own file', async () => {
+    const countries = await readAll(service, 'countries', 'depth=1');
+    const flags = countries.map(({ code, flag }) => ({ code: String(code), flag: flag as Document }));
+    for (const { code, flag } of flags) {
+      assert.deepEqual([flag.filename, flag.mimeType], [`${code.toLowerCase()}.svg`, 'image/svg+xml']);
+    }
+    // Mexico's is the largest.
+    for (const code of ['FRA', 'MEX']) {
+      const flag = flags.find((one) => one.code === code)?.flag as Document;
+      const source = readFileSync(fileURLToPath(import.meta.resolve(`world-countries/data/${flag.filename}`)));
+      const response = await fetch(service.url + flag.url);
+      assert.equal(response.status, 200);
+      assert.ok(source.equals(Buffer.from(await response.arrayBuffer())), code);
+      assert.equal(flag.filesize, source.length);
+    }
+  });
+
   it('says where the data comes from, in a global', async () => {
     const { status, body } = await service.call('GET', '/api/globals/site', undefined, { key: null });
     assert.equal(status, 200);
@@ -127,7 +144,7 @@ describe('the first load of the example', () => {
     const folder = temporaryFolder(t);
     const data = join(folder, 'data');
     const created: number[] = [];
-    // Half-way it creates countries, at nine tenths it patches borders.
+    // Half-way it uploads flags, at nine tenths it patches borders.
     for (const share of [0.5, 0.9]) {
       const file = writeConfig(folder, killedAt(share));
       const { code, stdout } = await runCommand(['serve', '--config', file, '--data', data, '--port', '0']);
@@ -135,14 +152,14 @@ describe('the first load of the example', () => {
       created.push(countOf(data, 'document.created'));
     }
     const [half = 0, all] = created;
-    assert.ok(half > 200 && half < 595, String(half));
-    assert.equal(all, 595);
+    assert.ok(half > documents - 500 && half < documents - 250, String(half));
+    assert.equal(all, documents);
 
     const service = await startService(t, config, { data });
     for (const [slug, count] of Object.entries(counts))
       assert.equal((await readAll(service, slug)).length, count, slug);
     assertBorders(await readAll(service, 'countries'));
-    assert.equal(countOf(data, 'document.created'), 595);
+    assert.equal(countOf(data, 'document.created'), documents);
     assert.equal(countOf(data, 'document.updated'), bordering);
     assert.equal(countOf(data, 'global.updated'), 1);
   });
@@ -163,10 +180,10 @@ function countOf(data: string, type: string): number {
   return recordedEvents(data).filter((event) => event.type === type).length;
 }
 
-async function readAll(service: Service, slug: string): Promise<Document[]> {
+async function readAll(service: Service, slug: string, query = ''): Promise<Document[]> {
   const all: Document[] = [];
   for (let page: number | null = 1; page !== null; ) {
-    const { body } = await service.call('GET', `/api/collections/${slug}?sort=id&limit=100&page=${page}`);
+    const { body } = await service.call('GET', `/api/collections/${slug}?sort=id&limit=100&page=${page}&${query}`);
     all.push(...body.docs);
     page = body.nextPage;
   }

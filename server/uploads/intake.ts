@@ -44,7 +44,7 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
     if (boundaryOf(type) === null) {
       if (!/^application\/json *(;|$)/i.test(type)) throw Boom.unsupportedMediaType();
     } else if (Number(length) > longest) {
-      throw new DomainError('too-large', `the file must be at most ${upload?.maxFileSize} bytes`);
+      throw new DomainError('too-large', `file must be at most ${upload?.maxFileSize} bytes`);
     }
   }
 

@@ -1,3 +1,4 @@
+import { parse } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
 
 /** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
@@ -117,15 +118,23 @@ async function headBytes(reader: Reader): Promise<Buffer> {
 }
 
 function readHead(bytes: Buffer): PartHead {
-  const headers = readHeaders(decode(bytes, 'the headers of a part are not valid UTF-8'));
-  const { name, filename, 'filename*': encoded } = readDisposition(headers.get('content-disposition') ?? '');
+  const headers = readHeaders(decode(bytes));
+  // Browsers write `%22` for a quote, and so it is read; others write `\"`.
+  const disposition = headers
+    .get('content-disposition')
+    ?.replace(/\\(["\\])/g, (_, char) => (char === '"' ? '%22' : char));
+  const { type: kind, parameters } = parse(disposition ?? '', { multipart: true });
+  const { name, filename = null } = parameters;
+  if (kind !== 'form-data' || name === undefined) {
+    throw malformed('a part has no header like: content-disposition: form-data; name="title"');
+  }
   const type = (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary';
   if (type.startsWith('multipart/')) throw malformed('a part is multipart itself');
   if (!['7bit', '8bit', 'binary'].includes(encoding)) {
     throw malformed('a part has a content-transfer-encoding; send its bytes as they are');
   }
-  return { name, filename: encoded === undefined ? (filename ?? null) : decodeExtended(encoded), type };
+  return { name, filename, type };
 }
 
 function readHeaders(text: string): Map<string, string> {
@@ -142,55 +151,13 @@ function readHeaders(text: string): Map<string, string> {
   return headers;
 }
 
-type Disposition = { name: string; filename?: string; 'filename*'?: string };
-
-/** One parameter with the semicolon before it. Each text is matched in one way only, or one that is not closed takes for ever. */
-const parameter = /[ \t]*;[ \t]*([^\s=";]+)[ \t]*=[ \t]*(?:"((?:\\["\\]|[^"\\]|\\(?!["\\]))*)"|([^\s";]*))[ \t]*/y;
-
-function readDisposition(value: string): Disposition {
-  const found: { [name: string]: string } = Object.create(null);
-  const kind = 'form-data';
-  let at = value.toLowerCase().startsWith(kind) ? kind.length : value.length;
-  while (at < value.length) {
-    parameter.lastIndex = at;
-    const [all, name, quoted, token = ''] = parameter.exec(value) ?? [];
-    if (all === undefined || name === undefined) throw malformed('a content-disposition is malformed');
-    const key = name.toLowerCase();
-    if (key in found) throw malformed('a content-disposition has a parameter twice');
-    found[key] = quoted === undefined ? token : unquote(quoted);
-    at += all.length;
-  }
-  if (found.name === undefined) {
-    throw malformed('a part has no header like: content-disposition: form-data; name="title"');
-  }
-  return found as Disposition;
-}
-
-/** What stands for a quote: `\"` from curl, `%22` from browsers, which write line breaks that way too and nothing else. */
-function unquote(text: string): string {
-  const escapes: Record<string, string> = { '%22': '"', '%0d': '\r', '%0a': '\n' };
-  return text.replace(/\\(["\\])|%22|%0d|%0a/gi, (found, char) => char ?? escapes[found.toLowerCase()]);
-}
-
-/** RFC 8187: `UTF-8''na%C3%AFve.txt`. RFC 7578 forbids it in forms, and some clients send it. */
-function decodeExtended(value: string): string {
-  const [, charset = '', escaped = ''] = /^([\w-]+)'[\w-]*'((?:%[\da-f]{2}|[^%'])*)$/i.exec(value) ?? [];
-  const bytes = Buffer.from(
-    escaped.replace(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  );
-  if (/^iso-8859-1$/i.test(charset)) return bytes.toString('latin1');
-  if (!/^utf-8$/i.test(charset)) throw malformed("filename* is malformed; it is like UTF-8''na%C3%AFve.txt");
-  return decode(bytes, 'filename* is not valid UTF-8');
-}
-
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function decode(bytes: Buffer, problem: string): string {
+function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw malformed(problem);
+    throw malformed('the headers of a part are not valid UTF-8');
   }
 }
 

@@ -13,11 +13,9 @@ export async function startS3(folder: string): Promise<S3 | string> {
   if (given) return { environment: environmentOf(process.env as Record<string, string>), stop: () => {} };
   const { status, stdout, stderr } = spawnSync('bash', [script, 'up', folder], { encoding: 'utf8' });
   if (status !== 0) return `test/s3/radosgw.sh could not start one: ${stderr.trim().split('\n').at(-1)}`;
+  // Lines for a shell: export NAME=VALUE
   const printed = Object.fromEntries(
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.split('=') as [string, string]),
+    [...stdout.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
   );
   return { environment: environmentOf(printed), stop: () => spawnSync('bash', [script, 'down', folder]) };
 }

@@ -188,7 +188,8 @@ describe('annals blobs where no service runs', () => {
     store(data, 'left over');
     writeFileSync(join(data, 'blobs', 'annals-log'), 'annals/another');
     const { code, stderr } = await blobs('gc', data);
-    assert.deepEqual([code, stderr], [2, `the folder ${join(data, 'blobs')} holds the files of another log\n`]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^the folder .* holds the files of another log[^\n]*\n$/);
     assert.ok(isStored('left over', data));
   });
 

@@ -15,7 +15,13 @@ const config = `import atlas from ${atlas}; export { seed } from ${atlas}; expor
  * Files and how many examples each has at least: none of them may stop being found. They are run in this order, for the
  * examples of one follow from each other.
  */
-const files = { 'README.md': 1, 'docs/rest.md': 20, 'docs/authentication.md': 25, 'examples/atlas/README.md': 1 };
+const files = {
+  'README.md': 1,
+  'docs/rest.md': 20,
+  'docs/authentication.md': 25,
+  'docs/uploads.md': 5,
+  'examples/atlas/README.md': 1,
+};
 
 /** What is run: a block of `sh`, and right after it the answer as a block of `json`, where `…` stands for anything. */
 const examples = /^```sh\n([^`]*)```\n\n```json\n([^`]*)```$/gm;
@@ -42,6 +48,7 @@ describe('The examples in the documentation', () => {
     const { stdout } = await run('sh', ['-c', script], { cwd: folder, env: { ...process.env, ...variables } });
     const answer = JSON.parse(stdout);
     if (typeof answer.token === 'string') variables.TOKEN = answer.token;
+    if (typeof answer.id === 'string') variables.ID = answer.id;
     return answer;
   }
 

@@ -98,37 +98,32 @@ export function pacedBody({ payload, raw }: Request, pace = slowest): () => Prom
   pacedRequests.add(raw.req);
 
   return async () => {
-    const chunk: Buffer | null = stream.read();
-    if (chunk !== null) return count(chunk);
     const begun = performance.now();
-    const next = await arrival(stream, pace.milliseconds - waited);
+    const chunk = await nextChunk(stream, pace.milliseconds - waited);
     waited += performance.now() - begun;
-    return next === null ? null : count(next);
-  };
-
-  function count(chunk: Buffer): Buffer {
-    bytes += chunk.length;
+    bytes += chunk?.length ?? 0;
     if (bytes >= pace.bytes) bytes = waited = 0;
     return chunk;
-  }
+  };
 }
 
-async function arrival(stream: Readable, patience: number): Promise<Buffer | null> {
+/** One at a time: `read()` would join those that have come, and twice the memory would be used. */
+async function nextChunk(stream: Readable, patience: number): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
-  const look = () => {
-    const chunk: Buffer | null = stream.read();
-    if (chunk !== null) resolve(chunk);
+  const take = (chunk: Buffer) => {
+    stream.pause();
+    resolve(chunk);
   };
   const end = () => resolve(null);
   const breakOff = () => (stream.readableEnded ? resolve(null) : reject(endedEarly()));
   const timer = setTimeout(() => reject(tooSlow()), patience);
   if (stream.destroyed || stream.readableEnded) breakOff();
-  stream.on('readable', look).on('end', end).on('error', breakOff).on('close', breakOff);
+  stream.on('data', take).on('end', end).on('error', breakOff).on('close', breakOff).resume();
   try {
     return await promise;
   } finally {
     clearTimeout(timer);
-    stream.off('readable', look).off('end', end).off('error', breakOff).off('close', breakOff);
+    stream.off('data', take).off('end', end).off('error', breakOff).off('close', breakOff);
   }
 }
 

@@ -14,6 +14,7 @@ import { mediaOperation } from '../openapi/operations.ts';
 import { readNoQuery } from '../query.ts';
 import { readableText } from '../readable.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';
+import { watchDownload } from '../uploads/download.ts';
 import { namesTag, rangeOf } from '../uploads/ranges.ts';
 import { servingOf } from '../uploads/types.ts';
 
@@ -157,39 +158,14 @@ async function openFile(
     if (size === null) throw new BlobMissingError(sha256);
     if (size !== filesize) throw new Error(`of the bytes with SHA-256 ${sha256} there are ${size}, not ${filesize}`);
     if (request.method === 'head') return null;
-    return watched(app, request, await app.blobs.open(sha256, range), range);
+    const bytes = await app.blobs.open(sha256, range);
+    return watchDownload(bytes, request.raw.res, range.end - range.start + 1, (err) =>
+      app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off'),
+    );
   } catch (error) {
     if (error instanceof BlobsUnavailableError) throw error;
     throw new Error(`a file cannot be sent as it was received: ${request.path}; "annals blobs verify" checks all`, {
       cause: error,
     });
   }
-}
-
-/**
- * Sees to it that bytes that do not come, or too many, end the connection: the caller is to see that the file is not whole.
- * hapi would end the answer as if it were, and the caller wait for the rest.
- */
-function watched(app: App, request: Request, bytes: Readable, { start, end }: ByteRange): Readable {
-  const { res } = request.raw;
-  let left = end - start + 1;
-  const cut = (err: Error) => {
-    // The caller has left: then the bytes end early too.
-    if (res.destroyed) return;
-    app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off');
-    res.destroy();
-  };
-  const isWhole = () => {
-    if (left !== 0) cut(new Error(`${left} bytes less than expected came from the store`));
-  };
-  // Paused, it waits for hapi in spite of the listener.
-  return bytes
-    .pause()
-    .on('data', (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) cut(new Error('more bytes than expected came from the store'));
-    })
-    .on('error', cut)
-    .on('end', isWhole)
-    .on('close', isWhole);
 }

@@ -1,0 +1,61 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+
+/**
+ * Sees to it that bytes that do not come, or too many, end the connection: the client is to see that the file is not whole.
+ * hapi would end the answer as if it were, and the client wait for the rest.
+ *
+ * @param length how many bytes the client was promised.
+ * @param onCut is told why, once; a client that leaves by itself is nothing to tell.
+ * @returns the bytes, for hapi to send.
+ */
+export function watchDownload(
+  bytes: Readable,
+  response: ServerResponse,
+  length: number,
+  onCut: (error: Error) => void,
+): Readable {
+  let left = length;
+  const cut = (error: Error) => {
+    // Of a client who has left, the bytes end early too.
+    if (response.destroyed) return;
+    onCut(error);
+    response.destroy();
+  };
+  const isWhole = () => {
+    if (left !== 0) cut(new Error(`${left} bytes less than expected came from the store`));
+  };
+  const release = releaseSent(bytes, response);
+  // Paused, they wait for hapi in spite of the listener.
+  return bytes
+    .pause()
+    .on('data', (chunk: Buffer) => {
+      release(chunk);
+      left -= chunk.length;
+      if (left < 0) cut(new Error('more bytes than expected came from the store'));
+    })
+    .on('error', cut)
+    .on('end', isWhole)
+    .on('close', isWhole);
+}
+
+/**
+ * Frees the memory of chunks that have gone out, when the next one comes: V8 lets 64 MB of it gather until it looks for what
+ * is used no more, in every thread.
+ */
+function releaseSent(bytes: Readable, response: ServerResponse): (next: Buffer) => void {
+  let sent: ArrayBuffer[] = [];
+  let isDirect = false;
+  // What listens in between could still have them.
+  response.once('pipe', (source) => {
+    isDirect = source === bytes;
+  });
+  return ({ buffer, length }) => {
+    if (response.writableLength === 0) {
+      for (const one of sent) one.transfer(0);
+      sent = [];
+    }
+    // Of a larger buffer, somebody else may have the rest.
+    if (isDirect && length === buffer.byteLength) sent.push(buffer as ArrayBuffer);
+  };
+}

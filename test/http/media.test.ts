@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, rmSync, truncateSync } from 'node:fs';
+import { rmSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { anonymous, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
 import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
 import { eventually, logLines, sendRaw, useService } from '../helpers/shared.ts';
+import { downloadsFrom, get as getFrom, type Kept, upload as uploadTo } from './downloads.ts';
 
 const service = useService(
   `
@@ -38,25 +39,10 @@ const png = Buffer.from(
   'base64',
 );
 
-type Kept = { id: string; url: string; filename: string; sha256: string };
-
-async function upload(slug: string, bytes: BlobPart, filename: string, alt = ''): Promise<Kept> {
-  const form = new FormData();
-  form.set('file', new Blob([bytes]), filename);
-  form.set('alt', alt);
-  const headers = { 'x-api-key': apiKey };
-  const response = await fetch(`${service.url}/api/collections/${slug}`, { method: 'POST', headers, body: form });
-  const body = (await response.json()) as Kept;
-  assert.equal(response.status, 201, JSON.stringify(body));
-  return body;
-}
-
-type File = { status: number; headers: Headers; bytes: Buffer };
-
-async function get(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<File> {
-  const response = await fetch(service.url + url, { method, headers });
-  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
-}
+const upload = (slug: string, bytes: BlobPart, filename: string, alt?: string) =>
+  uploadTo(service, slug, bytes, filename, alt);
+const get = (path: string, headers?: Record<string, string>, method?: string) =>
+  getFrom(service, path, headers, method);
 
 /** A request line as it is: fetch would tidy it up. */
 function getRaw(target: string): Promise<Answer> {
@@ -454,22 +440,8 @@ describe('Files on the disk', () => {
     }
     assert.equal((await get(file.url)).status, 200);
   });
+});
 
-  it('are closed when callers leave', async () => {
-    const { url } = await upload('files', Buffer.alloc(12_000_000, 'x'), 'large.txt');
-    const descriptors = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
-    const before = descriptors();
-    const { hostname, port } = new URL(service.url);
-    const callers = Array.from({ length: 50 }, async () => {
-      const socket = connect(Number(port), hostname);
-      socket.write(`GET ${url} HTTP/1.1\r\nhost: x\r\n\r\n`);
-      await once(socket, 'readable');
-      return socket;
-    });
-    const sockets = await Promise.all(callers);
-    assert.ok(descriptors() >= before + 100, `${descriptors()} after ${before}`);
-    for (const socket of sockets) socket.destroy();
-    await eventually(() => descriptors() <= before + 5);
-    assert.equal((await get(file.url)).status, 200);
-  });
+describe('A file in a folder', () => {
+  downloadsFrom(service, 50);
 });

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { before, it } from 'node:test';
+import { apiKey, type Service } from '../helpers/service.ts';
+import { eventually } from '../helpers/shared.ts';
+
+/** What is told of a file. */
+export type Kept = { id: string; url: string; filename: string; sha256: string };
+
+/** Puts a file into an upload collection that has a field `alt`. */
+export async function upload(
+  { url }: Service,
+  slug: string,
+  bytes: BlobPart,
+  filename: string,
+  alt = '',
+): Promise<Kept> {
+  const form = new FormData();
+  form.set('file', new Blob([bytes]), filename);
+  form.set('alt', alt);
+  const headers = { 'x-api-key': apiKey };
+  const response = await fetch(`${url}/api/collections/${slug}`, { method: 'POST', headers, body: form });
+  const body = (await response.json()) as Kept;
+  assert.equal(response.status, 201, JSON.stringify(body));
+  return body;
+}
+
+/** An answer with its bytes. */
+export type File = { status: number; headers: Headers; bytes: Buffer };
+
+/** Asks for a file without a credential but those of `headers`. */
+export async function get(
+  { url }: Service,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<File> {
+  const response = await fetch(url + path, { method, headers });
+  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** A caller who asks for a file, has the first bytes of it and reads no more. */
+export async function halfWay({ url }: Service, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  await once(socket, 'readable');
+  return socket;
+}
+
+/**
+ * What a service does with any store: its collection `files` anybody may read.
+ *
+ * @param callers how many leave half way at once.
+ * @returns the file that is read, once tests run.
+ */
+export function downloadsFrom(service: Service, callers: number): () => Kept & { bytes: Buffer } {
+  const bytes = randomBytes(12_000_000);
+  let file: Kept;
+
+  before(async () => {
+    await service.call('GET', '/health');
+    file = await upload(service, 'files', bytes, 'large.bin');
+  });
+
+  it('comes as it was sent, whole and in parts', async () => {
+    const parts: Record<string, [number, number]> = {
+      'bytes=0-0': [0, 0],
+      'bytes=1000000-10999999': [1_000_000, 10_999_999],
+      'bytes=11999990-': [11_999_990, 11_999_999],
+      'bytes=-5': [11_999_995, 11_999_999],
+    };
+    for (const [range, [start, end]] of Object.entries(parts)) {
+      const part = await get(service, file.url, { range });
+      assert.deepEqual([part.status, part.headers.get('content-range')], [206, `bytes ${start}-${end}/12000000`]);
+      assert.ok(part.bytes.equals(bytes.subarray(start, end + 1)), range);
+    }
+    const whole = await get(service, file.url);
+    assert.deepEqual([whole.status, whole.headers.get('content-length')], [200, '12000000']);
+    assert.ok(whole.bytes.equals(bytes));
+    const head = await get(service, file.url, {}, 'HEAD');
+    const told = ({ headers }: File) => [headers.get('content-length'), headers.get('etag')];
+    assert.deepEqual([head.status, told(head)], [200, told(whole)]);
+    assert.equal((await get(service, file.url, { 'if-none-match': `"${file.sha256}"` })).status, 304);
+    assert.equal((await get(service, file.url, { range: 'bytes=12000000-' })).status, 416);
+  });
+
+  it('says nothing of the store', async () => {
+    const names = [...(await get(service, file.url)).headers.keys()].sort();
+    assert.deepEqual(names, [
+      'accept-ranges',
+      'cache-control',
+      'connection',
+      'content-disposition',
+      'content-length',
+      'content-type',
+      'cross-origin-resource-policy',
+      'date',
+      'etag',
+      'keep-alive',
+      'vary',
+      'x-content-type-options',
+      'x-request-id',
+    ]);
+  });
+
+  it('is let go of when callers leave', async () => {
+    const descriptors = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
+    const idle = descriptors();
+    const sockets = await Promise.all(Array.from({ length: callers }, () => halfWay(service, file.url)));
+    // One to the caller and, but for a few that wait in a pool, one to the file.
+    assert.ok(descriptors() > idle + 1.5 * callers, `${descriptors()} after ${idle}`);
+    for (const socket of sockets) socket.destroy();
+    await eventually(() => descriptors() <= idle + 3);
+    assert.ok((await get(service, file.url)).bytes.equals(bytes));
+  });
+
+  return () => ({ ...file, bytes });
+}

@@ -31,6 +31,22 @@ export function openFolderStore(folder: string): BlobStore {
     await syncFolder(folder);
   }
 
+  async function isEmpty(): Promise<boolean> {
+    for await (const _ of list()) return false;
+    return true;
+  }
+
+  async function* list() {
+    for await (const shard of entriesOf(folder)) {
+      if (!shard.isDirectory() || !/^[0-9a-f]{2}$/.test(shard.name)) continue;
+      for await (const entry of entriesOf(join(folder, shard.name))) {
+        if (!entry.isFile() || !isSha256(entry.name) || !entry.name.startsWith(shard.name)) continue;
+        const size = await onDisk(sizeOf(pathOf(entry.name)));
+        if (size !== null) yield { sha256: entry.name, size };
+      }
+    }
+  }
+
   return {
     incoming,
     async prepare(logId) {
@@ -42,10 +58,13 @@ export function openFolderStore(folder: string): BlobStore {
         throw new BlobsRefusedError(`the folder ${folder} cannot be used: ${(error as Error).message}`);
       }
       const owner = await onDisk(orNull(readFile(marker, 'utf8')));
-      if (owner !== null && owner.trim() !== logId) {
-        throw new BlobsRefusedError(`the folder ${folder} holds the files of another log`);
+      if (owner?.trim() !== logId) {
+        // An empty one is nobody's: no other process has the data directory, so none can be about to fill it.
+        if (owner !== null && !(await isEmpty())) {
+          throw new BlobsRefusedError(`the folder ${folder} holds the files of another log; it may be moved aside`);
+        }
+        await onDisk(writeMarker(marker, logId));
       }
-      if (owner === null) await onDisk(writeMarker(marker, logId));
       await onDisk(syncFolder(dirname(folder)));
     },
     keep: ({ path, size, sha256 }) => onDisk(keep(path, pathOf(sha256), size)),
@@ -55,16 +74,7 @@ export function openFolderStore(folder: string): BlobStore {
       return createReadStream('', { fd, ...range, highWaterMark: chunkBytes });
     },
     size: (sha256) => onDisk(sizeOf(pathOf(sha256))),
-    async *list() {
-      for await (const shard of entriesOf(folder)) {
-        if (!shard.isDirectory() || !/^[0-9a-f]{2}$/.test(shard.name)) continue;
-        for await (const entry of entriesOf(join(folder, shard.name))) {
-          if (!entry.isFile() || !isSha256(entry.name) || !entry.name.startsWith(shard.name)) continue;
-          const size = await onDisk(sizeOf(pathOf(entry.name)));
-          if (size !== null) yield { sha256: entry.name, size };
-        }
-      }
-    },
+    list,
     remove: (sha256) => onDisk(rm(pathOf(sha256), { force: true })),
     close() {},
   };

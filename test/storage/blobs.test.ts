@@ -169,6 +169,16 @@ describe('files in a folder, on its disk', () => {
     assert.deepEqual([join(shard, file.sha256), join(settings.folder, 'annals-log')].map(modeOf), ['600', '600']);
   });
 
+  it('may come to belong to another log while there are none', async () => {
+    const store = openBlobStore({ kind: 'folder', folder: join(folder, 'empty') });
+    clearIncoming(store.incoming);
+    await store.prepare('annals/one');
+    await store.prepare('annals/two');
+    await store.keep(await receiveFile(store.incoming, piecesOf(randomBytes(10)), () => {}));
+    await store.prepare('annals/two');
+    await assert.rejects(store.prepare('annals/one'), BlobsRefusedError);
+  });
+
   it('are not told to be missing when the disk fails', { skip: process.platform === 'win32' }, async () => {
     const store = openBlobStore(settings);
     const sha256 = 'f0'.repeat(32);

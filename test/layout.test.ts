@@ -23,7 +23,6 @@ const rules: Record<string, Rule> = {
   server: {
     folders: ['config', 'storage', 'events', 'projections'],
     packages: [
-      '@fastify/busboy',
       '@hapi/ammo',
       '@hapi/boom',
       '@hapi/bourne',

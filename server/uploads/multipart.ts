@@ -1,4 +1,4 @@
-import { parse } from 'content-disposition';
+import { decodeExtended, parse } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
 
 /** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
@@ -135,13 +135,8 @@ async function headBytes(reader: Reader): Promise<Buffer> {
 
 function readHead(bytes: Buffer): PartHead {
   const headers = readHeaders(decode(bytes));
-  // Browsers write `%22` for a quote, and so it is read; others write `\"`.
-  const disposition = headers
-    .get('content-disposition')
-    ?.replace(/\\(["\\])/g, (_, char) => (char === '"' ? '%22' : char));
-  const { type: kind, parameters } = parse(disposition ?? '', { multipart: true });
-  const { name, filename = null } = parameters;
-  if (kind !== 'form-data' || name === undefined) {
+  const { name, filename = null } = readDisposition(headers.get('content-disposition') ?? '');
+  if (name === undefined) {
     throw malformed('a part has no header like: content-disposition: form-data; name="title"');
   }
   const type = (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
@@ -151,6 +146,24 @@ function readHead(bytes: Buffer): PartHead {
     throw malformed('a part has a content-transfer-encoding; send its bytes as they are');
   }
   return { name, filename, type };
+}
+
+/** `form-data` and its parameters. A parameter without a value would be matched in more ways than one, and take for ever. */
+const wholeDisposition = /^form-data(?:[ \t]*;[ \t]*[^\s=";]+[ \t]*=[ \t]*(?:"[^"]*"|[^\s";]+))*[ \t]*$/i;
+const parameterName = /;[ \t]*([^\s=";]+)[ \t]*=[ \t]*(?:"[^"]*")?/g;
+
+/** What `parse` would pass over is refused: what is no parameter, comes twice, or is not in the characters it says. */
+function readDisposition(value: string): { name?: string; filename?: string } {
+  // Browsers write `%22` for a quote, and so it is read; others write `\"`. A name may also end with a backslash.
+  const unescaped = value.replace(/\\(["\\])/g, (_, char) => (char === '"' ? '%22' : char));
+  const disposition = wholeDisposition.test(unescaped) ? unescaped : value;
+  const names = [...disposition.matchAll(parameterName)].map(([, name = '']) => name.toLowerCase());
+  const { parameters } = parse(disposition, { multipart: true });
+  const { 'filename*': extended } = parameters;
+  const isDecoded = extended === undefined || decodeExtended(extended) !== undefined;
+  const isWrong = !wholeDisposition.test(disposition) || new Set(names).size < names.length || !isDecoded;
+  if (value !== '' && isWrong) throw malformed('the content-disposition of a part is malformed');
+  return parameters;
 }
 
 function readHeaders(text: string): Map<string, string> {

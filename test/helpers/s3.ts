@@ -11,10 +11,10 @@ const { TEST_S3_ENDPOINT, TEST_S3_ACCESS_KEY = '', TEST_S3_SECRET_KEY = '' } = p
 export const s3Skip = TEST_S3_ENDPOINT ? false : 'no S3 server was given by TEST_S3_ENDPOINT; see CONTRIBUTING.md';
 
 /** A `describe` with an S3 server, skipped where there is none. */
-export function describeWithBucket(name: string, tests: () => void): void {
+export function describeWithBucket(name: string, tests: () => void, options: { concurrency?: boolean } = {}): void {
   // Not the whole describe: the runner does not count one that is skipped.
   if (s3Skip) it(name, { skip: s3Skip });
-  else describe(name, tests);
+  else describe(name, options, tests);
 }
 
 /** A bucket for a whole file of tests, which does not exist yet; it is removed after them with all that is in it. */

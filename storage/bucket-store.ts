@@ -17,7 +17,7 @@ import {
 import { describeFailure, isBucketThere, isConnectionLost, isMissingBucket, isMissingObject } from './bucket-errors.ts';
 import { connectTo } from './bucket-transport.ts';
 import { onDisk } from './disk.ts';
-import { collectAlong } from './garbage.ts';
+import { notePassed } from './garbage.ts';
 
 type BucketSettings = Extract<BlobSettings, { kind: 'bucket' }>;
 
@@ -91,8 +91,10 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
 
   async function send({ path, size, sha256 }: ReceivedFile): Promise<void> {
     const file = await onDisk(open(path));
-    // Small, as the folder's: what has been read is garbage that is collected late.
-    const body = collectAlong(file.createReadStream({ highWaterMark: 16 * 1024 }));
+    const body = file
+      .createReadStream({ highWaterMark: 64 * 1024 })
+      .pause()
+      .on('data', ({ length }) => notePassed(length));
     try {
       const headers = { 'content-length': size, 'content-type': 'application/octet-stream' };
       const request = { method: 'PUT', bucketName: bucket, objectName: keyOf(sha256), headers };
@@ -129,8 +131,9 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
         }),
       );
       const body = new PassThrough();
+      response.pause().on('data', ({ length }: Buffer) => notePassed(length));
       response.once('error', (error) => body.destroy(describeFailure(error, what)));
-      return pipeline(collectAlong(response), body, () => {});
+      return pipeline(response, body, () => {});
     },
     async size(sha256) {
       const size = await call(() => sizeOf(sha256));

@@ -5,8 +5,7 @@ import { BlobMissingError, type BlobStore, BlobsRefusedError, BlobsUnavailableEr
 import { files, isSystemError, onDisk, syncFolder } from './disk.ts';
 import { isDiskFull } from './sqlite.ts';
 
-/** Small, for what has been read is garbage that is collected late: with 256 KiB a large file took 70 MB of memory. */
-const chunkBytes = 32 * 1024;
+const chunkBytes = 128 * 1024;
 
 /**
  * Keeps files in a folder: `<folder>/ab/abcdef…`, each named by its SHA-256. Files are received in its `incoming`, so a

@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReceivedFile } from './blobs.ts';
 import { files, onDisk } from './disk.ts';
+import { notePassed } from './garbage.ts';
 
 /**
  * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut. Whatever
@@ -29,6 +30,7 @@ export async function receiveFile(
         hash.update(chunk);
         size += chunk.length;
         await onDisk(files.write(file, chunk));
+        notePassed(chunk.length);
       }
       await onDisk(files.sync(file));
     } finally {

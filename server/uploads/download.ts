@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { notePassed } from '../../storage/garbage.ts';
 
 /**
  * Sees to it that bytes that do not come, or too many, end the connection: the client is to see that the file is not whole.
@@ -25,37 +26,15 @@ export function watchDownload(
   const isWhole = () => {
     if (left !== 0) cut(new Error(`${left} bytes less than expected came from the store`));
   };
-  const release = releaseSent(bytes, response);
   // Paused, they wait for hapi in spite of the listener.
   return bytes
     .pause()
     .on('data', (chunk: Buffer) => {
-      release(chunk);
+      notePassed(chunk.length);
       left -= chunk.length;
       if (left < 0) cut(new Error('more bytes than expected came from the store'));
     })
     .on('error', cut)
     .on('end', isWhole)
     .on('close', isWhole);
-}
-
-/**
- * Frees the memory of chunks that have gone out, when the next one comes: V8 lets 64 MB of it gather until it looks for what
- * is used no more, in every thread.
- */
-function releaseSent(bytes: Readable, response: ServerResponse): (next: Buffer) => void {
-  let sent: ArrayBuffer[] = [];
-  let isDirect = false;
-  // What listens in between could still have them.
-  response.once('pipe', (source) => {
-    isDirect = source === bytes;
-  });
-  return ({ buffer, length }) => {
-    if (response.writableLength === 0) {
-      for (const one of sent) one.transfer(0);
-      sent = [];
-    }
-    // Of a larger buffer, somebody else may have the rest.
-    if (isDirect && length === buffer.byteLength) sent.push(buffer as ArrayBuffer);
-  };
 }

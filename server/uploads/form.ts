@@ -8,7 +8,7 @@ import { type Part, readParts, type Source } from './multipart.ts';
 /** The values of a form: each name with the texts that came under it, in their order. */
 export type Texts = ReadonlyMap<string, readonly string[]>;
 
-/** The file of a form as it arrives: a chunk is good until the next is asked for. `filename` is what the client says. */
+/** The file of a form as it arrives. `filename` is what the client says. */
 export type FilePart = { filename: string; content: AsyncIterable<Buffer> };
 
 /** What is read of a form. `file` is what was made of the file; null when there is none. */
@@ -138,7 +138,7 @@ async function readText({ name, content }: Part, count: (bytes: number) => void)
   const chunks: Buffer[] = [];
   for await (const chunk of content) {
     count(chunk.length);
-    chunks.push(Buffer.from(chunk));
+    chunks.push(chunk);
   }
   try {
     return utf8.decode(Buffer.concat(chunks));

@@ -67,7 +67,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
       if (head === null && signature !== null) return;
       text.read(chunk);
       if (head !== null) {
-        // A copy, for the chunk's memory may be used again.
+        // A copy, so that no more than the head is held.
         head.push(Buffer.from(chunk.subarray(0, headBytes)));
         if (size >= headBytes) await readHead(head);
       }

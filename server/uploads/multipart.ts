@@ -4,10 +4,7 @@ import { DomainError } from '../../config/errors.ts';
 /** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
 export type PartHead = { name: string; filename: string | null; type: string };
 
-/**
- * A part as it arrives. `content` is to be read before the next part is asked for, and each of its chunks is good until the
- * next one is: then its memory is gone.
- */
+/** A part as it arrives: `content` is what is left of it, and is to be read before the next part is asked for. */
 export type Part = PartHead & { content: AsyncGenerator<Buffer, void> };
 
 /** Gives the next bytes of a body, null after the last ones. */
@@ -45,16 +42,11 @@ type Reader = ReturnType<typeof createReader>;
 function createReader(source: Source) {
   /** What has come and was not given yet. It begins with a line break, for the first delimiter may lack the one before it. */
   let rest: Buffer = Buffer.from('\r\n');
-  /** The memory that `rest` is in. */
-  let held = rest;
 
   async function fill(): Promise<void> {
     const chunk = await source();
     if (chunk === null) throw malformed('it ends before its closing boundary');
-    const next = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    if (next !== chunk) release(chunk);
-    release(held);
-    held = rest = next;
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
   }
 
   function take(bytes: number): Buffer {
@@ -86,14 +78,6 @@ function createReader(source: Source) {
   }
 
   return { upTo, isAt };
-}
-
-/**
- * Frees memory that nobody reads any more. A chunk of HTTP has its own, and left to the collector, which looks after 64 MB of
- * such, a large file costs all of that; it is read faster this way too.
- */
-function release({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength) buffer.transfer(0);
 }
 
 /** Where in `bytes` an end of them may be the beginning of `mark`, which begins with a line break; their length if nowhere. */
@@ -128,7 +112,7 @@ async function headBytes(reader: Reader): Promise<Buffer> {
   for await (const chunk of reader.upTo(Buffer.from('\r\n\r\n'))) {
     length += chunk.length;
     if (length > maxHeadBytes) throw malformed(`the headers of a part are longer than ${maxHeadBytes} bytes`);
-    chunks.push(Buffer.from(chunk));
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }

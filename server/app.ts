@@ -15,11 +15,11 @@ import type { BlobSettings, BlobStore } from '../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import type { Keeper } from './accounts/keeper.ts';
 import type { ApiKey } from './authentication.ts';
+import type { Pins } from './blobs/pins.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
 import { once } from './once.ts';
 import { type State, stateIn } from './state.ts';
-import type { Pins } from './uploads/pins.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
 export type Join = { name: string; collection: string; sources: (ids: readonly string[]) => Map<string, string[]> };

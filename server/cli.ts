@@ -4,7 +4,7 @@ import { BlobsRefusedError, BlobsUnavailableError } from '../storage/blobs.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
 import { createUser, revokeSessions, unlock } from './account-commands.ts';
-import { collectBlobs, verifyBlobs } from './blobs-commands.ts';
+import { collectBlobs, verifyBlobs } from './blob-commands.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';

@@ -7,6 +7,9 @@ import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
 import { openApp } from './app.ts';
+import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
+import type { Pins } from './blobs/pins.ts';
+import { blobSettingsOf } from './blobs/store.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import type { LogSink } from './logging.ts';
@@ -19,9 +22,6 @@ import { connectWriter } from './threads/append.ts';
 import { answerCalls } from './threads/calls.ts';
 import { startHttpThreads } from './threads/http.ts';
 import { startWriter } from './threads/writer.ts';
-import { openUploadBoard, type UploadBoard } from './uploads/board.ts';
-import type { Pins } from './uploads/pins.ts';
-import { blobSettingsOf } from './uploads/store.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -83,15 +83,15 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   );
   const mainKeeper = openKeeper(directory, model, () => mail?.poke());
   const { keeper } = mainKeeper;
-  let uploads: UploadBoard | null = null;
+  let guard: BlobGuard | null = null;
   let app: OpenApp | null = null;
   let mail: Mail | null = null;
 
   async function start(): Promise<Ready> {
     const { readFile, log: logName, size } = await writer.ready;
     const { settled } = writer;
-    const board = await openUploadBoard({ settings, model, logId: logName, settled, isBrief, log });
-    uploads = board;
+    const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
+    guard = blobGuard;
     const shared = { readFile, counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
@@ -100,7 +100,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
         shared,
         append: connectWriter(writer.connect()),
         keeper,
-        pins: board.join(),
+        pins: blobGuard.join(),
         log,
         openApi: notAsked,
       });
@@ -111,7 +111,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const mailer = app && (await openMailer(settings, model, log));
     const port = await threads.listen(
       shared,
-      { writer: writer.connect, keeper: () => connect<Keeper>(keeper), pins: () => connectPins(board) },
+      { writer: writer.connect, keeper: () => connect<Keeper>(keeper), pins: () => connectPins(blobGuard) },
       settings,
     );
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
@@ -135,7 +135,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await mail?.close();
       await app?.close();
       await writer.close();
-      uploads?.close();
+      guard?.close();
       await mainKeeper.close();
       directory.close();
       sink.flushSync();
@@ -159,8 +159,8 @@ function connect<T extends Parameters<typeof answerCalls>[1]>(functions: T, onCl
   return port2;
 }
 
-function connectPins(board: UploadBoard): MessagePort {
-  const { release, ...pins } = board.join();
+function connectPins(guard: BlobGuard): MessagePort {
+  const { release, ...pins } = guard.join();
   return connect<Pins>(pins, release);
 }
 

@@ -13,6 +13,7 @@ import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { noPayload } from '../body.ts';
+import { readableText, refuseMissing } from '../document-access.ts';
 import { after, beforeDelete } from '../hooks.ts';
 import {
   createOperation,
@@ -22,7 +23,6 @@ import {
   updateOperation,
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
-import { readableText, refuseMissing } from '../readable.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { intakeOf } from '../uploads/intake.ts';
 import { fileMissing, type Upload, withFile } from '../uploads/receive.ts';

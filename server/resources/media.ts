@@ -10,13 +10,13 @@ import { BlobMissingError, BlobsUnavailableError, type ByteRange, isSha256 } fro
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
+import { readableText } from '../document-access.ts';
+import { watchDownload } from '../media/download.ts';
+import { namesTag, rangeOf } from '../media/ranges.ts';
+import { servingOf } from '../media/serving.ts';
 import { mediaOperation } from '../openapi/operations.ts';
 import { readNoQuery } from '../query.ts';
-import { readableText } from '../readable.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';
-import { watchDownload } from '../uploads/download.ts';
-import { namesTag, rangeOf } from '../uploads/ranges.ts';
-import { servingOf } from '../uploads/types.ts';
 
 /** How long a download may stand still, at either end. */
 const stallMilliseconds = 120_000;

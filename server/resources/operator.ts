@@ -8,10 +8,10 @@ import { record } from '../accounts/record.ts';
 import { authTargets, userWith } from '../accounts/sessions.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
+import { readCandidates } from '../blobs/collector.ts';
 import { noPayload, readBody } from '../body.ts';
 import { readNoQuery } from '../query.ts';
 import { actorOf, noRoute } from '../requests.ts';
-import { readCandidates } from '../uploads/collector.ts';
 
 /** Enough for as many as may be sent, whatever limit the configuration sets for its own bodies. */
 const maxCandidatesBytes = 64 * 1024;

@@ -6,8 +6,8 @@ import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { boundaryOf, formType, longestForm } from './form.ts';
+import { compileTexts } from './form-values.ts';
 import { type Upload, withUpload } from './receive.ts';
-import { compileTexts } from './values.ts';
 
 /** How the bodies of a collection's writes come in: as JSON, and where its documents are files as forms too. */
 export type Intake = {

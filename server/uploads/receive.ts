@@ -6,9 +6,9 @@ import type { JsonObject } from '../../config/schema.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { receiveFile } from '../../storage/incoming.ts';
 import type { App } from '../app.ts';
+import { inspectFile } from '../inspection/inspect.ts';
 import { cleanFilename } from './filenames.ts';
 import { type FilePart, filePart, formType, readForm, type Texts } from './form.ts';
-import { inspectFile } from './inspect.ts';
 
 /** A file that was received and is not in the store yet. */
 export type Upload = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { downloadsFrom, get, halfWay } from '../helpers/downloads.ts';
 import { bucketEnvironment, describeWithBucket, openClient, s3Skip, startProxy, useBucket } from '../helpers/s3.ts';
 import { eventually, logLines, useService } from '../helpers/shared.ts';
-import { downloadsFrom, get, halfWay } from './downloads.ts';
 
 const bucket = useBucket();
 // A service that is told where its bucket is has to be started after the way to it.

@@ -6,9 +6,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { anonymous, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
+import { downloadsFrom, get as getFrom, type Kept, upload as uploadTo } from '../helpers/downloads.ts';
 import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
 import { eventually, logLines, sendRaw, useService } from '../helpers/shared.ts';
-import { downloadsFrom, get as getFrom, type Kept, upload as uploadTo } from './downloads.ts';
 
 const service = useService(
   `

@@ -6,15 +6,15 @@ import { openBlobStore } from '../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../storage/blobs.ts';
 import { lockDirectory } from '../storage/lock.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { type Collected, createCollector, maxCandidates } from './blobs/collector.ts';
+import { createPins } from './blobs/pins.ts';
+import { blobSettingsOf, storeName } from './blobs/store.ts';
+import { verifyStore } from './blobs/verify.ts';
 import { existingLog } from './commands.ts';
 import { type Answered, callOrDoAlone, problemsIn } from './operator.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { StartError } from './threads/writer.ts';
-import { type Collected, createCollector, maxCandidates } from './uploads/collector.ts';
-import { createPins } from './uploads/pins.ts';
-import { blobSettingsOf, storeName } from './uploads/store.ts';
-import { verifyStore } from './uploads/verify.ts';
 
 /** A log and the store of its files, both open. */
 type Opened = {

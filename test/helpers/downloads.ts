@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { before, it } from 'node:test';
-import { apiKey, type Service } from '../helpers/service.ts';
-import { eventually } from '../helpers/shared.ts';
+import { apiKey, type Service } from './service.ts';
+import { eventually } from './shared.ts';
 
 /** What is told of a file. */
 export type Kept = { id: string; url: string; filename: string; sha256: string };

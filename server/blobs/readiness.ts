@@ -1,37 +1,7 @@
-import { accessSync, constants } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { DomainError } from '../../config/errors.ts';
-import { type BlobSettings, BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
-import { clearIncoming } from '../../storage/incoming.ts';
-import { isDiskFull } from '../../storage/sqlite.ts';
+import { BlobsUnavailableError } from '../../storage/blobs.ts';
 import { once } from '../once.ts';
-import type { Settings } from '../settings.ts';
-
-/** Where uploads are kept: in the data directory, or in a bucket. */
-export function blobSettingsOf({ data, bucket }: Pick<Settings, 'data' | 'bucket'>): BlobSettings {
-  const directory = resolve(data);
-  if (!bucket) return { kind: 'folder', folder: join(directory, 'blobs') };
-  const { name, ...reach } = bucket;
-  return { kind: 'bucket', incoming: join(directory, 'incoming'), bucket: name, ...reach };
-}
-
-/** Names a store in one way, under whatever address and path it is reached, for those that work on the same log. */
-export function storeName(settings: BlobSettings): string {
-  return settings.kind === 'folder' ? 'the folder "blobs" of the data directory' : `the bucket "${settings.bucket}"`;
-}
-
-/** Makes the folder in which files are received, and empties it. @throws BlobsRefusedError when it cannot be written. */
-export function prepareIncoming(folder: string): void {
-  try {
-    clearIncoming(folder);
-    accessSync(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    if (isDiskFull(error)) throw error;
-    throw new BlobsRefusedError(`files cannot be received in ${folder}: ${(error as Error).message}`, { cause: error });
-  }
-}
 
 /** A store on its way to be used. */
 export type Readiness = {
@@ -93,14 +63,4 @@ export function createReadiness({ prepare, log, milliseconds = usual }: Options)
   }
 
   return { ready, start, close: () => closing.abort() };
-}
-
-/** Makes of an error of the store the refusal that a caller is told. */
-export async function orUnavailable<T>(work: Promise<T>, messageOf: (error: Error) => string): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof BlobsUnavailableError || error instanceof BlobsRefusedError)) throw error;
-    throw new DomainError('unavailable', messageOf(error));
-  }
 }

@@ -4,8 +4,8 @@ import type { UploadOptions } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
 import { dimensionsOf } from './dimensions.ts';
 import { hasMark, headText, markupOf } from './markup.ts';
-import { createTextCheck } from './texts.ts';
-import { canonicalType, isAllowed } from './types.ts';
+import { canonicalType, isAllowed } from './mime-types.ts';
+import { createTextCheck } from './text-check.ts';
 
 /** What the bytes of a file say of it. `width` and `height` are pixels as a browser shows the image, null for what is none. */
 export type Inspection = { mimeType: string; width: number | null; height: number | null };

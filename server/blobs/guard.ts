@@ -8,10 +8,11 @@ import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
 import { createCollector } from './collector.ts';
 import { createPins, type Pins } from './pins.ts';
-import { blobSettingsOf, createReadiness, orUnavailable, prepareIncoming, storeName } from './store.ts';
+import { createReadiness } from './readiness.ts';
+import { blobSettingsOf, orUnavailable, prepareIncoming, storeName } from './store.ts';
 
-/** What the main thread does about uploaded files. */
-export type UploadBoard = {
+/** Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread. */
+export type BlobGuard = {
   /**
    * What a thread that answers requests may ask. `release` is called when the thread is gone, and lets go of what it had
    * pinned, once that cannot be named any more.
@@ -38,7 +39,7 @@ type Options = {
  *
  * @throws BlobsRefusedError when the store will not work as it is configured.
  */
-export async function openUploadBoard(options: Options): Promise<UploadBoard> {
+export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const { settings, model, logId, settled, isBrief, log } = options;
   const where = blobSettingsOf(settings);
   const blobs = openBlobStore(where);

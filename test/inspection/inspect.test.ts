@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { DomainError } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
-import { type Inspection, inspectFile } from '../../server/uploads/inspect.ts';
-import { servingOf } from '../../server/uploads/types.ts';
+import { type Inspection, inspectFile } from '../../server/inspection/inspect.ts';
+import { servingOf } from '../../server/media/serving.ts';
 import * as samples from './samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));

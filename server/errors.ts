@@ -1,7 +1,7 @@
 import Boom from '@hapi/boom';
 import type { Lifecycle, Request } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../config/errors.ts';
-import { BlobMissingError, BlobsUnavailableError } from '../storage/blobs.ts';
+import { isStoreFailure, storeRefusal } from './blobs/refusals.ts';
 import { dropRest } from './body.ts';
 import { requestId } from './requests.ts';
 
@@ -30,27 +30,14 @@ export function answerErrors(log: (error: Error, request: Request) => void): Lif
       response.header('x-content-type-options', 'nosniff');
       return h.continue;
     }
-    const refusal = response instanceof DomainError ? response : storeRefusal(response);
-    const boom = refusal ? translate(refusal) : response;
+    const refusal = isStoreFailure(response) ? storeRefusal(response) : response;
+    const boom = refusal instanceof DomainError ? translate(refusal) : refusal;
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
     // Who took too long already is not waited for.
     return boom.output.statusCode === 408 ? boom : dropRest(request).then(() => boom);
   };
-}
-
-/** What a store of files that fails means to a caller; null for another error. The log says more. */
-function storeRefusal(error: Error): DomainError | null {
-  if (error instanceof BlobsUnavailableError) {
-    const message =
-      error.reason === 'full'
-        ? 'there is no room for the file: nothing was kept'
-        : 'files can be neither kept nor read at the moment: nothing was changed';
-    return new DomainError('unavailable', message);
-  }
-  if (error instanceof BlobMissingError) return new DomainError('unavailable', 'the file cannot be read at the moment');
-  return null;
 }
 
 function translate(error: DomainError): Boom.Boom {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { DomainError } from '../../config/errors.ts';
 import type { Model } from '../../config/model.ts';
 import { openTail } from '../../events/blobs.ts';
 import { logFile } from '../../projections/boot.ts';
@@ -9,7 +10,8 @@ import type { Settings } from '../settings.ts';
 import { createCollector } from './collector.ts';
 import { createPins, type Pins } from './pins.ts';
 import { createReadiness } from './readiness.ts';
-import { blobSettingsOf, orUnavailable, prepareIncoming, storeName } from './store.ts';
+import { isStoreFailure, type StoreFailure, storeRefusal } from './refusals.ts';
+import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
 
 /** Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread. */
 export type BlobGuard = {
@@ -66,11 +68,13 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
       return {
         // Every upload comes through here: nothing is stored where it may not be, nor removed.
         async pin(sha256) {
-          await orUnavailable(ready(), () => 'files cannot be stored now: nothing was kept, try again later');
+          await asRefusal(ready(), storeRefusal);
           await pin(sha256);
         },
         unpin,
-        collect: (candidates) => orUnavailable(collector(candidates), ({ message }) => message),
+        // Only the operator asks for this, who is told why.
+        collect: (candidates) =>
+          asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
         async release() {
           // What it had sent to the writer may be recorded without it.
           await settled();
@@ -84,4 +88,11 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
       db.close();
     },
   };
+}
+
+/** Between threads a refusal stays what it is, and any other error does not. */
+function asRefusal<T>(work: Promise<T>, refusalOf: (failure: StoreFailure) => DomainError): Promise<T> {
+  return work.catch((error) => {
+    throw isStoreFailure(error) ? refusalOf(error) : error;
+  });
 }

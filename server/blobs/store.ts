@@ -1,7 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { DomainError } from '../../config/errors.ts';
-import { type BlobSettings, BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
+import { type BlobSettings, BlobsRefusedError } from '../../storage/blobs.ts';
 import { clearIncoming } from '../../storage/incoming.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
@@ -27,15 +26,5 @@ export function prepareIncoming(folder: string): void {
   } catch (error) {
     if (isDiskFull(error)) throw error;
     throw new BlobsRefusedError(`files cannot be received in ${folder}: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-/** Makes of an error of the store the refusal that a caller is told. */
-export async function orUnavailable<T>(work: Promise<T>, messageOf: (error: Error) => string): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof BlobsUnavailableError || error instanceof BlobsRefusedError)) throw error;
-    throw new DomainError('unavailable', messageOf(error));
   }
 }

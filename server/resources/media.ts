@@ -6,10 +6,11 @@ import { DomainError } from '../../config/errors.ts';
 import type { Collection } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { FileValues } from '../../config/uploads.ts';
-import { BlobMissingError, BlobsUnavailableError, type ByteRange, isSha256 } from '../../storage/blobs.ts';
+import { BlobMissingError, type ByteRange, isSha256 } from '../../storage/blobs.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
+import { isStoreFailure } from '../blobs/refusals.ts';
 import { readableText } from '../document-access.ts';
 import { watchDownload } from '../media/download.ts';
 import { namesTag, rangeOf } from '../media/ranges.ts';
@@ -163,7 +164,7 @@ async function openFile(
       app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off'),
     );
   } catch (error) {
-    if (error instanceof BlobsUnavailableError) throw error;
+    if (isStoreFailure(error)) throw error;
     throw new Error(`a file cannot be sent as it was received: ${request.path}; "annals blobs verify" checks all`, {
       cause: error,
     });

@@ -11,7 +11,7 @@ import { registerAuthentication } from '../../server/authentication.ts';
 import { answerErrors } from '../../server/errors.ts';
 import { createLog } from '../../server/logging.ts';
 import { media } from '../../server/resources/media.ts';
-import { BlobMissingError, type BlobStore, BlobsUnavailableError } from '../../storage/blobs.ts';
+import { BlobMissingError, type BlobStore, BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
 import { withApp } from '../helpers/openapi.ts';
 import { eventually } from '../helpers/shared.ts';
 
@@ -135,12 +135,16 @@ describe('A file that the store does not give as it was received', () => {
     });
   }
 
-  it('cannot be reached: 503 with Retry-After, and the log says why', async () => {
+  it('cannot be reached, or lets nobody read: 503 with Retry-After, and the log says why', async () => {
     const away = () => Promise.reject(new BlobsUnavailableError('unreachable', 'connect ECONNREFUSED 10.0.0.1:9000'));
-    for (const given of [
-      { size: away, open: away },
-      { size: async () => size, open: away },
-    ]) {
+    const denied = () => Promise.reject(new BlobsRefusedError('the bucket denies access: the keys must be right'));
+    const known = async () => size;
+    for (const [given, cause] of [
+      [{ size: away, open: away }, /ECONNREFUSED/],
+      [{ size: known, open: away }, /ECONNREFUSED/],
+      [{ size: denied, open: denied }, /denies access/],
+      [{ size: known, open: denied }, /denies access/],
+    ] as const) {
       store = given;
       const answer = await get();
       assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5']);
@@ -149,7 +153,7 @@ describe('A file that the store does not give as it was received', () => {
         error: 'Service Unavailable',
         message: 'files can be neither kept nor read at the moment: nothing was changed',
       });
-      assert.match(lines.pop().err.message, /ECONNREFUSED/);
+      assert.match(lines.pop().err.message, cause);
     }
   });
 

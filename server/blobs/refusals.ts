@@ -1,0 +1,19 @@
+import { DomainError } from '../../config/errors.ts';
+import { BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
+
+/** Why the store of files cannot be used: not now, or not as it is configured. */
+export type StoreFailure = BlobsUnavailableError | BlobsRefusedError;
+
+/** True for an error by which the store of files cannot be used. */
+export function isStoreFailure(error: unknown): error is StoreFailure {
+  return error instanceof BlobsUnavailableError || error instanceof BlobsRefusedError;
+}
+
+/** What a caller is told of it; the message of the failure itself is for the log and for the operator. */
+export function storeRefusal(failure: StoreFailure): DomainError {
+  const isFull = failure instanceof BlobsUnavailableError && failure.reason === 'full';
+  const message = isFull
+    ? 'there is no room for the file: nothing was kept'
+    : 'files can be neither kept nor read at the moment: nothing was changed';
+  return new DomainError('unavailable', message);
+}

@@ -5,6 +5,8 @@ import type { Model } from '../../config/model.ts';
 import { openTail } from '../../events/blobs.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
+import { BlobsRefusedError } from '../../storage/blobs.ts';
+import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
 import { createCollector } from './collector.ts';
@@ -49,6 +51,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const isUsed = where.kind === 'bucket' || [...model.collections.values()].some(({ upload }) => upload);
   try {
     if (isUsed && !isBrief) {
+      if (where.kind === 'bucket') requireFit(model);
       await start();
       prepareIncoming(blobs.incoming);
     }
@@ -88,6 +91,17 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
       db.close();
     },
   };
+}
+
+/** Else a file could be sent whole, each time, and be refused in the end. */
+function requireFit({ collections }: Model): void {
+  for (const { slug, upload } of collections.values()) {
+    if (!upload || upload.maxFileSize <= largestObject) continue;
+    const limit = `a bucket takes files of up to ${largestObject} bytes`;
+    throw new BlobsRefusedError(
+      `${limit}, and ${slug} takes ${upload.maxFileSize}: its maxFileSize must be at most that`,
+    );
+  }
 }
 
 /** Between threads a refusal stays what it is, and any other error does not. */

@@ -134,8 +134,9 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await threads.stop();
       await mail?.close();
       await app?.close();
-      await writer.close();
+      // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
       guard?.close();
+      await writer.close();
       await mainKeeper.close();
       directory.close();
       sink.flushSync();

@@ -61,8 +61,13 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
       },
     }),
     read: async (request, write) => {
-      if (request.mime === formType) return withUpload({ app, request, options: upload, readTexts }, write);
-      return write(await readBody(request, maxBytes), null);
+      const writeAnew: typeof write = (body, upload) => {
+        // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted.
+        request.app.user = null;
+        return write(body, upload);
+      };
+      if (request.mime === formType) return withUpload({ app, request, options: upload, readTexts }, writeAnew);
+      return writeAnew(await readBody(request, maxBytes), null);
     },
   };
 }

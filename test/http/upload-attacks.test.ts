@@ -22,7 +22,8 @@ export default {
     { slug: 'slow', upload: true, fields: [], hooks: { beforeChange: [
       ({ data }) => new Promise((resolve) => setTimeout(() => resolve(data), 50)),
     ] } },
-    { slug: 'users', auth: { useAPIKey: true }, fields: [] },
+    { slug: 'edited', upload: true, fields: [], access: { create: ({ user }) => user?.role === 'editor' } },
+    { slug: 'users', auth: { useAPIKey: true }, fields: [{ name: 'role', type: 'text' }] },
   ],
 };`;
 const service = useService(config, { ANNALS_THREADS: '1' });
@@ -188,12 +189,19 @@ describe('A file of the largest size', () => {
 describe('A caller who waits to be told to go on', () => {
   const wait = 'expect: 100-continue';
   /** What comes back before a byte of the body is sent, and after it. */
-  async function ask(line: string, headers: string[], body = form(filePart('asked for')), contentType = type) {
+  async function ask(
+    line: string,
+    headers: string[],
+    body = form(filePart('asked for')),
+    contentType = type,
+    meanwhile = async () => {},
+  ) {
     const socket = dial(head(line, contentType, wait, `content-length: ${Buffer.byteLength(body)}`, ...headers));
     const answered = received(socket);
     try {
       const first = await eventually(() => /^HTTP\/1\.1 (\d+)/.exec(answered())?.[1]);
       if (first !== '100') return first;
+      await meanwhile();
       socket.write(body);
       return `100 ${await eventually(() => /\r\nHTTP\/1\.1 (\d+)/.exec(answered())?.[1])}`;
     } finally {
@@ -233,6 +241,21 @@ describe('A caller who waits to be told to go on', () => {
     assert.equal(await ask(`POST ${media}`, [key], large, 'content-type: text/plain'), '415');
     assert.equal(await ask(`POST ${media}`, [key], large, 'content-type: multipart/form-data'), '400');
     await assertSound();
+  });
+
+  it('is judged by who they are when the file is there, not by who they were', async () => {
+    const users = '/api/collections/users';
+    const login = { email: 'eve@example.org', password: 'a long password' };
+    const { body: user } = await service.call('POST', users, { ...login, role: 'editor' });
+    const { body: session } = await service.call('POST', `${users}/login`, login);
+    const token = `authorization: Bearer ${session.token}`;
+    const edited = 'POST /api/collections/edited';
+    const demote = async () => {
+      assert.equal((await service.call('PATCH', `${users}/${user.id}`, { role: 'reader' })).status, 200);
+    };
+    assert.equal(await ask(edited, [token]), '100 201');
+    assert.equal(await ask(edited, [token], form(filePart('too late')), type, demote), '100 403');
+    assert.ok(!isKept('too late'));
   });
 });
 

@@ -108,7 +108,7 @@ function svgDimensions(text: string): Dimensions {
 
 /** Null for what is no length in itself: `100%`, `auto`. */
 function pixels(length = ''): number | null {
-  const [, number, unit = ''] = /^\s*\+?(\d*\.?\d+(?:e[+-]?\d+)?)([a-z]*)\s*$/i.exec(length) ?? [];
+  const [, number, unit = ''] = /^\s*\+?((?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)([a-z]*)\s*$/i.exec(length) ?? [];
   const factor = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;
   return number === undefined || factor === undefined ? null : Number(number) * factor;
 }

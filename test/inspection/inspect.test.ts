@@ -454,4 +454,17 @@ describe('width and height', () => {
     ];
     for (const content of long) await sizeOf(content);
   });
+
+  it('of an SVG are read in a time that grows with what is written, not with its square', async () => {
+    const svg = (digits: number) => `<svg width="${'1'.repeat(digits)}!" height="1">`;
+    // Of processor time, which others on the machine take nothing of.
+    const timeOf = async (content: string) => {
+      const begun = process.cpuUsage();
+      for (let count = 0; count < 10; count += 1) assert.deepEqual(await sizeOf(content), [null, null]);
+      const { user, system } = process.cpuUsage(begun);
+      return user + system;
+    };
+    await timeOf(svg(8));
+    assert.ok((await timeOf(svg(8000))) < 1_000_000);
+  });
 });

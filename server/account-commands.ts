@@ -6,7 +6,7 @@ import { logFile } from '../projections/boot.ts';
 import { existingLog } from './commands.ts';
 import { type Loaded, loadConfiguration } from './configuration.ts';
 import { readFields } from './field-arguments.ts';
-import { type Answered, callAsOperator, type Order, problemsIn } from './operator.ts';
+import { type Answered, callAsOperator, type Order, reportRefusal } from './operator.ts';
 import { readNewPassword } from './password-prompt.ts';
 import { type Flags, readSettings, type Settings, UsageError } from './settings.ts';
 
@@ -82,11 +82,8 @@ async function carryOut(
   order: Order,
   praise: (body: Answered['body']) => string,
 ): Promise<number> {
-  const { status, body } = await callAsOperator(settings, loaded, order);
-  if (status < 300) {
-    process.stdout.write(`${praise(body)}\n`);
-    return 0;
-  }
-  process.stderr.write(`${problemsIn(body).join('\n')}\n`);
-  return status === 401 || status >= 500 ? 2 : 1;
+  const answered = await callAsOperator(settings, loaded, order);
+  if (answered.status >= 300) return reportRefusal(answered);
+  process.stdout.write(`${praise(answered.body)}\n`);
+  return 0;
 }

@@ -11,7 +11,7 @@ import { createPins } from './blobs/pins.ts';
 import { blobSettingsOf, storeName } from './blobs/store.ts';
 import { verifyStore } from './blobs/verify.ts';
 import { existingLog } from './commands.ts';
-import { type Answered, callOrDoAlone, problemsIn } from './operator.ts';
+import { type Answered, callOrDoAlone, reportRefusal } from './operator.ts';
 import { showProgress } from './progress.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { StartError } from './threads/writer.ts';
@@ -20,7 +20,7 @@ import { StartError } from './threads/writer.ts';
 type Opened = {
   settings: Settings;
   directory: string;
-  where: BlobSettings;
+  blobSettings: BlobSettings;
   db: Sqlite;
   log: LogReader;
   blobs: BlobStore;
@@ -33,14 +33,14 @@ const shown = 20;
 export async function collectBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, ['data'], { 'dry-run': 'boolean', names: 'boolean' });
   return withStore(settings, async (opened) => {
-    const { where, log, blobs } = opened;
+    const { blobSettings, log, blobs } = opened;
     // A store of another log is full of files that this one does not name.
-    if (!flags['dry-run'] || where.kind === 'bucket') await blobs.prepare(log.head().log);
+    if (!flags['dry-run'] || blobSettings.kind === 'bucket') await blobs.prepare(log.head().log);
     const candidates = await findCandidates(opened);
     if (flags['dry-run']) {
       const names = [...candidates.unnamed.keys()];
       printNames(names, flags.names ? names.length : shown);
-      print(`would remove ${amount(candidates.unnamed, names)} from ${storeName(where)}`);
+      print(`would remove ${amount(candidates.unnamed, names)} from ${storeName(blobSettings)}`);
       return 0;
     }
     return collect(opened, candidates, flags.names === true);
@@ -72,31 +72,31 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
   const sizes = new Map(unnamed);
   const removed: string[] = [];
   const progress = showProgress('removing files');
-  let problems: string[] | null = null;
-  let status = 0;
-  for (let done = 0; unnamed.size > 0 && !problems; ) {
+  const tell = (end: string) => {
+    if (withNames) printNames(removed, removed.length);
+    print(`removed ${amount(sizes, removed)} ${end}`);
+  };
+  const tellOfSome = () => {
+    if (removed.length > 0) tell('before this');
+  };
+  for (;;) {
     const position = refresh();
     const batch = [...unnamed.keys().take(maxCandidates)];
     if (batch.length === 0) break;
-    const { body, ...answered } = await removeUnnamed(opened, position, batch).catch((error) => {
-      if (removed.length > 0) print(`removed ${amount(sizes, removed)} before this`);
+    const answered = await removeUnnamed(opened, position, batch).catch((error) => {
+      tellOfSome();
       throw error;
     });
-    status = answered.status;
-    if (status >= 300) problems = problemsIn(body);
-    else removed.push(...(body as unknown as Collected).removed);
+    if (answered.status >= 300) {
+      tellOfSome();
+      return reportRefusal(answered);
+    }
+    removed.push(...(answered.body as unknown as Collected).removed);
     for (const sha256 of batch) unnamed.delete(sha256);
-    done += batch.length;
-    progress(done, done + unnamed.size);
-  }
-  if (withNames) printNames(removed, removed.length);
-  if (problems) {
-    if (removed.length > 0) print(`removed ${amount(sizes, removed)} before this`);
-    process.stderr.write(`${problems.join('\n')}\n`);
-    return status === 401 || status >= 500 ? 2 : 1;
+    progress(sizes.size - unnamed.size, sizes.size);
   }
   const kept = sizes.size - removed.length;
-  print(`removed ${amount(sizes, removed)} from ${storeName(opened.where)}${kept === 0 ? '' : needed(kept)}`);
+  tell(`from ${storeName(opened.blobSettings)}${kept === 0 ? '' : needed(kept)}`);
   return 0;
 }
 
@@ -106,8 +106,8 @@ function needed(count: number): string {
 
 /** By the service that runs, which knows what is being uploaded; where none does, nothing is. */
 function removeUnnamed(opened: Opened, position: number, sha256: string[]): Promise<Answered> {
-  const { settings, directory, where, db, blobs } = opened;
-  const store = storeName(where);
+  const { settings, directory, blobSettings, db, blobs } = opened;
+  const store = storeName(blobSettings);
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
   return callOrDoAlone(settings, order, async () => {
     // Asked for each batch: to wait each time for a service that will not let go would take most of the time.
@@ -126,10 +126,10 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
 /** `annals blobs verify`: exit 0 sound, 1 missing or altered, 2 could not run. */
 export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['data']);
-  return withStore(settings, async ({ where, db, blobs }) => {
+  return withStore(settings, async ({ blobSettings, db, blobs }) => {
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
     const { stored, unnamed, needed, problems } = await verifyStore(db, blobs, progress);
-    const store = storeName(where);
+    const store = storeName(blobSettings);
     print(`checked ${amount(stored, [...stored.keys()])} in ${store}`);
     if (unnamed.length > 0)
       print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
@@ -146,11 +146,11 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
 
 async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {
   const directory = existingLog(settings.data);
-  const where = blobSettingsOf(settings);
+  const blobSettings = blobSettingsOf(settings);
   const db = openDatabase(logFile(directory), { readonly: true });
-  const blobs = openBlobStore(where);
+  const blobs = openBlobStore(blobSettings);
   try {
-    return await run({ settings, directory, where, db, log: openSoundly(db, directory), blobs });
+    return await run({ settings, directory, blobSettings, db, log: openSoundly(db, directory), blobs });
   } catch (error) {
     if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
     throw new StartError(`${(error as Error).message}; annals verify says more about the log`);

@@ -152,8 +152,13 @@ async function call(address: string, secret: string, { path, body }: Order): Pro
   }
 }
 
-/** The problems that an answer tells of, each a line of its own. */
-export function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
+/** Says why the service refused, each reason on a line of its own. Gives the exit code: 1, or 2 where it could not act. */
+export function reportRefusal({ status, body }: Answered): number {
+  process.stderr.write(`${problemsIn(body).join('\n')}\n`);
+  return status === 401 || status >= 500 ? 2 : 1;
+}
+
+function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
   if (errors.length === 0) return [message];
   return errors.map((error) =>
     error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,

@@ -17,8 +17,8 @@ import { actorOf, noRoute } from '../requests.ts';
 const maxCandidatesBytes = 64 * 1024;
 
 /**
- * What the operator of the service does by commands: to accounts, and to files that nothing needs. It is no part of the API: for everybody else there is
- * nothing here, not even a body that would be looked at.
+ * What the operator of the service does by commands: to accounts, and to files that nothing needs. It is no part of the
+ * API: for everybody else there is nothing here, not even a body that would be looked at.
  */
 export function operator(server: Server, app: App): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));

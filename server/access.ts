@@ -215,8 +215,8 @@ async function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
 }
 
 /**
- * What a rule answers before there is a body, and a document unless one is given; null when it looked for what is not there: then its answer, or its failure,
- * was about what is not there.
+ * What a rule answers before there is a body, and a document unless one is given; null when it looked for what is not
+ * there: then its answer, or its failure, was about that.
  *
  * @throws DomainError `forbidden` when it throws.
  */

@@ -45,13 +45,13 @@ type Options = {
  */
 export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const { settings, model, logId, settled, isBrief, log } = options;
-  const where = blobSettingsOf(settings);
-  const blobs = openBlobStore(where);
+  const blobSettings = blobSettingsOf(settings);
+  const blobs = openBlobStore(blobSettings);
   const { ready, start, close } = createReadiness({ prepare: () => blobs.prepare(logId), log });
-  const isUsed = where.kind === 'bucket' || [...model.collections.values()].some(({ upload }) => upload);
+  const isUsed = blobSettings.kind === 'bucket' || [...model.collections.values()].some(({ upload }) => upload);
   try {
     if (isUsed && !isBrief) {
-      if (where.kind === 'bucket') requireFit(model);
+      if (blobSettings.kind === 'bucket') requireFit(model);
       await start();
       prepareIncoming(blobs.incoming);
     }
@@ -63,7 +63,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const db = openDatabase(logFile(resolve(settings.data)), { readonly: true, cacheMiB: 4 });
   const pins = createPins();
   const { remove } = blobs;
-  const collector = createCollector({ store: storeName(where), remove, ready, pins, isNamed: openTail(db) });
+  const collector = createCollector({ store: storeName(blobSettings), remove, ready, pins, isNamed: openTail(db) });
 
   return {
     join() {

@@ -4,7 +4,7 @@ import { operatorNames } from '../../projections/where.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, flag, ignored, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
-import { isUploads, uploadSchemas } from './uploads.ts';
+import { isUploadCollection, uploadSchemas } from './uploads.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
 export function componentsOf(model: Model): Record<string, Schema> {
@@ -32,7 +32,7 @@ function collectionSchemas(collection: Collection): Record<string, Schema> {
   };
   return {
     [name]: objectOf(fields, 'answer', { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time }),
-    ...(isUploads(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
+    ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: closed({
       docs: { type: 'array', items: schemaRef(name) },

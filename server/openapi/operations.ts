@@ -15,7 +15,7 @@ import {
 } from './answers.ts';
 import type { Caller } from './callers.ts';
 import type { Schema } from './fields.ts';
-import { type Form, formOf, isUploads } from './uploads.ts';
+import { type Form, formOf, isUploadCollection } from './uploads.ts';
 
 /** What the OpenAPI document says about a route. */
 export type Operation = {
@@ -96,7 +96,7 @@ export function createOperation({ rateLimit }: Model, target: Collection): Opera
     id: `create_${slug}`,
     tag: slug,
     summary: `Create a document of ${slug}`,
-    ...(isUploads(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
+    ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
       201: json('The document, as it was created.', `collections.${slug}`),
       ...writeRefusals(target),
@@ -117,7 +117,7 @@ export function updateOperation(target: Collection): Operation {
     summary: `Change fields of a document of ${slug}`,
     params: id,
     body: `collections.${slug}.update`,
-    ...(isUploads(target) ? { form: formOf(target, 'update') } : {}),
+    ...(isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
       200: json('The whole document.', `collections.${slug}`),
       ...writeRefusals(target),

@@ -3,7 +3,7 @@ import type { FieldType } from '../../config/schema.ts';
 import { objectOf, type Schema } from './fields.ts';
 
 /** An upload collection. */
-export type Uploads = Collection & { upload: UploadOptions };
+export type UploadCollection = Collection & { upload: UploadOptions };
 
 /** A body in `multipart/form-data`: the name of its schema, and how parts are sent that are not one text each. */
 export type Form = { schema: string; encoding: Record<string, Encoding> };
@@ -11,12 +11,12 @@ export type Form = { schema: string; encoding: Record<string, Encoding> };
 type Encoding = { contentType: string } | { style: 'form'; explode: true };
 
 /** True for a collection whose documents are files. */
-export function isUploads(collection: Collection): collection is Uploads {
+export function isUploadCollection(collection: Collection): collection is UploadCollection {
   return collection.upload !== null;
 }
 
 /** The form that creates a file, or updates one: then the file may be left out. */
-export function formOf({ slug, fields }: Uploads, use: 'create' | 'update'): Form {
+export function formOf({ slug, fields }: UploadCollection, use: 'create' | 'update'): Form {
   const encodings = fields.flatMap((field) => {
     const encoding = encodingOf(field);
     return encoding ? [[field.name, encoding] as const] : [];
@@ -29,7 +29,10 @@ export function formOf({ slug, fields }: Uploads, use: 'create' | 'update'): For
  *
  * @param own members that are no fields, by name.
  */
-export function uploadSchemas({ slug, fields, upload }: Uploads, own: Record<string, Schema>): Record<string, Schema> {
+export function uploadSchemas(
+  { slug, fields, upload }: UploadCollection,
+  own: Record<string, Schema>,
+): Record<string, Schema> {
   const formFor = (use: 'create' | 'update') => {
     const { properties, required = [], ...rest } = objectOf(fields, use, own);
     const needed = [...(use === 'create' ? ['file'] : []), ...(required as string[])];

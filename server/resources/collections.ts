@@ -25,7 +25,7 @@ import {
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { intakeOf } from '../uploads/intake.ts';
-import { fileMissing, type Upload, withFile } from '../uploads/receive.ts';
+import { fileMissing, type Upload, withFileValues } from '../uploads/receive.ts';
 import { checkedValues, refuseTaken, write } from '../writes.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
@@ -121,7 +121,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   ]);
 
   async function create(request: Request, body: unknown, upload: Upload | null) {
-    await permit(request, 'create', noDocument, withFile(body, upload));
+    await permit(request, 'create', noDocument, withFileValues(body, upload));
     readNoQuery(request.query);
     if (model.upload && !upload) throw fileMissing();
     const occasion = { request, operation: 'create', doc: null } as const;
@@ -137,7 +137,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 
   function update(request: Request, body: unknown, upload: Upload | null) {
     const id = idOf(request);
-    const data = withFile(body, upload);
+    const data = withFileValues(body, upload);
     const attempt = async (also: (unchanged: number | null) => Promise<Change[]>) => {
       const current = await find(request, 'update', data);
       readNoQuery(request.query);

@@ -72,6 +72,6 @@ export function fileMissing(): DomainError {
 }
 
 /** A body as rules may look at it: with what is said of the file that came with it. */
-export function withFile(body: unknown, upload: Upload | null): unknown {
+export function withFileValues(body: unknown, upload: Upload | null): unknown {
   return upload ? { ...(body as JsonObject), ...upload.values } : body;
 }

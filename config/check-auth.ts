@@ -10,6 +10,7 @@ import {
   passes,
   type Rule,
   readOption,
+  readSwitch,
   report,
   rules,
   wholeNumber,
@@ -57,18 +58,10 @@ export const accountEmailField: Field = { ...emailSchema, isAccountEmail: true }
 /** Names of the service's own in the bodies of account routes: a field of that name cannot be given there. */
 const ownMembers = ['token', 'setupToken'];
 
-/** True for a collection whose author asks for accounts, rightly or not. */
-export function wantsAuth(entry: Entry): boolean {
-  const auth = own(entry, 'auth');
-  return auth !== undefined && auth !== false;
-}
-
 /** The options of an auth collection; null where the documents are no accounts. */
 export function checkAuth(checking: Checking, path: string, input: unknown): AuthOptions | null {
-  if (input === undefined || input === false) return null;
-  const entry: Entry = isEntry(input) ? input : {};
-  if (input !== true && !isEntry(input)) report(checking, path, `must be true, false or an object, got ${show(input)}`);
-  checkKeys(checking, path, entry, authKeys, 'auth');
+  const entry = readSwitch(checking, path, input, authKeys, 'auth');
+  if (!entry) return null;
   const lockTime = readOption(checking, path, entry, 'lockTime', seconds, 600);
   if (lockTime > secondsOfDay) {
     checking.warnings.push(`${join(path, 'lockTime')}: ${lockTime} is more than a day; these are seconds`);

@@ -1,17 +1,5 @@
 import type { UploadOptions } from './model.ts';
-import {
-  type Checking,
-  checkKeys,
-  type Entry,
-  isEntry,
-  join,
-  own,
-  passes,
-  readOption,
-  report,
-  rules,
-  wholeNumber,
-} from './problems.ts';
+import { type Checking, join, own, passes, readOption, readSwitch, report, rules, wholeNumber } from './problems.ts';
 import type { CollectionSchema, FieldSchema } from './schema.ts';
 import { show } from './suggest.ts';
 import { type Fields, fileFields, fileSchemas } from './uploads.ts';
@@ -25,18 +13,10 @@ const mimePattern = /^[a-z\d][a-z\d!#$&^_.+-]*\/(\*|[a-z\d][a-z\d!#$&^_.+-]*)$/i
 /** Names that an upload collection has already: those of the fields that tell of the file, and of the part it is sent as. */
 export const namesInUploads: readonly string[] = ['file', ...fileSchemas.map(({ name }) => name)];
 
-/** True for a collection whose author asks for files, rightly or not. */
-export function wantsUpload(entry: Entry): boolean {
-  const upload = own(entry, 'upload');
-  return upload !== undefined && upload !== false;
-}
-
 /** The options of an upload collection; null where the documents are no files. */
 export function checkUpload(checking: Checking, path: string, input: unknown): UploadOptions | null {
-  if (input === undefined || input === false) return null;
-  const entry: Entry = isEntry(input) ? input : {};
-  if (input !== true && !isEntry(input)) report(checking, path, `must be true, false or an object, got ${show(input)}`);
-  checkKeys(checking, path, entry, uploadKeys, 'upload');
+  const entry = readSwitch(checking, path, input, uploadKeys, 'upload');
+  if (!entry) return null;
   return {
     maxFileSize: readOption(
       checking,

@@ -1,13 +1,14 @@
-import { adminCollectionOf, checkAuth, checkUrls, wantsAuth, warnOfMissingRules, withEmail } from './check-auth.ts';
+import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail } from './check-auth.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkHooks } from './check-functions.ts';
-import { checkUpload, namesInUploads, schemaOf, wantsUpload, withFile } from './check-upload.ts';
+import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
 import type { Collection, Global, Model, RateLimit } from './model.ts';
 import {
   type Checking,
   checkKeys,
   type Entry,
+  isAskedFor,
   isEntry,
   itemPath,
   join,
@@ -149,9 +150,9 @@ function checkEntries<T>(
 }
 
 function checkCollection(checking: Checking, path: string, entry: Entry, slug: string): Collection {
-  const isAuth = wantsAuth(entry);
+  const isAuth = isAskedFor(entry, 'auth');
   const reserved = new Map(serverFields);
-  const isUpload = wantsUpload(entry);
+  const isUpload = isAskedFor(entry, 'upload');
   if (isAuth) for (const name of ['email', 'password']) reserved.set(name, 'is added to auth collections');
   if (isUpload) for (const name of namesInUploads) reserved.set(name.toLowerCase(), 'is added to upload collections');
   if (isAuth && isUpload)

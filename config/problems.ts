@@ -68,6 +68,27 @@ export function readOption<T>(
   return passes(checking, join(path, key), value, rule) ? (value as T) : otherwise;
 }
 
+/** True for an option whose author asks for what it switches on, rightly or not. */
+export function isAskedFor(entry: Entry, key: string): boolean {
+  const value = own(entry, key);
+  return value !== undefined && value !== false;
+}
+
+/** The options of what is switched on by `true` or by options of these keys; null where it is off. */
+export function readSwitch(
+  checking: Checking,
+  path: string,
+  input: unknown,
+  keys: readonly string[],
+  what: string,
+): Entry | null {
+  if (input === undefined || input === false) return null;
+  const entry: Entry = isEntry(input) ? input : {};
+  if (input !== true && !isEntry(input)) report(checking, path, `must be true, false or an object, got ${show(input)}`);
+  checkKeys(checking, path, entry, keys, what);
+  return entry;
+}
+
 /** The rule of a whole number in bounds; `what` says of what it is one, for example " of seconds". */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = ''): Rule {
   const bounds = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;

@@ -47,12 +47,10 @@ export function refuseEncoded({ headers: { 'content-encoding': encoding } }: Req
 /** Not by `for await`: to leave that before the end destroys the request, and the answer with it. */
 async function collect(stream: Readable, maxBytes: number, patience: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const joined = joinChunks();
   const take = (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > maxBytes) reject(tooLarge(maxBytes));
-    else chunks.push(chunk);
+    if (joined.size() + chunk.length > maxBytes) reject(tooLarge(maxBytes));
+    else joined.add(chunk);
   };
   const breakOff = () => reject(endedEarly());
   const timer = setTimeout(() => reject(tooSlow()), patience);
@@ -60,7 +58,7 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
   stream.on('end', () => {
     // What ends is closed next, and to refuse it then would cost a stack trace.
     stream.off('close', breakOff);
-    resolve(Buffer.concat(chunks));
+    resolve(joined.bytes());
   });
   try {
     return await promise;
@@ -68,6 +66,28 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
     clearTimeout(timer);
     stream.off('data', take).pause();
   }
+}
+
+/**
+ * Joins chunks as they come, by copies. Kept one by one, those of a client that sends each byte as a chunk of its own take
+ * hundreds of times their size.
+ */
+export function joinChunks() {
+  let held = Buffer.allocUnsafe(1024);
+  let size = 0;
+  return {
+    add(chunk: Buffer): void {
+      if (size + chunk.length > held.length) {
+        const larger = Buffer.allocUnsafe(Math.max(2 * held.length, size + chunk.length));
+        held.copy(larger, 0, 0, size);
+        held = larger;
+      }
+      chunk.copy(held, size);
+      size += chunk.length;
+    },
+    size: () => size,
+    bytes: () => held.subarray(0, size),
+  };
 }
 
 /** How fast a body must arrive at least: so many bytes for each so many milliseconds that are spent waiting for it. */

@@ -2,7 +2,7 @@ import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import { type Pace, pacedBody, refuseEncoded } from '../body.ts';
+import { joinChunks, type Pace, pacedBody, refuseEncoded } from '../body.ts';
 import { type Part, readParts, type Source } from './multipart.ts';
 
 /** The values of a form: each name with the texts that came under it, in their order. */
@@ -135,13 +135,13 @@ function checkName({ name }: Part): void {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 async function readText({ name, content }: Part, count: (bytes: number) => void): Promise<string> {
-  const chunks: Buffer[] = [];
+  const joined = joinChunks();
   for await (const chunk of content) {
     count(chunk.length);
-    chunks.push(chunk);
+    joined.add(chunk);
   }
   try {
-    return utf8.decode(Buffer.concat(chunks));
+    return utf8.decode(joined.bytes());
   } catch {
     throw invalid(name, 'is not valid UTF-8');
   }

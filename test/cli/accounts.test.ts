@@ -44,7 +44,7 @@ const password = 'correct horse battery';
 const mailbox = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
-const service = useService(config, { ANNALS_LOG_LEVEL: 'debug' });
+const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '2' });
 
 type Options = { data?: string; input?: string | Buffer; environment?: Record<string, string>; file?: string };
 

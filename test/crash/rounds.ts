@@ -34,13 +34,17 @@ const config = {
 export async function runCrashes(t: TestContext, { rounds, seed, report }: CrashOptions): Promise<void> {
   const random = createRandom(seed);
   const data = temporaryFolder(t);
-  const start = () => startService(t, config, { data, environment: { ANNALS_LOG_LEVEL: 'error' } });
+  /** With one thread that answers requests or two, in turn: what some leave behind, others find. */
+  const start = (round: number) => {
+    const environment = { ANNALS_LOG_LEVEL: 'error', ANNALS_THREADS: String(1 + (round % 2)) };
+    return startService(t, config, { data, environment });
+  };
   let stories: Story[] = [];
-  let service = await start();
+  let service = await start(0);
   for (let round = 1; round <= rounds; round += 1) {
     const milliseconds = Math.round(20 + random() * 380);
     const made = await loadAndKill(service, round, milliseconds, random);
-    service = await start();
+    service = await start(round);
     stories = await checkStories(service.call, data, [...stories, ...made]);
     report?.(`round ${round}: killed after ${milliseconds} ms, ${made.length} new documents, ${stories.length} kept`);
   }

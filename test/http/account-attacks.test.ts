@@ -59,7 +59,7 @@ export default {
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }], access: { read: yes, update: isAdmin } }],
 };`;
 
-const service = useService(config, { ...mail, ANNALS_SECRET: `${secret},${oldSecret}` });
+const service = useService(config, { ...mail, ANNALS_THREADS: '2', ANNALS_SECRET: `${secret},${oldSecret}` });
 
 const password = 'correct horse battery';
 const users = '/api/collections/users';

@@ -182,6 +182,7 @@ describe('A service that is killed while people get accounts', () => {
     const data = temporaryFolder(t);
     const environment = {
       ANNALS_LOG_LEVEL: 'error',
+      ANNALS_THREADS: '2',
       ANNALS_SMTP_URL: mailbox.url,
       ANNALS_MAIL_FROM: 'Annals <annals@example.org>',
     };

@@ -44,7 +44,7 @@ export default {
     },
   ],
 };`,
-  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Annals <annals@example.org>' },
+  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Annals <annals@example.org>', ANNALS_THREADS: '2' },
 );
 
 const password = 'correct horse battery';

@@ -7,15 +7,18 @@ const many = 20;
 const names = Array.from({ length: many }, (_, index) => `field${index}`);
 const fields = names.map((name) => ({ name, type: 'text' }));
 
-const service = useService({
-  collections: [
-    {
-      slug: 'things',
-      fields: [{ name: 'code', type: 'text', unique: true }, { name: 'n', type: 'number' }, ...fields],
-    },
-  ],
-  globals: [{ slug: 'site', fields }],
-});
+const service = useService(
+  {
+    collections: [
+      {
+        slug: 'things',
+        fields: [{ name: 'code', type: 'text', unique: true }, { name: 'n', type: 'number' }, ...fields],
+      },
+    ],
+    globals: [{ slug: 'site', fields }],
+  },
+  { ANNALS_THREADS: '2' },
+);
 
 const path = '/api/collections/things';
 

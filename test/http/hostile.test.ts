@@ -26,7 +26,7 @@ export default {
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }],
 };`;
 
-const service = useService(config);
+const service = useService(config, { ANNALS_THREADS: '2' });
 const notes = '/api/collections/notes';
 const json = 'content-type: application/json';
 const key = `x-api-key: ${apiKey}`;

@@ -22,10 +22,10 @@ type Target = {
   log: Sqlite;
   read: Sqlite;
   /**
-   * Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards. Those of
-   * one table are enough where only that is changed.
+   * Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards. That of
+   * one name is enough where only it is in the way.
    */
-  tamper: (change: () => void, table?: string) => void;
+  tamper: (change: () => void, trigger?: string) => void;
   set: (table: string, column: string, rowid: number, value: unknown) => void;
 };
 
@@ -73,14 +73,13 @@ function openTarget(folder: string): Target {
     db.pragma('foreign_keys = OFF');
     return db;
   }) as [Sqlite, Sqlite];
-  const triggers = log.prepare("SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+  const triggers = log.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
     name: string;
-    tbl_name: string;
     sql: string;
   }[];
 
-  function tamper(change: () => void, table?: string): void {
-    const inTheWay = triggers.filter(({ tbl_name }) => table === undefined || tbl_name === table);
+  function tamper(change: () => void, trigger?: string): void {
+    const inTheWay = triggers.filter(({ name }) => trigger === undefined || name === trigger);
     log.exec('BEGIN');
     for (const { name } of inTheWay) log.exec(`DROP TRIGGER ${name}`);
     change();
@@ -160,7 +159,7 @@ describe('any single flipped byte', () => {
       const stored = isText ? bytes : typeof value === 'number' ? bytes.readBigInt64BE() : bytes;
       const sql = `UPDATE ${table} SET ${column} = ${isText ? 'CAST(? AS TEXT)' : '?'} WHERE rowid = ?`;
       const run = () => db.prepare(sql).run(stored, rowid);
-      if (db === target.log) target.tamper(run, table);
+      if (db === target.log) target.tamper(run, `${table}_update`);
       else run();
     };
     const findings: string[] = [];

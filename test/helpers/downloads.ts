@@ -4,27 +4,32 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { before, it } from 'node:test';
-import { apiKey, type Service } from './service.ts';
+import { type Answer, apiKey, type Service } from './service.ts';
 import { eventually } from './shared.ts';
 
 /** What is told of a file. */
 export type Kept = { id: string; url: string; filename: string; sha256: string };
 
-/** Puts a file into an upload collection that has a field `alt`. */
-export async function upload(
+/** Sends a file to an upload collection that has a field `alt`. */
+export async function sendFile(
   { url }: Service,
   slug: string,
   bytes: BlobPart,
   filename: string,
   alt = '',
-): Promise<Kept> {
+): Promise<Answer> {
   const form = new FormData();
   form.set('file', new Blob([bytes]), filename);
   form.set('alt', alt);
   const headers = { 'x-api-key': apiKey };
   const response = await fetch(`${url}/api/collections/${slug}`, { method: 'POST', headers, body: form });
-  const body = (await response.json()) as Kept;
-  assert.equal(response.status, 201, JSON.stringify(body));
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+/** The same for one that is taken. */
+export async function upload(...file: Parameters<typeof sendFile>): Promise<Kept> {
+  const { status, body } = await sendFile(...file);
+  assert.equal(status, 201, JSON.stringify(body));
   return body;
 }
 

@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict';
+import { hash, randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
-import { downloadsFrom, get, halfWay } from '../helpers/downloads.ts';
+import { downloadsFrom, get, halfWay, sendFile, upload } from '../helpers/downloads.ts';
 import { bucketEnvironment, describeWithBucket, openClient, s3Skip, startProxy, useBucket } from '../helpers/s3.ts';
+import { startService } from '../helpers/service.ts';
 import { eventually, logLines, useService } from '../helpers/shared.ts';
 
 const bucket = useBucket();
+const late = useBucket();
 // A service that is told where its bucket is has to be started after the way to it.
 const proxy = s3Skip ? null : await startProxy(bucket.endpoint);
 
 describeWithBucket('A file in a bucket', () => {
   assert.ok(proxy);
-  const service = useService(
-    `export default { collections: [{
-      slug: 'files', upload: { maxFileSize: 50_000_000 }, fields: [{ name: 'alt', type: 'text' }], access: { read: () => true },
-    }] }`,
-    { ANNALS_THREADS: '1', ...bucketEnvironment({ ...bucket, endpoint: proxy.url }) },
-  );
+  const config = `const access = { read: () => true };
+    const fields = [{ name: 'alt', type: 'text' }];
+    export default { collections: [
+      { slug: 'files', upload: { maxFileSize: 50_000_000 }, fields, access }, { slug: 'notes', fields, access },
+    ] }`;
+  const service = useService(config, { ANNALS_THREADS: '1', ...bucketEnvironment({ ...bucket, endpoint: proxy.url }) });
   const file = downloadsFrom(service, 10);
 
   it('is a 503 while the bucket is away, and there again with it', async () => {
@@ -42,6 +47,38 @@ describeWithBucket('A file in a bucket', () => {
     assert.equal(cuts().at(-1).level, 40);
     await proxy.heal();
     assert.ok((await get(service, url)).bytes.equals(bytes));
+  });
+
+  it('is not taken while the bucket is away, nor where it goes away in the middle: nothing is left of it', async () => {
+    const client = openClient(bucket);
+    for (const after of [0, 5_000_000]) {
+      const bytes = randomBytes(12_000_000);
+      const sha256 = hash('sha256', bytes);
+      proxy.cut(after);
+      const { status, headers, body } = await sendFile(service, 'files', bytes, 'lost.bin');
+      assert.deepEqual([status, headers.get('retry-after'), body.statusCode], [503, '5', 503]);
+      assert.doesNotMatch(JSON.stringify(body), /127\.0\.0\.1|ECONN|annals-test/);
+      assert.deepEqual(readdirSync(join(service.data, 'incoming')), []);
+      assert.equal((await service.call('GET', '/api/collections/files')).body.total, 1);
+      await proxy.heal();
+      await assert.rejects(client.statObject(bucket.name, `${sha256.slice(0, 2)}/${sha256}`), { code: 'NotFound' });
+    }
+    const { id, url } = await upload(service, 'files', 'here again', 'kept.txt');
+    assert.equal((await get(service, url)).bytes.toString(), 'here again');
+    await service.call('DELETE', `/api/collections/files/${id}`);
+  });
+
+  it('waits for a bucket that was away at the start, and everything else does not', async (t) => {
+    proxy.cut();
+    const environment = { ANNALS_THREADS: '1', ...bucketEnvironment({ ...late, endpoint: proxy.url }) };
+    const started = await startService(t, config, { environment });
+    const refused = await sendFile(started, 'files', 'early', 'early.txt');
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5']);
+    assert.equal((await started.call('POST', '/api/collections/notes', { alt: 'a note' })).status, 201);
+    assert.match(started.output().stderr, /does not answer.*; documents are served, files are not until it works/);
+    await proxy.heal();
+    const { url } = await upload(started, 'files', 'early', 'early.txt');
+    assert.equal((await get(started, url)).bytes.toString(), 'early');
   });
 
   it('is nothing to tell where the caller goes away', async () => {

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { downloadsFrom, get, halfWay, sendFile, upload } from '../helpers/downloads.ts';
+import { runHere } from '../helpers/in-process.ts';
 import { bucketEnvironment, describeWithBucket, openClient, s3Skip, startProxy, useBucket } from '../helpers/s3.ts';
 import { startService } from '../helpers/service.ts';
 import { eventually, logLines, useService } from '../helpers/shared.ts';
@@ -79,6 +80,22 @@ describeWithBucket('A file in a bucket', () => {
     await proxy.heal();
     const { url } = await upload(started, 'files', 'early', 'early.txt');
     assert.equal((await get(started, url)).bytes.toString(), 'early');
+  });
+
+  it('is what annals blobs verify reads, and gc takes nothing else from the bucket', async () => {
+    const { sha256 } = file();
+    const environment = bucketEnvironment({ ...bucket, endpoint: proxy.url });
+    const blobs = (command: string) => runHere(['blobs', command, '--data', service.data], { environment });
+    const client = openClient(bucket);
+    const stray = hash('sha256', 'nobody names this');
+    await client.putObject(bucket.name, `${stray.slice(0, 2)}/${stray}`, 'nobody names this');
+    const removed = await blobs('gc');
+    assert.deepEqual([removed.code, removed.stderr], [0, ''], removed.stdout);
+    assert.equal(removed.stdout, `removed 1 file (17 bytes) from the bucket "${bucket.name}"\n`);
+    const verified = await blobs('verify');
+    assert.deepEqual([verified.code, verified.stderr], [0, ''], verified.stdout);
+    assert.match(verified.stdout, /^sound: every file is what it was/m);
+    await client.statObject(bucket.name, `${sha256.slice(0, 2)}/${sha256}`);
   });
 
   it('is nothing to tell where the caller goes away', async () => {

@@ -64,7 +64,10 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   return server;
 }
 
-/** Cuts a client off, as Node does it, whose body is not whole in time, whether somebody reads it or not. */
+/**
+ * Cuts a client off, as Node does it, whose body is not whole in time, whether somebody reads it or not. One that keeps a
+ * pace is bounded by that.
+ */
 export function boundBody(listener: Listener, request: IncomingMessage, milliseconds: number): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (length === undefined && encoding === undefined) return;

@@ -144,7 +144,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       const occasion = { request, operation: 'update', doc: current.document } as const;
       const values = await checkedValues(app, target, occasion, body, upload?.values);
       const decision = decideUpdate(target, id, current, values, app.ids.next().at);
-      if (upload && decision) await keepFor(decision, upload);
+      if (upload) await keepFor(decision, upload);
       const set = decision?.events[0]?.data.set as JsonObject | undefined;
       const document = target.documentOf(id, { ...current.document, ...set });
       const changes = await also(decision ? null : current.version);
@@ -155,9 +155,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     );
   }
 
-  /** The bytes are safe before a document names them. */
-  async function keepFor(decision: Change, upload: Upload): Promise<void> {
-    await refuseTaken(target, decision);
+  /** The bytes are safe before a document names them. Those that it names already may be sent to mend a store. */
+  async function keepFor(decision: Change | null, upload: Upload): Promise<void> {
+    if (decision) await refuseTaken(target, decision);
     await upload.keep();
   }
 

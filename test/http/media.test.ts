@@ -420,7 +420,7 @@ describe('A path that is no file', () => {
 });
 
 describe('Files on the disk', () => {
-  it('that are missing or altered are a bare 500, and the log says what to do', async () => {
+  it('that are missing or cut short are a bare 500, and the log says what to do', async () => {
     const damages: Record<string, (path: string) => void> = {
       'is missing': (path) => rmSync(path),
       'is short': (path) => truncateSync(path, 5),

@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import { imageSize } from 'image-size';
 import { heifDimensions } from './heif.ts';
-import { headText, svgTagOf } from './markup.ts';
+import { headText } from './markup.ts';
+import { svgDimensions } from './svg.ts';
 
 /** Pixels, as a browser shows the image; both null when they are not known. */
 export type Dimensions = { width: number | null; height: number | null };
@@ -33,7 +34,7 @@ const svgBytes = 64 * 1024;
 
 /** Width and height of an image on disk, read from its first bytes. Never throws for what is in it. */
 export async function dimensionsOf(path: string, mimeType: string): Promise<Dimensions> {
-  if (mimeType === 'image/svg+xml') return svgDimensions(headText(await firstBytes(path, svgBytes)));
+  if (mimeType === 'image/svg+xml') return checked(svgDimensions(headText(await firstBytes(path, svgBytes))));
   const format = Object.hasOwn(formats, mimeType) ? formats[mimeType] : undefined;
   if (!format && !isHeif.test(mimeType)) return unknown;
   const bytes = await firstBytes(path, format?.bytes ?? heifBytes);
@@ -73,48 +74,4 @@ async function firstBytes(path: string, most: number): Promise<Buffer> {
 function checked(size: { width: number; height: number } | null): Dimensions {
   const isPossible = (pixels: number) => Number.isInteger(pixels) && pixels > 0 && pixels <= most;
   return size && isPossible(size.width) && isPossible(size.height) ? size : unknown;
-}
-
-const longestTag = 8 * 1024;
-const attributes = /[\t\n\r ]+([^\s=<>/"']+)[\t\n\r ]*=[\t\n\r ]*(?:"([^"<]*)"|'([^'<]*)')/gy;
-
-/** CSS pixels of a length; `em` and `ex` in the letters of a browser's default. */
-const units: Readonly<Record<string, number>> = {
-  '': 1,
-  px: 1,
-  in: 96,
-  cm: 96 / 2.54,
-  mm: 96 / 25.4,
-  q: 96 / 101.6,
-  pt: 96 / 72,
-  pc: 16,
-  em: 16,
-  rem: 16,
-  ex: 8,
-};
-
-/** Not by image-size, which reads the whole text again for every `<svg` in it, and knows neither prefixes nor commas. */
-function svgDimensions(text: string): Dimensions {
-  const tag = svgTagOf(text, longestTag).replace(/^<[^\s/>]*/, '');
-  const values = new Map<string, string>();
-  for (const [, name = '', double, single] of tag.matchAll(attributes)) values.set(name, double ?? single ?? '');
-  const [width, height] = [pixels(values.get('width')), pixels(values.get('height'))];
-  const [boxWidth, boxHeight] = viewBox(values.get('viewBox'));
-  return checked({
-    width: Math.round(width ?? (height === null ? boxWidth : (height * boxWidth) / boxHeight)),
-    height: Math.round(height ?? (width === null ? boxHeight : (width * boxHeight) / boxWidth)),
-  });
-}
-
-/** Null for what is no length in itself: `100%`, `auto`. */
-function pixels(length = ''): number | null {
-  const [, number, unit = ''] = /^\s*\+?((?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)([a-z]*)\s*$/i.exec(length) ?? [];
-  const factor = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;
-  return number === undefined || factor === undefined ? null : Number(number) * factor;
-}
-
-/** Width and height; NaN when they are not known. */
-function viewBox(value = ''): [number, number] {
-  const [, , width, height] = value.trim().split(/\s*,\s*|\s+/);
-  return [Number(width ?? Number.NaN), Number(height ?? Number.NaN)];
 }

@@ -4,6 +4,7 @@ import Boom from '@hapi/boom';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
+import { joinChunks } from './chunks.ts';
 
 /**
  * Route options for a JSON body that the handler reads with {@link readBody}. hapi's own reader tears the connection down
@@ -66,28 +67,6 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
     clearTimeout(timer);
     stream.off('data', take).pause();
   }
-}
-
-/**
- * Joins chunks as they come, by copies. Kept one by one, those of a client that sends each byte as a chunk of its own take
- * hundreds of times their size.
- */
-export function joinChunks() {
-  let held = Buffer.allocUnsafe(1024);
-  let size = 0;
-  return {
-    add(chunk: Buffer): void {
-      if (size + chunk.length > held.length) {
-        const larger = Buffer.allocUnsafe(Math.max(2 * held.length, size + chunk.length));
-        held.copy(larger, 0, 0, size);
-        held = larger;
-      }
-      chunk.copy(held, size);
-      size += chunk.length;
-    },
-    size: () => size,
-    bytes: () => held.subarray(0, size),
-  };
 }
 
 /** How fast a body must arrive at least: so many bytes for each so many milliseconds that are spent waiting for it. */

@@ -2,6 +2,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import { DomainError } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
+import { joinChunks } from '../chunks.ts';
 import { dimensionsOf } from './dimensions.ts';
 import { hasMark, headText, markupOf } from './markup.ts';
 import { canonicalType, isAllowed } from './mime-types.ts';
@@ -44,14 +45,14 @@ const textual: Readonly<Record<string, RegExp>> = {
  */
 export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspector {
   const text = createTextCheck();
-  let head: Buffer[] | null = [];
+  let head: ReturnType<typeof joinChunks> | null = joinChunks();
   let size = 0;
   /** Null until the head is read, and then for what has no signature. */
   let signature: string | null = null;
 
-  async function readHead(chunks: Buffer[]): Promise<void> {
+  async function readHead(bytes: Buffer): Promise<void> {
     head = null;
-    signature = await signatureOf(Buffer.concat(chunks).subarray(0, headBytes), text.isText());
+    signature = await signatureOf(bytes.subarray(0, headBytes), text.isText());
     if (signature !== null) check(signature);
   }
 
@@ -67,9 +68,8 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
       if (head === null && signature !== null) return;
       text.read(chunk);
       if (head !== null) {
-        // A copy, so that no more than the head is held.
-        head.push(Buffer.from(chunk.subarray(0, headBytes)));
-        if (size >= headBytes) await readHead(head);
+        head.add(chunk.subarray(0, headBytes));
+        if (size >= headBytes) await readHead(head.bytes());
       }
       if (head !== null || signature !== null) return;
       if (!text.isText()) check('application/octet-stream');
@@ -77,7 +77,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
     },
     async finish(path) {
       if (size === 0) refuse('must not be empty');
-      if (head !== null) await readHead(head);
+      if (head !== null) await readHead(head.bytes());
       const mimeType = signature ?? (text.isWhole() ? 'text/plain' : 'application/octet-stream');
       check(mimeType);
       return { mimeType, ...(await dimensionsOf(path, mimeType)) };

@@ -1,5 +1,6 @@
 import { decodeExtended, parse } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
+import { joinChunks } from '../chunks.ts';
 
 /** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
 export type PartHead = { name: string; filename: string | null; type: string };
@@ -107,14 +108,12 @@ async function blanks(content: AsyncIterable<Buffer>): Promise<void> {
 async function headBytes(reader: Reader): Promise<Buffer> {
   // A part without headers begins with the empty line.
   if (await reader.isAt('\r\n')) return Buffer.alloc(0);
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const joined = joinChunks();
   for await (const chunk of reader.upTo(Buffer.from('\r\n\r\n'))) {
-    length += chunk.length;
-    if (length > maxHeadBytes) throw malformed(`the headers of a part are longer than ${maxHeadBytes} bytes`);
-    chunks.push(chunk);
+    joined.add(chunk);
+    if (joined.size() > maxHeadBytes) throw malformed(`the headers of a part are longer than ${maxHeadBytes} bytes`);
   }
-  return Buffer.concat(chunks);
+  return joined.bytes();
 }
 
 function readHead(bytes: Buffer): PartHead {

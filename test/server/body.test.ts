@@ -3,10 +3,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import Hapi from '@hapi/hapi';
-import { isPaced, joinChunks, jsonPayload, pacedBody, readBody } from '../../server/body.ts';
+import { isPaced, jsonPayload, pacedBody, readBody } from '../../server/body.ts';
 import { answerErrors } from '../../server/errors.ts';
 import { sendRaw } from '../helpers/shared.ts';
 
@@ -98,32 +96,5 @@ describe('pacedBody', () => {
       const { status, body: answer } = await sendRaw(server.info.uri, paced + body);
       assert.deepEqual([status, answer], [200, { length: body.includes('xyz') ? 3 : 0, isPaced: true }]);
     }
-  });
-});
-
-describe('joinChunks', () => {
-  it('gives what it was shown, whatever becomes of the chunks', () => {
-    const joined = joinChunks();
-    const chunk = Buffer.from('a');
-    for (const letter of 'joined'.repeat(1000)) {
-      chunk.write(letter);
-      joined.add(chunk);
-    }
-    joined.add(Buffer.from('!'.repeat(50_000)));
-    assert.equal(joined.size(), 56_000);
-    assert.equal(String(joined.bytes()), 'joined'.repeat(1000) + '!'.repeat(50_000));
-    assert.equal(joinChunks().bytes().length, 0);
-  });
-
-  it('takes little more memory than the bytes, however small the chunks are', () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
-    const joined = joinChunks();
-    collect();
-    const { heapUsed: before } = process.memoryUsage();
-    for (let count = 0; count < 300_000; count += 1) joined.add(Buffer.from('a'));
-    collect();
-    assert.ok(process.memoryUsage().heapUsed - before < 10_000_000);
-    assert.equal(joined.size(), 300_000);
   });
 });

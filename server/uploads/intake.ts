@@ -2,6 +2,7 @@ import Boom from '@hapi/boom';
 import type { Request, RouteOptions } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
+import { requireLiving } from '../accounts/sessions.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
@@ -61,8 +62,10 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
       },
     }),
     read: async (request, write) => {
-      const writeAnew: typeof write = (body, upload) => {
-        // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted.
+      const writeAnew: typeof write = async (body, upload) => {
+        // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For one who
+        // was thrown out meanwhile none is asked, and nothing is kept.
+        requireLiving(app, request);
         request.app.user = null;
         return write(body, upload);
       };

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { bearer } from '../helpers/accounts.ts';
 import { apiKey, type Service, startService, temporaryFolder } from '../helpers/service.ts';
 import { eventually, fieldsOf, type RawAnswer, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
 
@@ -256,6 +257,10 @@ describe('A caller who waits to be told to go on', () => {
     };
     assert.equal(await ask(edited, [token]), '100 201');
     assert.equal(await ask(edited, [token], form(filePart('too late')), type, demote), '100 403');
+    const logout = async () => {
+      assert.equal((await service.call('POST', `${users}/logout`, undefined, bearer(session.token))).status, 200);
+    };
+    assert.equal(await ask(`POST ${media}`, [token], form(filePart('too late')), type, logout), '100 401');
     assert.ok(!isKept('too late'));
   });
 });

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ReceivedFile } from './blobs.ts';
+import { BlobsUnavailableError, type ReceivedFile } from './blobs.ts';
 import { files, onDisk } from './disk.ts';
 import { notePassed } from './garbage.ts';
 
@@ -12,7 +12,7 @@ import { notePassed } from './garbage.ts';
  *
  * @param source what it throws is thrown on; a stream that is refused half way is destroyed.
  * @param look is shown every chunk before it is written; what it throws refuses the file.
- * @throws BlobsUnavailableError when the disk is full or does not work.
+ * @throws BlobsUnavailableError when the disk is full or does not work, or the folder is gone.
  */
 export async function receiveFile(
   folder: string,
@@ -23,7 +23,10 @@ export async function receiveFile(
   const hash = createHash('sha256');
   let size = 0;
   try {
-    const file = await onDisk(files.open(path, 'wx', 0o600));
+    const file = await onDisk(files.open(path, 'wx', 0o600)).catch((cause) => {
+      if (cause instanceof BlobsUnavailableError) throw cause;
+      throw new BlobsUnavailableError('unreachable', `the folder ${folder} is gone`, { cause });
+    });
     try {
       for await (const chunk of source) {
         await look(chunk);

@@ -180,15 +180,17 @@ describe('files in a folder, on its disk', () => {
   });
 
   it('are not told to be missing when the disk fails', { skip: process.platform === 'win32' }, async () => {
-    const store = openBlobStore(settings);
+    // A folder of its own: one of the files that others keep may be below `f0`.
+    const folder = join(settings.folder, 'failing');
+    const store = openBlobStore({ kind: 'folder', folder });
     const sha256 = 'f0'.repeat(32);
-    mkdirSync(settings.folder, { recursive: true });
+    mkdirSync(folder, { recursive: true });
     // Whatever it is that the disk says but "no such file".
-    writeFileSync(join(settings.folder, 'f0'), '');
+    writeFileSync(join(folder, 'f0'), '');
     const isUnreachable = isUnavailable('unreachable', /ENOTDIR/);
     await assert.rejects(store.size(sha256), isUnreachable);
     await assert.rejects(store.open(sha256), isUnreachable);
-    await assert.rejects(openBlobStore({ kind: 'folder', folder: join(settings.folder, 'f0') }).prepare('annals/one'), {
+    await assert.rejects(openBlobStore({ kind: 'folder', folder: join(folder, 'f0') }).prepare('annals/one'), {
       name: 'BlobsRefusedError',
     });
   });
@@ -256,6 +258,11 @@ describe('receiving a file', () => {
     });
     await assert.rejects(received, { code: 'ERR_STREAM_PREMATURE_CLOSE' });
     assert.deepEqual(readdirSync(incoming), []);
+  });
+
+  it('is refused for now while the folder is gone', async () => {
+    const gone = receiveFile(join(incoming, 'gone'), piecesOf(randomBytes(10)), () => {});
+    await assert.rejects(gone, { name: 'BlobsUnavailableError', reason: 'unreachable', message: /gone is gone/ });
   });
 
   it('begins in an empty folder, whatever a killed process has left', () => {

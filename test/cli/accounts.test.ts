@@ -456,7 +456,7 @@ describe('annals unlock and annals sessions revoke', () => {
     assert.deepEqual(ofMail(), ['password.reset.requested']);
 
     const environment = mail(mailbox.url);
-    await runCommands(accounts, annalsProcess, { data, environment });
+    await runCommands(accounts, annals, { data, environment });
     assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
 
     const sending = await startService(t, config, { data, environment });

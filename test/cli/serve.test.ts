@@ -13,6 +13,8 @@ const slowConfig = `export default { collections: [{ slug: 'posts', fields: [{ n
 const shared = useFolder();
 const configFile = writeConfig(shared, config);
 const posts = '/api/collections/posts';
+/** Where it does not matter how many answer: each more costs at every start. */
+const oneThread = { ANNALS_THREADS: '1' };
 
 /** A file with a text in it. */
 function fileWith(folder: string, name: string, text: string): string {
@@ -47,7 +49,7 @@ describe('annals serve', () => {
     assert.equal(await first.exited, 0);
 
     // The generated key is kept between starts.
-    const second = launch(t, args);
+    const second = launch(t, args, oneThread);
     const next = await second.listening;
     assert.ok(second.output().stdout.includes(`x-api-key: ${key}'`));
     assert.equal((await get(next, key)).status, 200);
@@ -64,6 +66,7 @@ describe('annals serve', () => {
       ANNALS_API_KEY: 'first-key-000000,second-key-000000',
       ANNALS_SECRET: 'some-secret-that-is-long-enough-to-sign-with',
       ANNALS_LOG_LEVEL: 'silent',
+      ...oneThread,
     };
     const { listening, output } = launch(t, ['serve', '--data', join(folder, 'flag')], environment);
     const url = await listening;
@@ -82,6 +85,7 @@ describe('annals serve', () => {
       ANNALS_DATA_FILE: fileWith(folder, 'where', join(folder, 'data')),
       ANNALS_HOST_FILE: fileWith(folder, 'host', '127.0.0.1\n'),
       ANNALS_PORT_FILE: fileWith(folder, 'port', '0\n'),
+      ANNALS_THREADS_FILE: fileWith(folder, 'threads', '1\n'),
       ANNALS_BASE_URL_FILE: fileWith(folder, 'url', 'http://cms.example.org'),
       ANNALS_API_KEY_FILE: fileWith(folder, 'keys', 'from-a-file-00000, another-one-00000\n'),
       ANNALS_SECRET_FILE: fileWith(folder, 'secret', 'some-secret-that-is-long-enough-to-sign-with\n'),
@@ -351,7 +355,7 @@ describe('The end of a service', () => {
       if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
       export default ${JSON.stringify(config)};`;
     const args = ['serve', '--config', writeConfig(shared, slow), '--data', data, '--port', '0'];
-    const { child, exited, output } = launch(t, args);
+    const { child, exited, output } = launch(t, args, oneThread);
     await eventually(() => existsSync(join(data, 'log.db')));
     child.kill('SIGTERM');
     assert.deepEqual([await exited, output().stdout], [0, '']);
@@ -391,6 +395,7 @@ describe('The first load', () => {
     for (const round of [1, 2]) {
       const { child, listening, exited } = launch(t, ['serve', '--config', file, '--data', data, '--port', '0'], {
         ANNALS_API_KEY: apiKey,
+        ...oneThread,
       });
       const response = await get(await listening, apiKey);
       const { docs } = (await response.json()) as { docs: { title: string }[] };

@@ -10,8 +10,12 @@ import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
 import { type Answer, type Service, startService, type TestConfig } from './service.ts';
 
-/** One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. */
-export function useService(config: TestConfig, environment: Record<string, string> = {}): Service {
+/**
+ * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests.
+ *
+ * @param data its data directory; without it a new one.
+ */
+export function useService(config: TestConfig, environment: Record<string, string> = {}, data?: string): Service {
   const { promise: ready, resolve, reject } = Promise.withResolvers<Service>();
   ready.catch(() => {});
   let started: Service | undefined;
@@ -19,7 +23,7 @@ export function useService(config: TestConfig, environment: Record<string, strin
   const context = { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
   before(async () => {
     try {
-      started = await startService(context, config, { environment });
+      started = await startService(context, config, data === undefined ? { environment } : { environment, data });
       resolve(started);
     } catch (error) {
       reject(error);

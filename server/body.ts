@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import Boom from '@hapi/boom';
 import Bourne from '@hapi/bourne';
@@ -69,63 +68,6 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
   }
 }
 
-/** How fast a body must arrive at least: so many bytes for each so many milliseconds that are spent waiting for it. */
-export type Pace = { bytes: number; milliseconds: number };
-
-const slowest: Pace = { bytes: 16 * 1024, milliseconds: 30_000 };
-
-/**
- * Requests whose bodies may take as long as they like, for they keep a pace: all others have to be whole in a time that
- * the server sets.
- */
-const pacedRequests = new WeakSet<IncomingMessage>();
-
-/** True for a request whose body is read by {@link pacedBody}. */
-export function isPaced(request: IncomingMessage): boolean {
-  return pacedRequests.has(request);
-}
-
-/**
- * Gives a body piece by piece as it is asked for, null when it is at its end: what is not asked for stays with the client.
- *
- * @throws a 408 for a client that is too slow, a 400 for one that goes away.
- */
-export function pacedBody({ payload, raw }: Request, pace = slowest): () => Promise<Buffer | null> {
-  const stream = payload as Readable;
-  let bytes = 0;
-  let waited = 0;
-  pacedRequests.add(raw.req);
-
-  return async () => {
-    const begun = performance.now();
-    const chunk = await nextChunk(stream, pace.milliseconds - waited);
-    waited += performance.now() - begun;
-    bytes += chunk?.length ?? 0;
-    if (bytes >= pace.bytes) bytes = waited = 0;
-    return chunk;
-  };
-}
-
-/** One at a time: `read()` would join those that have come, and twice the memory would be used. */
-async function nextChunk(stream: Readable, patience: number): Promise<Buffer | null> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
-  const take = (chunk: Buffer) => {
-    stream.pause();
-    resolve(chunk);
-  };
-  const end = () => resolve(null);
-  const breakOff = () => (stream.readableEnded ? resolve(null) : reject(endedEarly()));
-  const timer = setTimeout(() => reject(tooSlow()), patience);
-  if (stream.destroyed || stream.readableEnded) breakOff();
-  stream.on('data', take).on('end', end).on('error', breakOff).on('close', breakOff).resume();
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    stream.off('data', take).off('end', end).off('error', breakOff).off('close', breakOff);
-  }
-}
-
 /**
  * Reads what is left of a body that is refused and drops it. A connection that is closed on a client which still sends
  * is reset, and the client never sees the answer. At most 32 MiB, and no longer than 5 seconds.
@@ -150,11 +92,13 @@ export async function dropRest({ headers, payload, raw: { req } }: Request): Pro
   req.off('data', drop).pause();
 }
 
-function endedEarly(): Boom.Boom {
+/** The refusal of a body whose client went away. */
+export function endedEarly(): Boom.Boom {
   return Boom.badRequest('the body ended too early');
 }
 
-function tooSlow(): Boom.Boom {
+/** The refusal of a body that did not come in time. */
+export function tooSlow(): Boom.Boom {
   return Boom.clientTimeout('the body took too long to arrive');
 }
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server as Listener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
-import { isPaced } from './body.ts';
+import { boundBody } from './pace.ts';
 import { annals } from './plugin.ts';
 
 /** Where a server listens. */
@@ -62,22 +62,6 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   listener.listen({ host, port, reusePort: isShared });
   await once(listener, 'listening');
   return server;
-}
-
-/**
- * Cuts a client off, as Node does it, whose body is not whole in time, whether somebody reads it or not. One that keeps a
- * pace is bounded by that.
- */
-export function boundBody(listener: Listener, request: IncomingMessage, milliseconds: number): void {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (length === undefined && encoding === undefined) return;
-  const timer = setTimeout(() => {
-    if (isPaced(request)) return;
-    const error = Object.assign(new Error('the body took too long to arrive'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-    listener.emit('clientError', error, request.socket);
-  }, milliseconds);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
 }
 
 /** How long a client has to read why it is cut off. */

@@ -2,8 +2,9 @@ import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import { type Pace, pacedBody, refuseEncoded } from '../body.ts';
+import { refuseEncoded } from '../body.ts';
 import { joinChunks } from '../chunks.ts';
+import { type Pace, pacedBody } from '../pace.ts';
 import { type Part, readParts, type Source } from './multipart.ts';
 
 /** The values of a form: each name with the texts that came under it, in their order. */

@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type';
 import { DomainError } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
@@ -105,6 +104,8 @@ async function signatureOf(head: Buffer, isText: boolean): Promise<string | null
 }
 
 async function knownSignature(head: Buffer): Promise<string | null> {
+  // Loaded by the first file: a start is sooner without it.
+  const { fileTypeFromBuffer } = await import('file-type');
   try {
     const found = await fileTypeFromBuffer(head);
     return found ? canonicalType(found.mime) : null;

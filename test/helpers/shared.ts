@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
@@ -113,6 +113,23 @@ function isWhole(text: string): boolean {
 function splitHead(text: string): string[] {
   const end = text.indexOf('\r\n\r\n');
   return end === -1 ? [text] : [text.slice(0, end), text.slice(end + 4)];
+}
+
+/** A bare connection; what becomes of it is for the test to see, so errors are not thrown. */
+export function dial(url: string, bytes: string | Buffer = ''): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  if (bytes.length > 0) socket.write(bytes);
+  return socket;
+}
+
+/** What has come over a connection so far. */
+export function received(socket: Socket): () => string {
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  return () => text;
 }
 
 /** The headers of the events in a data directory's log, all or those of one stream, in their order. */

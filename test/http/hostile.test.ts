@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
 import { type Answer, apiKey, type Service, startService } from '../helpers/service.ts';
-import { eventually, sendRaw, useService } from '../helpers/shared.ts';
+import { dial, eventually, received, sendRaw, useService } from '../helpers/shared.ts';
 
 const config = `
 const yes = () => true;
@@ -504,23 +504,6 @@ describe('Thousands of connections', () => {
     assert.equal(await limited.stop(), 0);
   });
 });
-
-/** A bare connection; what becomes of it is for the test to see, so errors are not thrown. */
-function dial(url: string, bytes: string | Buffer = ''): Socket {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname).on('error', () => {});
-  if (bytes.length > 0) socket.write(bytes);
-  return socket;
-}
-
-/** What has come over a connection so far. */
-function received(socket: Socket): () => string {
-  let text = '';
-  socket.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk;
-  });
-  return () => text;
-}
 
 /** The first answer to bytes that may hold, or be taken for, several requests; rejects when it is closed without one. */
 async function sendFirst(bytes: string): Promise<Pick<Answer, 'status' | 'body'>> {

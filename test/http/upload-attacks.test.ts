@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { bearer } from '../helpers/accounts.ts';
 import { apiKey, type Service, startService, temporaryFolder } from '../helpers/service.ts';
-import { eventually, fieldsOf, type RawAnswer, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
+import {
+  dial,
+  eventually,
+  fieldsOf,
+  type RawAnswer,
+  received,
+  recordedEvents,
+  sendRaw,
+  useService,
+} from '../helpers/shared.ts';
 
 const maxFileSize = 100_000;
 const maxTextBytes = 50_000;
@@ -198,7 +206,10 @@ describe('A caller who waits to be told to go on', () => {
     contentType = type,
     meanwhile = async () => {},
   ) {
-    const socket = dial(head(line, contentType, wait, `content-length: ${Buffer.byteLength(body)}`, ...headers));
+    const socket = dial(
+      service.url,
+      head(line, contentType, wait, `content-length: ${Buffer.byteLength(body)}`, ...headers),
+    );
     const answered = received(socket);
     try {
       const first = await eventually(() => /^HTTP\/1\.1 (\d+)/.exec(answered())?.[1]);
@@ -270,7 +281,10 @@ describe('A client that goes away', () => {
     const before = created();
     const whole = form(part('name="alt"', 'x'), filePart(randomBytes(45_000).toString('hex')));
     for (let sent = 1; sent < whole.length; sent += 6000) {
-      const socket = dial(head(`POST ${media}`, key, type, `content-length: ${whole.length}`) + whole.slice(0, sent));
+      const socket = dial(
+        service.url,
+        head(`POST ${media}`, key, type, `content-length: ${whole.length}`) + whole.slice(0, sent),
+      );
       if (sent > 1000) await eventually(() => incoming().length > 0);
       socket.destroy();
       await eventually(() => incoming().length === 0);
@@ -283,7 +297,7 @@ describe('A client that goes away', () => {
     const content = 'sent by one who did not wait';
     const body = form(filePart(content));
     const line = 'POST /api/collections/slow';
-    const socket = dial(head(line, key, type, `content-length: ${body.length}`) + body);
+    const socket = dial(service.url, head(line, key, type, `content-length: ${body.length}`) + body);
     await eventually(() => incoming().length > 0);
     socket.destroy();
     await eventually(() => incoming().length === 0);
@@ -337,19 +351,3 @@ describe('A full disk', () => {
     await assertSound(single);
   });
 });
-
-function dial(bytes: string): Socket {
-  const { hostname, port } = new URL(service.url);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => {});
-  socket.write(bytes);
-  return socket;
-}
-
-function received(socket: Socket): () => string {
-  let text = '';
-  socket.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk;
-  });
-  return () => text;
-}

@@ -44,6 +44,11 @@ export function checkFieldHooks(checking: Checking, path: string, input: unknown
   return Object.keys(hooks).length > 0 ? { hooks: hooks as FieldHooks } : {};
 }
 
+/** A function of the configuration; undefined when there is none. */
+export function checkFunction(checking: Checking, path: string, input: unknown): AnyFunction | undefined {
+  return input === undefined ? undefined : readOne(checking, path, input);
+}
+
 type Read<T> = (checking: Checking, path: string, input: unknown) => T | undefined;
 
 function readFunctions<T>(

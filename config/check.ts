@@ -1,9 +1,9 @@
 import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail } from './check-auth.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
-import { checkAccess, checkHooks } from './check-functions.ts';
+import { checkAccess, checkFunction, checkHooks } from './check-functions.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
-import type { Collection, Global, Model, RateLimit } from './model.ts';
+import type { AuditRule, Collection, Global, Model, RateLimit } from './model.ts';
 import {
   type Checking,
   checkKeys,
@@ -15,6 +15,7 @@ import {
   own,
   type Problem,
   passes,
+  type Rule,
   readOption,
   report,
   rules,
@@ -60,8 +61,8 @@ const entryKeys: Record<Kind, readonly string[]> = {
 
 /** Keys whose feature is still to be built: set, they are refused. To bring one, take it out here. */
 const unavailable: Record<'top' | Kind, readonly string[]> = {
-  top: ['audit', 'cors'],
-  collection: ['history', 'requireReason'],
+  top: ['cors'],
+  collection: [],
   global: [],
 };
 
@@ -163,6 +164,8 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
   const withOwn = isAuth ? withEmail : isUpload ? withFile : null;
   const { schema, fields } = withOwn ? withOwn(checking, join(path, 'fields'), written) : written;
   const labels = checkLabels(checking, join(path, 'labels'), own(entry, 'labels'));
+  const hasPublicHistory = readOption(checking, path, entry, 'history', publicOnly, false) !== false;
+  const requiresReason = readOption(checking, path, entry, 'requireReason', rules.boolean, false);
   return {
     kind: 'collection',
     slug,
@@ -170,6 +173,8 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
     auth: checkAuth(checking, join(path, 'auth'), own(entry, 'auth')),
     upload,
     urls: checkUrls(checking, join(path, 'urls'), own(entry, 'urls'), isAuth),
+    hasPublicHistory,
+    requiresReason,
     access: checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'collection'),
     schema: {
@@ -178,9 +183,13 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
       fields: schema,
       ...(isAuth ? { auth: true } : {}),
       ...(upload ? { upload: schemaOf(upload) } : {}),
+      ...(hasPublicHistory ? { history: 'public' } : {}),
+      ...(requiresReason ? { requireReason: true } : {}),
     },
   };
 }
+
+const publicOnly: Rule = { passes: (value) => value === 'public', must: "be 'public', or left out" };
 
 function checkGlobal(checking: Checking, path: string, entry: Entry, slug: string): Global {
   const place: Place = { isTop: true, isInList: false, reserved: serverFields };
@@ -219,6 +228,7 @@ function checkSettings(checking: Checking, input: Entry) {
   if (areLimits) checkKeys(checking, 'limits', limits as Entry, ['body'], 'limits');
   const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
+    audit: (checkFunction(checking, 'audit', own(input, 'audit')) ?? null) as AuditRule | null,
     publicSchema: readOption(checking, '', input, 'publicSchema', rules.boolean, false),
     trustProxy: readOption(checking, '', input, 'trustProxy', rules.boolean, false),
     limits: {

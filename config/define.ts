@@ -1,4 +1,4 @@
-import type { AccessRule, FieldAccess, FieldHook, Hook, MailKind, MailTemplate } from './model.ts';
+import type { AccessRule, AuditRule, FieldAccess, FieldHook, Hook, MailKind, MailTemplate } from './model.ts';
 
 /** A JSON value that may be read-only, as `const` inference makes it. */
 export type ConstantJson =
@@ -156,6 +156,10 @@ export type CollectionConfig = {
   auth?: boolean | AuthConfig;
   /** Its documents are files: they are sent as `multipart/form-data`. Default false. */
   upload?: boolean | UploadConfig;
+  /** `public`: who may read a document may also read it as it was, with `asOf`. Default: the audit rule decides. */
+  history?: 'public';
+  /** Refuses a write without an `X-Change-Reason`; default false. */
+  requireReason?: boolean;
   /** Only on an auth collection. */
   urls?: UrlsConfig;
   fields: readonly FieldConfig[];
@@ -206,6 +210,8 @@ export type RateLimitConfig = {
 export type Config = {
   collections?: readonly CollectionConfig[];
   globals?: readonly GlobalConfig[];
+  /** Who may look into the history of everything; default: users of the admin collection, and API keys. */
+  audit?: AuditRule;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /** Believes `X-Forwarded-*` of the proxy in front; default false. */

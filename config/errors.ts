@@ -1,3 +1,5 @@
+import type { JsonObject } from './schema.ts';
+
 /** What went wrong, in words that mean nothing of HTTP; `server/errors.ts` is the one place that turns them into a status. */
 export type ErrorCode =
   | 'invalid'
@@ -5,6 +7,8 @@ export type ErrorCode =
   | 'forbidden'
   | 'not-found'
   | 'conflict'
+  | 'precondition-failed'
+  | 'unprocessable'
   | 'too-large'
   | 'too-many'
   | 'unavailable';
@@ -19,11 +23,20 @@ export class DomainError extends Error {
   readonly errors: readonly FieldError[];
   /** After how many seconds it may work; null where waiting does not help, or nobody knows. */
   readonly retryAfter: number | null;
+  /** Further members of the answer, beside the contract's. */
+  readonly details: JsonObject | null;
 
-  constructor(code: ErrorCode, message: string, errors: readonly FieldError[] = [], retryAfter: number | null = null) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    errors: readonly FieldError[] = [],
+    retryAfter: number | null = null,
+    details: JsonObject | null = null,
+  ) {
     super(message);
     this.code = code;
     this.errors = errors;
     this.retryAfter = retryAfter;
+    this.details = details;
   }
 }

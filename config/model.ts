@@ -15,6 +15,18 @@ export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResu
 export type Operation = 'read' | 'create' | 'update' | 'delete';
 export type Access = { [operation in Operation]?: AccessRule };
 
+/**
+ * What an auditor may see. `headers`: who did what to which document when, and the proofs of it. `payloads`: what was changed
+ * and why, and documents as they were; it includes `headers`. `export`: taking much of it out at once.
+ */
+export type AuditScope = 'headers' | 'payloads' | 'export';
+
+/** The argument of an audit rule: a user, or the opaque id of an API key; both null without a credential. */
+export type AuditArgs = { user: User | null; apiKey: string | null; req: RequestView };
+
+/** Who may look into the history: true is every scope. */
+export type AuditRule = (args: AuditArgs) => boolean | readonly AuditScope[] | Promise<boolean | readonly AuditScope[]>;
+
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
 export type FieldAccess = { read?: FieldRule; create?: FieldRule; update?: FieldRule };
 
@@ -114,6 +126,9 @@ export type Collection = {
   /** Null: documents of this collection are no files. */
   upload: UploadOptions | null;
   urls: AccountUrls;
+  /** True: who may read a document may read it as it was. */
+  hasPublicHistory: boolean;
+  requiresReason: boolean;
   access: Access;
   hooks: Hooks;
   schema: CollectionSchema;
@@ -135,6 +150,8 @@ export type Model = {
   collections: ReadonlyMap<string, Collection>;
   globals: ReadonlyMap<string, Global>;
   publicSchema: boolean;
+  /** Null: users of the admin collection and API keys may see everything. */
+  audit: AuditRule | null;
   /** Bytes of a JSON body; default 1 MiB. */
   limits: { body: number };
   trustProxy: boolean;

@@ -3,7 +3,10 @@ export type EventType =
   | 'document.created'
   | 'document.updated'
   | 'document.deleted'
+  | 'document.restored'
+  | 'document.erased'
   | 'global.updated'
+  | 'global.restored'
   | 'schema.changed'
   | 'login.succeeded'
   | 'login.failed'
@@ -18,14 +21,18 @@ export type EventType =
   | 'invite.accepted'
   | 'setup.completed'
   | 'email.sent'
-  | 'email.failed';
+  | 'email.failed'
+  | 'log.exported';
 
 /** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
 export const schemaVersionOf: Record<EventType, number> = {
   'document.created': 1,
   'document.updated': 1,
   'document.deleted': 1,
+  'document.restored': 1,
+  'document.erased': 1,
   'global.updated': 1,
+  'global.restored': 1,
   'schema.changed': 1,
   'login.succeeded': 1,
   'login.failed': 1,
@@ -41,6 +48,7 @@ export const schemaVersionOf: Record<EventType, number> = {
   'setup.completed': 1,
   'email.sent': 1,
   'email.failed': 1,
+  'log.exported': 1,
 };
 
 /** The stream of one document. */
@@ -70,6 +78,9 @@ export function setupStream(slug: string): string {
 
 /** The stream of the schema's own history. */
 export const schemaStream = 'system/schema';
+
+/** The stream of what was done with the log itself: what was taken out of it. */
+export const auditStream = 'system/audit';
 
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */
 export function splitStream(stream: string): [category: string, id: string] {

@@ -2,7 +2,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { emptyRoot } from './merkle.ts';
 
 /** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. */
-export const logFormat = 1;
+export const logFormat = 2;
 
 /** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
 export const logApplication = 0x416e6e73;
@@ -59,9 +59,41 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events
     OR EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
   BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 CREATE TRIGGER payloads_update BEFORE UPDATE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
-CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 CREATE TRIGGER payloads_insert BEFORE INSERT ON payloads
   WHEN EXISTS (SELECT 1 FROM payloads WHERE position = NEW.position)
+  BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+`;
+
+/** What format 2 added. */
+const addedTables = `
+-- Attempts that clients may repeat, by the keyed hash of their Idempotency-Key.
+CREATE TABLE commands (
+  key TEXT PRIMARY KEY,
+  fingerprint TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  recorded_at INTEGER NOT NULL
+) STRICT;
+
+-- Signed tree heads, and where copies of them have gone.
+CREATE TABLE checkpoints (
+  size INTEGER PRIMARY KEY,
+  note TEXT NOT NULL,
+  signed_at TEXT NOT NULL,
+  stored INTEGER NOT NULL DEFAULT 0,
+  posted INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- Erasures by the position of their event. While one is not done, payloads may be deleted.
+CREATE TABLE erasures (
+  position INTEGER PRIMARY KEY REFERENCES events (position),
+  files TEXT NOT NULL,
+  done INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
+  WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE done = 0)
   BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 `;
 
@@ -77,8 +109,20 @@ export type Head = { log: string; size: number; root: Buffer; recordedAt: string
 export function createLog(db: Sqlite, logId: string): void {
   db.exec('BEGIN IMMEDIATE');
   db.exec(tables);
+  db.exec(addedTables);
   db.prepare('INSERT INTO head VALUES (?, 0, ?, ?)').run(logId, emptyRoot, '');
   db.pragma(`application_id = ${logApplication}`);
+  db.pragma(`user_version = ${logFormat}`);
+  db.exec('COMMIT');
+}
+
+/** Brings a log of an earlier format to this one: what events say is never changed by that. */
+export function upgradeLog(db: Sqlite): void {
+  const pragma = (name: string) => db.pragma(name, { simple: true });
+  if (pragma('application_id') !== logApplication || pragma('user_version') !== 1) return;
+  db.exec('BEGIN IMMEDIATE');
+  db.exec('DROP TRIGGER payloads_delete');
+  db.exec(addedTables);
   db.pragma(`user_version = ${logFormat}`);
   db.exec('COMMIT');
 }

@@ -33,12 +33,36 @@ export function readLog(db: Sqlite) {
 
   /** The events at positions `after + 1` to `upTo`, in order. */
   function range(after: number, upTo: number): RecordedEvent[] {
-    return (selectRange.all(after, upTo) as EventRow[]).map(fromRow);
+    return (selectRange.all(after, upTo) as EventText[]).map(fromRow);
   }
 
   /** All events of a stream, oldest first. */
   function stream(name: string): RecordedEvent[] {
-    return (selectStream.all(name) as EventRow[]).map(fromRow);
+    return (selectStream.all(name) as EventText[]).map(fromRow);
+  }
+
+  /** The stored texts of the events at positions `after + 1` to `upTo`: what proofs are about is these bytes. */
+  function texts(after: number, upTo: number): EventText[] {
+    return selectRange.all(after, upTo) as EventText[];
+  }
+
+  /** The stored texts of all events of a stream, oldest first. */
+  function streamTexts(name: string): EventText[] {
+    return selectStream.all(name) as EventText[];
+  }
+
+  /** The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when there is none. */
+  function positionAt(time: string): number {
+    let low = 0;
+    let high = head().size;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const [header] = selectHeaders.all(middle - 1, middle) as string[];
+      if (header === undefined) throw new BrokenLogError(`event ${middle} is missing`);
+      if ((JSON.parse(header) as Header).recordedAt <= time) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 
   function versionOf(name: string): number {
@@ -64,12 +88,13 @@ export function readLog(db: Sqlite) {
     return rootOf(treeAt(size, hashes));
   }
 
-  return { head, range, stream, versionOf, hashes, rootAt };
+  return { head, range, stream, texts, streamTexts, positionAt, versionOf, hashes, rootAt };
 }
 
-type EventRow = { header: string; body: string | null };
+/** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
+export type EventText = { header: string; body: string | null };
 
-function fromRow({ header, body }: EventRow): RecordedEvent {
+function fromRow({ header, body }: EventText): RecordedEvent {
   const payload = body === null ? null : (JSON.parse(body) as Payload);
   return { header: JSON.parse(header) as Header, data: payload?.data ?? null, context: payload?.context ?? null };
 }

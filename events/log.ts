@@ -28,6 +28,10 @@ export type Command = Change & {
    * one of them gives up is free only for the next command.
    */
   also?: Change[];
+  /** Kept with it for as long as the client may repeat it. */
+  attempt?: Attempt;
+  /** Streams whose payloads so far go, with all that was derived from them: the command's event says that they did. */
+  erases?: string[];
   actor: Actor;
   correlationId: string;
   context: Context;
@@ -37,6 +41,15 @@ export type Command = Change & {
 export type RecordedEvent = { header: Header; data: JsonObject | null; context: Context | null };
 
 /**
+ * How a client names one attempt, so that it can send it again: both are keyed hashes, so nothing is learnt from them. `key` is
+ * over the actor, the route and the `Idempotency-Key`; `fingerprint` over the body.
+ */
+export type Attempt = { key: string; fingerprint: string };
+
+/** The first answer to an attempt: what is needed to give it again. `position` and `version` are those of its stream. */
+export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };
+
+/**
  * What became of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means that
  * nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on them has to be
  * decided anew.
@@ -44,7 +57,9 @@ export type RecordedEvent = { header: Header; data: JsonObject | null; context: 
 export type Outcome =
   | { ok: true; position: number; version: number; recordedAt: string }
   | { ok: false; conflict: 'version'; version: number }
-  | { ok: false; conflict: 'claim'; claim: Claim };
+  | { ok: false; conflict: 'claim'; claim: Claim }
+  /** The attempt was recorded before. */
+  | { ok: false; conflict: 'attempt'; first: FirstAnswer };
 
 /** The append port: the only way anything changes. Each command is answered once it is durable and can be read. */
 export type Append = (command: Command) => Promise<Outcome>;

@@ -5,7 +5,7 @@ import { documentStream, schemaStream } from '../events/catalogue.ts';
 import { uniqueFields } from '../events/claims.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
-import { BrokenLogError, createLog, isLog } from '../events/log-file.ts';
+import { BrokenLogError, createLog, isLog, upgradeLog } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
@@ -61,6 +61,7 @@ export function boot(options: BootOptions): Booted {
     db.close();
   };
   try {
+    upgradeLog(db);
     if (!isLog(db)) createLog(db, options.logId);
     const log = openLog(db, options.ids, options.now);
     hearWitnesses(checkpointsIn(directory), log);

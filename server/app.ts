@@ -7,6 +7,7 @@ import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
+import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
@@ -49,6 +50,8 @@ export type App = {
   collections: ReadonlyMap<string, Target<Collection>>;
   globals: ReadonlyMap<string, Target<Global>>;
   append: Append;
+  /** The log, to be read. */
+  events: LogReader;
   ids: Ids;
   accounts: Accounts;
   keeper: Keeper;
@@ -75,6 +78,7 @@ export type App = {
 /** What every thread that answers requests is given of the running service; it can be sent to another thread. */
 export type Shared = {
   readFile: string;
+  logFile: string;
   /** For {@link createIds}: all threads make their ids from one counter. */
   counter: BigInt64Array<SharedArrayBuffer>;
   state: Int32Array<SharedArrayBuffer>;
@@ -92,15 +96,17 @@ type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'keep
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
   const { model, shared, append, keeper, pins, log, openApi } = options;
-  const { readFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
+  const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const background = new Set<Promise<void>>();
   const blobs = openBlobStore(shared.blobs);
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
+  const events = openDatabase(logFile, { readonly: true });
   return {
     model,
     ...openTargets(read, model),
     append,
+    events: readLog(events),
     ids: createIds(counter, Date.now),
     accounts: openAccounts(read),
     keeper,
@@ -125,6 +131,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
       await Promise.all(background);
       blobs.close();
       read.close();
+      events.close();
     },
   };
 }

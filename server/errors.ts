@@ -11,7 +11,9 @@ const statusOf: Record<ErrorCode, number> = {
   forbidden: 403,
   'not-found': 404,
   conflict: 409,
+  'precondition-failed': 412,
   'too-large': 413,
+  unprocessable: 422,
   'too-many': 429,
   unavailable: 503,
 };
@@ -46,6 +48,7 @@ function translate(error: DomainError): Boom.Boom {
   boom.output.payload.message = error.message;
   if (error.code === 'invalid') boom.output.payload.error = 'Validation Error';
   if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
+  if (error.details) Object.assign(boom.output.payload, error.details);
   const retryAfter = error.retryAfter ?? (error.code === 'unavailable' ? defaultRetrySeconds : null);
   if (retryAfter !== null) boom.output.headers['retry-after'] = String(retryAfter);
   return boom;

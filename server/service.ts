@@ -3,6 +3,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Model } from '../config/model.ts';
 import { createIds } from '../events/ids.ts';
+import { logFile } from '../projections/boot.ts';
 import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
@@ -92,7 +93,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const { settled } = writer;
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
     guard = blobGuard;
-    const shared = { readFile, counter, state, ...sharedOf(settings, directory) };
+    const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
       app = openApp({

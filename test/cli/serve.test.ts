@@ -207,7 +207,7 @@ describe('A wrong configuration', () => {
       },
       { slug: 'posts', fields: [{ name: 'c', type: 'relationship', relationTo: 'post' }] },
       { slug: 'users', auth: { lockTme: 60 }, fields: [] },
-      { slug: 'files', history: 'public', fields: [] },
+      { slug: 'files', history: 'open', fields: [] },
     ],
   };
   const expected = [
@@ -218,7 +218,7 @@ describe('A wrong configuration', () => {
     /^\s*collections\.posts\.slug: "posts" is declared twice$/m,
     /^\s*collections\.posts\.fields\.c\.relationTo: no collection "post"; did you mean "posts"\?$/m,
     /^\s*collections\.users\.auth\.lockTme: is not a key of auth; did you mean "lockTime"\?$/m,
-    /^\s*collections\.files\.history: is not available yet$/m,
+    /^\s*collections\.files\.history: must be 'public', or left out, got "open"$/m,
   ];
 
   for (const command of [['serve', '--port', '0'], ['config', 'check'], ['rebuild']]) {

@@ -566,8 +566,8 @@ describe('the log', () => {
     const newer = openDatabase(join(folder, 'newer.db'));
     createLog(newer, 'annals/test');
     assert.equal(isLog(newer), true);
-    newer.pragma('user_version = 2');
-    assert.throws(() => isLog(newer), /format 2; this version of Annals reads format 1/);
+    newer.pragma('user_version = 3');
+    assert.throws(() => isLog(newer), /format 3; this version of Annals reads format 2/);
     for (const db of [empty, other, newer]) db.close();
   });
 

@@ -8,7 +8,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { checkConfig } from '../../config/check.ts';
 import { createIds } from '../../events/ids.ts';
-import { boot } from '../../projections/boot.ts';
+import { boot, logFile } from '../../projections/boot.ts';
 import type { Keeper } from '../../server/accounts/keeper.ts';
 import { type App, openApp } from '../../server/app.ts';
 import { createLog } from '../../server/logging.ts';
@@ -37,7 +37,16 @@ export async function withApp<T>(
   const operatorHash = Buffer.alloc(32);
   const secrets = { apiKeys: [], secrets: [], operatorHash };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
-  const shared = { readFile, counter, state: createState(), ...secrets, baseUrl, isProduction: false, blobs };
+  const shared = {
+    readFile,
+    logFile: logFile(directory),
+    counter,
+    state: createState(),
+    ...secrets,
+    baseUrl,
+    isProduction: false,
+    blobs,
+  };
   const app: ReturnType<typeof openApp> = openApp({
     model,
     shared,

@@ -533,7 +533,7 @@ describe('tampering that is more than one byte', () => {
     assert.equal(after("INSERT INTO head SELECT 'other', size, root, recorded_at FROM head"), 'log.db has 2 heads');
     assert.equal(after('ALTER TABLE head RENAME COLUMN root TO Root'), 'the head of log.db is damaged');
     assert.equal(after('PRAGMA application_id = 1'), 'log.db is not an Annals log');
-    assert.match(after('PRAGMA user_version = 2'), /format 2/);
+    assert.match(after('PRAGMA user_version = 3'), /format 3/);
   });
 
   it('is found when a claim is added, deleted or given to another stream', () => {

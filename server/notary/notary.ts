@@ -1,0 +1,15 @@
+/**
+ * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the log's
+ * first `size` events.
+ */
+export type LogCheckpoint = { size: number; root: string; note: string; signedAt: string };
+
+/** Signs what the log is. All threads share one, in the main thread, which has the key. */
+export type Notary = {
+  /** The newest checkpoint, of the log as it is now: one is signed if it has grown since. */
+  checkpoint: () => Promise<LogCheckpoint>;
+  /** The newest checkpoints, newest first. */
+  recent: (count: number) => Promise<LogCheckpoint[]>;
+  /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
+  verifierKey: () => Promise<string>;
+};

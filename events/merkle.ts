@@ -63,15 +63,30 @@ export type HashSource = (level: number, start: number, count: number) => Buffer
  * @param source must hold every hash of a tree of at least `size` leaves.
  */
 export function treeAt(size: number, source: HashSource): Tree {
+  return { size, nodes: subtreesOf(0, size, source) };
+}
+
+/**
+ * The root of the tree over the leaves from `start` up to, but without, `end`: MTH(D[start:end]) of RFC 6962, section 2.1.
+ *
+ * @param start a multiple of the smallest power of two that is not less than `end - start`, as in every tree it is cut out of.
+ */
+export function rangeRoot(start: number, end: number, source: HashSource): Buffer {
+  return rootOf({ size: end - start, nodes: subtreesOf(start, end, source) });
+}
+
+/** The roots of the perfect subtrees over a range of leaves, largest first. */
+function subtreesOf(from: number, end: number, source: HashSource): Buffer[] {
   const nodes: Buffer[] = [];
-  let start = 0;
-  for (let height = Math.floor(Math.log2(Math.max(size, 1))); height >= 0; height -= 1) {
+  const count = end - from;
+  let start = from;
+  for (let height = Math.floor(Math.log2(Math.max(count, 1))); height >= 0; height -= 1) {
     const width = 2 ** height;
-    if (Math.floor(size / width) % 2 === 0) continue;
+    if (Math.floor(count / width) % 2 === 0) continue;
     nodes.push(subtreeAt(height, start / width, source));
     start += width;
   }
-  return { size, nodes };
+  return nodes;
 }
 
 function subtreeAt(height: number, index: number, source: HashSource): Buffer {

@@ -13,6 +13,11 @@ export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit
 /** A page of a list: documents as the JSON text they are stored as, and how many there are in all. */
 export type Page = { texts: readonly string[]; total: number };
 
+/** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
+export type DocumentVersion = { text: string; version: number; position: number };
+
+type VersionRow = { version: number; position: number; doc: string | null };
+
 export type Documents = ReturnType<typeof openDocuments>;
 
 const everything: Sql = { text: '1', values: [] };
@@ -33,11 +38,20 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const { documents, texts } = tables;
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
-    .prepare(`SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
+    .prepare(`SELECT (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) FROM ${documents} AS d WHERE id = ?`)
     .pluck();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectCurrent = db.prepare(
-    `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
+    `SELECT version, (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) AS doc FROM ${documents} AS d WHERE id = ?`,
+  );
+  const selectLiveAt = db.prepare(
+    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) AS doc
+     FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
+  );
+  // The first that held past a position is the only one that can have held at it.
+  const selectPastAt = db.prepare(
+    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE valid_from = v.valid_from) AS doc
+     FROM ${tables.versions} AS v WHERE id = ? AND valid_to > ? ORDER BY valid_to LIMIT 1`,
   );
   const selectNewestChange = db.prepare(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
   const selectCount = db.prepare('SELECT documents FROM counts WHERE key = ?').pluck();
@@ -58,6 +72,13 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function current(id: string): Current | null {
     const row = selectCurrent.get(id) as { version: number; doc: string | null } | undefined;
     return row ? { version: row.version, document: JSON.parse(intact(row.doc, texts, id)) as JsonObject } : null;
+  }
+
+  /** The document as it was when the log had come to a position; null when it was not there then. */
+  function asOf(id: string, position: number): DocumentVersion | null {
+    const row = (selectLiveAt.get(id, position) ?? selectPastAt.get(id, position)) as VersionRow | undefined;
+    if (!row || row.position > position) return null;
+    return { text: intact(row.doc, texts, id), version: row.version, position: row.position };
   }
 
   function exists(id: string): boolean {
@@ -87,7 +108,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function some(ids: readonly string[], where: Where | null): Map<string, string> {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
     const select = prepare(
-      `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
+      `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.valid_from = d.valid_from
        WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
     );
     const found = select.all(JSON.stringify(ids), ...condition.values) as string[];
@@ -121,7 +142,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function pageIn(condition: Sql, order: string): string {
     return `SELECT t.doc FROM (
         SELECT d.key FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0
-      ) AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
+      ) AS page CROSS JOIN ${documents} AS p ON p.key = page.key CROSS JOIN ${texts} AS t ON t.valid_from = p.valid_from`;
   }
 
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */
@@ -161,7 +182,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     }
   }
 
-  return { text, current, exists, matches, find, newestChange, some, list };
+  return { text, current, asOf, exists, matches, find, newestChange, some, list };
 }
 
 /** The id of a stored document, without parsing it: it is always its first member. */

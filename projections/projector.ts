@@ -41,6 +41,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   const selectCheckpoint = db.prepare('SELECT position, root FROM checkpoint');
   const deleteCheckpoint = db.prepare('DELETE FROM checkpoint');
   const insertCheckpoint = db.prepare('INSERT INTO checkpoint VALUES (?, ?)');
+  const countErasures = db.prepare('UPDATE erasures SET count = count + ?');
   const updateCount = db.prepare('UPDATE counts SET documents = documents + ? WHERE key = ?');
 
   function checkpoint(): Checkpoint | null {
@@ -66,6 +67,8 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       }
       for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
       count(touched);
+      const erasures = events.filter(({ header }) => header.type === 'document.erased').length;
+      if (erasures > 0) countErasures.run(erasures);
       deleteCheckpoint.run();
       insertCheckpoint.run(last.header.position, root);
       if (isOurs) commit.run();
@@ -94,8 +97,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
     const entry = touched.get(header.stream) ?? load(writer, header.stream, touched);
     const before = entry.current;
     const after = foldDocument(before?.document ?? null, header.type, upcaster.upcast(key, header, data));
-    if (before) writer.close(entry.id, before, header.position);
-    entry.current = after && writer.version(entry.id, header, before, after);
+    entry.current = writer.advance(entry.id, header, before, after);
   }
 
   function load(writer: TableWriter, stream: string, touched: Map<string, Entry>): Entry {
@@ -109,29 +111,33 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   return { checkpoint, apply };
 }
 
+/** The event that makes a version. */
+type Made = { position: number; version: number };
+
 type DocumentRow = { key: number; valid_from: number; version: number; doc: string | null };
 
 function tableWriter(db: Sqlite, tables: Tables) {
-  const { documents, texts, versions, links, linkTable } = tables;
+  const { documents, texts, versions, links, linkTable, pastLinks } = tables;
   const columns = tables.columns.filter(({ isStored }) => isStored);
   const keyed = columns.filter(({ key }) => key);
   const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.key : null);
   const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
   const withKeys = [...names, ...keyed.map(({ key }) => key)];
   const select = db.prepare(
-    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
+    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
   const insert = db.prepare(
     `INSERT INTO ${documents} (id, key, valid_from, ${withKeys.join(', ')}) VALUES (?, ?, ?, ${holes(withKeys)})`,
   );
-  const insertText = db.prepare(`INSERT INTO ${texts} (key, doc) VALUES (?, ?)`);
-  const updateText = db.prepare(`UPDATE ${texts} SET doc = ? WHERE key = ?`);
+  const insertText = db.prepare(`INSERT INTO ${texts} (valid_from, doc) VALUES (?, ?)`);
   const remove = db.prepare(`DELETE FROM ${documents} WHERE key = ?`);
-  const removeText = db.prepare(`DELETE FROM ${texts} WHERE key = ?`);
   const insertVersion = db.prepare(
-    `INSERT INTO ${versions} (id, valid_from, valid_to, doc, ${names.join(', ')}) VALUES (?, ?, ?, ?, ${holes(names)})`,
+    `INSERT INTO ${versions} (id, valid_from, valid_to, ${names.join(', ')}) VALUES (?, ?, ?, ${holes(names)})`,
   );
-  const insertLink = linkTable ? db.prepare(`INSERT OR IGNORE INTO ${linkTable} VALUES (?, ?, ?)`) : null;
+  const insertLink = linkTable ? db.prepare(`INSERT OR IGNORE INTO ${linkTable} VALUES (?, ?, ?, ?)`) : null;
+  const keepLink = linkTable
+    ? db.prepare(`INSERT INTO ${pastLinks} SELECT *, ? FROM ${linkTable} WHERE field = ? AND target = ? AND source = ?`)
+    : null;
   const deleteLink = linkTable
     ? db.prepare(`DELETE FROM ${linkTable} WHERE field = ? AND target = ? AND source = ?`)
     : null;
@@ -145,13 +151,17 @@ function tableWriter(db: Sqlite, tables: Tables) {
     return { key: row.key, validFrom: row.valid_from, version: row.version, document, text };
   }
 
+  /** Goes from a version to the one that an event makes of it, and keeps what must not wait for the end of the batch. */
+  function advance(id: string, header: Made, before: Version | null, values: JsonObject | null): Version | null {
+    const after = values && version(id, header, before, values);
+    if (before) insertVersion.run(id, before.validFrom, header.position, ...valuesOf(before));
+    if (after) insertText.run(after.validFrom, after.text);
+    if (linkTable) writeLinks(id, before, after, header.position);
+    return after;
+  }
+
   /** The version that an event makes; its key is the position that created the document. */
-  function version(
-    id: string,
-    header: { position: number; version: number },
-    before: Version | null,
-    values: JsonObject,
-  ): Version {
+  function version(id: string, header: Made, before: Version | null, values: JsonObject): Version {
     const document = documentOf(id, values);
     return {
       key: before ? before.key : header.position,
@@ -162,7 +172,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
     };
   }
 
-  function values({ version, document }: Version): (string | number | null)[] {
+  function valuesOf({ version, document }: Version): (string | number | null)[] {
     const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt)];
     return [...common, ...columns.map((column) => columnValue(column, document))];
   }
@@ -172,30 +182,18 @@ function tableWriter(db: Sqlite, tables: Tables) {
       const value = columnValue(column, version.document);
       return typeof value === 'string' ? fold(value) : null;
     });
-    return [...values(version), ...keys];
-  }
-
-  /** Keeps a version that an event at `validTo` has replaced or ended. */
-  function close(id: string, old: Version, validTo: number): void {
-    insertVersion.run(id, old.validFrom, validTo, old.text, ...values(old));
+    return [...valuesOf(version), ...keys];
   }
 
   /** Brings the rows of a document from what is stored to what it is now. */
   function write(id: string, stored: Version | null, current: Version | null): void {
     if (stored === current) return;
-    if (linkTable) writeLinks(id, stored, current);
     if (stored && current && stored.key === current.key) {
       change(stored, current);
       return;
     }
-    if (stored) {
-      remove.run(stored.key);
-      removeText.run(stored.key);
-    }
-    if (current) {
-      insert.run(id, current.key, current.validFrom, ...valuesWithKeys(current));
-      insertText.run(current.key, current.text);
-    }
+    if (stored) remove.run(stored.key);
+    if (current) insert.run(id, current.key, current.validFrom, ...valuesWithKeys(current));
   }
 
   /** Sets only what differs: SQLite rewrites the index of every column that is named, changed or not. */
@@ -211,19 +209,21 @@ function tableWriter(db: Sqlite, tables: Tables) {
       updates.set(sets, update);
     }
     update.run(...changed.map((index) => after[index]), current.validFrom, current.key);
-    if (stored.text !== current.text) updateText.run(current.text, current.key);
   }
 
-  function writeLinks(id: string, stored: Version | null, current: Version | null): void {
+  function writeLinks(id: string, old: Version | null, current: Version | null, position: number): void {
     for (const { name } of links) {
-      const before = new Set(idsOf(stored, name));
+      const before = new Set(idsOf(old, name));
       const after = new Set(idsOf(current, name));
-      for (const target of before.difference(after)) deleteLink?.run(name, target, id);
-      for (const target of after.difference(before)) insertLink?.run(name, target, id);
+      for (const target of before.difference(after)) {
+        keepLink?.run(position, name, target, id);
+        deleteLink?.run(name, target, id);
+      }
+      for (const target of after.difference(before)) insertLink?.run(name, target, id, position);
     }
   }
 
-  return { key: tables.key, load, version, close, write };
+  return { key: tables.key, load, advance, write };
 }
 
 function holes(names: readonly unknown[]): string {

@@ -14,7 +14,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { createAccountTables } from './account-fold.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 4;
+const engineVersion = 5;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -36,9 +36,9 @@ export type Column = {
 export type LinkField = { name: string };
 
 /**
- * The read tables of one collection or global: `documents` holds what every live document is found and sorted by, `texts`
- * the document itself, `versions` every version that was, each with the positions between which it held. A document is
- * keyed by the position that created it.
+ * The read tables of one collection or global: `documents` holds what every live document is found and sorted by, `versions`
+ * the same of every version that was, each with the positions between which it held, and `texts` the document itself in each
+ * of its versions, by the position that made it. A document is keyed by the position that created it.
  */
 export type Tables = {
   /** What its streams follow: `posts`, or `globals/site`. */
@@ -55,6 +55,8 @@ export type Tables = {
   versions: string;
   /** Empty when no field holds a list of ids. */
   linkTable: string;
+  /** The links that were, as `versions` are to `documents`; empty likewise. */
+  pastLinks: string;
   indexes: string[];
 };
 
@@ -88,9 +90,11 @@ function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, decl
     texts: quote(`texts ${key}`),
     versions: quote(`versions ${key}`),
     linkTable: links.length > 0 ? quote(`links ${key}`) : '',
+    pastLinks: links.length > 0 ? quote(`past links ${key}`) : '',
     indexes: [
-      // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id.
-      `CREATE UNIQUE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id, version)`,
+      // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id. After the id
+      // stands `valid_to`, the key of the rows: the version that held at a position is one look-up.
+      `CREATE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id)`,
       `CREATE INDEX ${quote(`documents ${key} updated`)} ON ${documents} (updated_at, id)`,
       // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
       // Texts of one key may differ in case, and are compared in the index itself.
@@ -157,11 +161,13 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
   db.exec(`
     CREATE TABLE checkpoint (position INTEGER NOT NULL, root BLOB NOT NULL) STRICT;
     CREATE TABLE counts (key TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE erasures (count INTEGER NOT NULL) STRICT;
+    INSERT INTO erasures VALUES (0);
   `);
   createAccountTables(db);
   const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
   for (const { key } of all) count.run(key);
-  for (const { documents, texts, versions, columns, linkTable } of all) {
+  for (const { documents, texts, versions, columns, linkTable, pastLinks } of all) {
     const stored = columns.map((column) => (column.isStored ? `, ${column.name} ${column.affinity}` : '')).join('');
     const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');
     const computed = columns.map((column) => (column.isStored ? '' : `, ${declareComputed(column)}`)).join('');
@@ -170,15 +176,19 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
       CREATE TABLE ${documents} (
         key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}, UNIQUE (id)
       ) STRICT;
-      CREATE TABLE ${texts} (key INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
+      CREATE TABLE ${texts} (valid_from INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
       CREATE TABLE ${versions} (
-        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}, doc TEXT NOT NULL${computed}
+        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}
       ) STRICT;
     `);
     if (linkTable) {
-      db.exec(`CREATE TABLE ${linkTable} (
-        field TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (field, target, source)
-      ) STRICT, WITHOUT ROWID`);
+      const ends = 'field TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, valid_from INTEGER NOT NULL';
+      db.exec(`
+        CREATE TABLE ${linkTable} (${ends}, PRIMARY KEY (field, target, source)) STRICT, WITHOUT ROWID;
+        CREATE TABLE ${pastLinks} (
+          ${ends}, valid_to INTEGER NOT NULL, PRIMARY KEY (field, target, source, valid_from)
+        ) STRICT, WITHOUT ROWID;
+      `);
     }
   }
 }

@@ -28,6 +28,8 @@ export type Directory = Booted & {
   setGlobal: (slug: string, values: JsonObject) => void;
   /** Null when there is none. */
   document: (slug: string, id: string) => JsonObject | null;
+  /** The text of a document as it was at a position; null when it was not there. `key` is as in {@link Tables}. */
+  asOf: (key: string, id: string, position: number) => string | null;
   /** What the log says about accounts, as a thread that answers requests reads it. */
   accounts: Accounts;
   /** Records what is decided elsewhere, and brings the read file up to date. Gives the events. */
@@ -119,6 +121,7 @@ export function openDirectory(directory: string, config: Config, isRebuild = fal
       write(decideGlobalUpdate(slug, before, values, ids.next().at));
     },
     document: (slug, id) => documents.get(slug)?.current(id)?.document ?? null,
+    asOf: (key, id, position) => documents.get(key)?.asOf(id, position)?.text ?? null,
     close() {
       reader.close();
       booted.close();

@@ -425,14 +425,19 @@ function createRun(folder: string) {
     for (const [key, fields] of shown) {
       const rows = directory.reader
         .prepare(
-          `SELECT id, doc, valid_from AS since, NULL AS until FROM "documents ${key}" JOIN "texts ${key}" USING (key)
-           UNION ALL SELECT id, doc, valid_from, valid_to FROM "versions ${key}" ORDER BY since`,
+          `SELECT id, doc, valid_from AS since, NULL AS until FROM "documents ${key}" JOIN "texts ${key}" USING (valid_from)
+           UNION ALL SELECT id, doc, valid_from, valid_to FROM "versions ${key}" JOIN "texts ${key}" USING (valid_from)
+           ORDER BY since`,
         )
         .all() as { id: string; doc: string; since: number; until: number | null }[];
       for (const [position, expected] of history.entries()) {
         const then = rows.filter(({ since, until }) => since <= position && (until === null || position < until));
         const found = new Map(then.map(({ id, doc }) => [key.includes('/') ? key : `${key}/${id}`, doc]));
         const wanted = [...expected].filter(([stream]) => stream === key || stream.startsWith(`${key}/`));
+        for (const id of new Set(rows.map((row) => row.id))) {
+          const stream = key.includes('/') ? key : `${key}/${id}`;
+          assert.equal(directory.asOf(key, id, position), found.get(stream) ?? null, `${stream} as of ${position}`);
+        }
         assert.equal(found.size, wanted.length, `documents of ${key} at position ${position}`);
         for (const [stream, doc] of wanted) {
           const id = stream.slice(stream.lastIndexOf('/') + 1);

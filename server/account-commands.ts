@@ -20,7 +20,8 @@ export async function createUser(args: readonly string[], environment: NodeJS.Pr
   // A first user may be made before the first start; but it may also be that another directory was meant.
   if (!existsSync(logFile(resolve(settings.data))))
     process.stderr.write(`${resolve(settings.data)} is a new data directory\n`);
-  const order = { path: `/api/collections/${collection.slug}`, body: { ...fields, email, password } };
+  const reason = 'made by annals create-user';
+  const order = { path: `/api/collections/${collection.slug}`, body: { ...fields, email, password }, reason };
   return carryOut(given, order, ({ id }) => String(id));
 }
 

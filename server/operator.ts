@@ -19,8 +19,8 @@ export class CallError extends Error {
   override name = 'CallError';
 }
 
-/** What a command asks of the service: a POST. */
-export type Order = { path: string; body: JsonObject };
+/** What a command asks of the service: a POST. `reason`: why, where that is recorded. */
+export type Order = { path: string; body: JsonObject; reason?: string };
 
 /** How the service answered: `body` is the contract's, of an error too. */
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
@@ -131,7 +131,7 @@ function readOperatorSecret(data: string): string {
 }
 
 /** With an agent of its own: the global one may be told by the environment to send everything through a proxy. */
-async function call(address: string, secret: string, { path, body }: Order): Promise<Answered> {
+async function call(address: string, secret: string, { path, body, reason }: Order): Promise<Answered> {
   const outgoing = request(new URL(path, address), {
     method: 'POST',
     agent: false,
@@ -140,6 +140,7 @@ async function call(address: string, secret: string, { path, body }: Order): Pro
       authorization: `Annals-Operator ${secret}`,
       'content-type': 'application/json',
       'user-agent': `annals/${version()}`,
+      ...(reason === undefined ? {} : { 'x-change-reason': reason }),
     },
   });
   outgoing.end(JSON.stringify(body));

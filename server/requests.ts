@@ -12,6 +12,8 @@ declare module '@hapi/hapi' {
     /** Reads the user whose token came; absent for other callers. */
     readUser?: () => User | null;
     user?: User | null;
+    /** Why the caller writes, once that was looked at; null where it is not told. */
+    reason?: string | null;
   }
   interface UserCredentials {
     /** Who events name as their cause. */
@@ -71,8 +73,11 @@ const maxUserAgent = 500;
 /** What is personal about a request: kept in the payloads of its events, where it can be erased. */
 export function contextOf(request: Request): Context {
   const userAgent: unknown = request.headers['user-agent'];
-  const ip = addressOf(request);
-  return typeof userAgent === 'string' ? { ip, userAgent: userAgent.slice(0, maxUserAgent).toWellFormed() } : { ip };
+  const { reason } = request.app;
+  const context: Context = { ip: addressOf(request) };
+  if (typeof userAgent === 'string') context.userAgent = userAgent.slice(0, maxUserAgent).toWellFormed();
+  if (typeof reason === 'string') context.reason = reason;
+  return context;
 }
 
 /** The request as access rules see it: nothing that would let them in as the caller. */

@@ -23,6 +23,7 @@ import {
   updateOperation,
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery, readNoQuery } from '../query.ts';
+import { noteReason } from '../reason.ts';
 import { actorOf, idOf } from '../requests.ts';
 import { intakeOf } from '../uploads/intake.ts';
 import { fileMissing, type Upload, withFileValues } from '../uploads/receive.ts';
@@ -105,6 +106,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const document = await write(app, request, documentStream(slug, id), async () => {
           const current = await find(request, 'delete');
           readNoQuery(request.query);
+          noteReason(request, model);
           await beforeDelete(target, { request, operation: 'delete', doc: current.document }, current.document);
           // No password comes in between, which would be left when its account is gone.
           const account = model.auth ? app.accounts.account(slug, id) : null;
@@ -123,6 +125,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   async function create(request: Request, body: unknown, upload: Upload | null) {
     await permit(request, 'create', noDocument, withFileValues(body, upload));
     readNoQuery(request.query);
+    noteReason(request, model);
     if (model.upload && !upload) throw fileMissing();
     const occasion = { request, operation: 'create', doc: null } as const;
     const values = await checkedValues(app, target, occasion, body, upload?.values);
@@ -141,6 +144,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     const attempt = async (also: (unchanged: number | null) => Promise<Change[]>) => {
       const current = await find(request, 'update', data);
       readNoQuery(request.query);
+      noteReason(request, model);
       const occasion = { request, operation: 'update', doc: current.document } as const;
       const values = await checkedValues(app, target, occasion, body, upload?.values);
       const decision = decideUpdate(target, id, current, values, app.ids.next().at);

@@ -12,6 +12,7 @@ import { jsonPayload, readBody } from '../body.ts';
 import { after } from '../hooks.ts';
 import { readGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
 import { readDepth, readNoQuery } from '../query.ts';
+import { noteReason } from '../reason.ts';
 import { checkedValues, write } from '../writes.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
@@ -49,6 +50,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
           const before = current();
           await authorize(app, request, target, 'update', { doc: () => before.document, data: body });
           readNoQuery(request.query);
+          noteReason(request, model);
           const occasion = { request, operation: 'update', doc: before.document } as const;
           const values = await checkedValues(app, target, occasion, body);
           const decision = decideGlobalUpdate(slug, before, values, app.ids.next().at);

@@ -26,6 +26,7 @@ import {
   inviteOperation,
 } from '../openapi/account-operations.ts';
 import { readNoQuery } from '../query.ts';
+import { noteReason } from '../reason.ts';
 import { checkedValues, write } from '../writes.ts';
 
 const inviteMilliseconds = 7 * 24 * 3600 * 1000;
@@ -79,6 +80,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
           return invite;
         };
         const { email } = find();
+        noteReason(request, model, 'accepted an invitation');
         return register(request, h, { ...values, email }, password, (account) => decideAcceptance(find(), account));
       },
     },
@@ -103,6 +105,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         if (app.model.adminCollection !== slug || opened === null) throw notFirst();
         // Who has the token runs the service: no rule keeps the first user from being what they say.
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
+        noteReason(request, model, 'set up as the first user');
         return register(request, h, values, password, (account) => {
           if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
           return decideSetup(account, app.accounts.setupVersion(slug));

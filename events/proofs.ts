@@ -107,3 +107,12 @@ function half(count: number): number {
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
+
+/**
+ * A proof that can be checked offline (C2SP tlog-proof): where the entry is, the hashes of its proof of inclusion, and the
+ * signed checkpoint of the tree that it is in.
+ */
+export function proofText(index: number, proof: readonly Buffer[], checkpoint: string): string {
+  const hashes = proof.map((hash) => `${hash.toString('base64')}\n`).join('');
+  return `c2sp.org/tlog-proof@v1\nindex ${index}\n${hashes}\n${checkpoint}`;
+}

@@ -1,5 +1,6 @@
 import { isFailure, type Sqlite } from '../storage/sqlite.ts';
 import { schemaVersionOf } from './catalogue.ts';
+import { keepCheckpoints } from './checkpoints.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
 import { type Ids, timeOfId } from './ids.ts';
 import type { Change, Claim, Command, NewEvent, Outcome, RecordedEvent } from './log.ts';
@@ -250,7 +251,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     }
   }
 
-  return { ...reader, head: () => head, append, changeSchema };
+  return { ...reader, head: () => head, append, changeSchema, keepCheckpoint: keepCheckpoints(db) };
 }
 
 function isStale(expectedVersion: number | null, version: number): boolean {

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { openLogKeys } from './log-keys.ts';
 
 export type Vault = ReturnType<typeof openVault>;
 
@@ -20,6 +21,7 @@ export function openVault(path: string) {
     ...openSecrets(db),
     passwords: openPasswords(db),
     counters: openCounters(db),
+    logKeys: openLogKeys(db),
     isOf: (log: string): boolean => isOf(db, log),
     close: () => db.close(),
   };

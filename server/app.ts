@@ -19,6 +19,7 @@ import type { ApiKey } from './authentication.ts';
 import type { Pins } from './blobs/pins.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
+import type { Notary } from './notary/notary.ts';
 import { once } from './once.ts';
 import { type State, stateIn } from './state.ts';
 
@@ -55,6 +56,7 @@ export type App = {
   ids: Ids;
   accounts: Accounts;
   keeper: Keeper;
+  notary: Notary;
   /** Where the bytes of uploads are. */
   blobs: BlobStore;
   pins: Pins;
@@ -91,11 +93,14 @@ export type Shared = {
   blobs: BlobSettings;
 };
 
-type OpenOptions = { model: Model; shared: Shared } & Pick<App, 'append' | 'keeper' | 'pins' | 'log' | 'openApi'>;
+type OpenOptions = { model: Model; shared: Shared } & Pick<
+  App,
+  'append' | 'keeper' | 'notary' | 'pins' | 'log' | 'openApi'
+>;
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
-  const { model, shared, append, keeper, pins, log, openApi } = options;
+  const { model, shared, append, keeper, notary, pins, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const background = new Set<Promise<void>>();
   const blobs = openBlobStore(shared.blobs);
@@ -110,6 +115,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     ids: createIds(counter, Date.now),
     accounts: openAccounts(read),
     keeper,
+    notary,
     blobs,
     pins,
     apiKeys,

@@ -16,6 +16,8 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { LogSink } from './logging.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
+import type { Notary } from './notary/notary.ts';
+import { type MainNotary, openNotary } from './notary/signing.ts';
 import { showProgress } from './progress.ts';
 import type { Settings } from './settings.ts';
 import { createState, type State, setState } from './state.ts';
@@ -84,6 +86,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   );
   const mainKeeper = openKeeper(directory, model, () => mail?.poke());
   const { keeper } = mainKeeper;
+  let notary: MainNotary | null = null;
   let guard: BlobGuard | null = null;
   let app: OpenApp | null = null;
   let mail: Mail | null = null;
@@ -93,6 +96,14 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const { settled } = writer;
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
     guard = blobGuard;
+    const mainNotary = openNotary({
+      file: logFile(directory.path),
+      keys: directory.vault.logKeys,
+      keep: writer.keepCheckpoint,
+      onSigned: () => {},
+      log,
+    });
+    notary = mainNotary;
     const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
@@ -101,6 +112,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
         shared,
         append: connectWriter(writer.connect()),
         keeper,
+        notary: mainNotary,
         pins: blobGuard.join(),
         log,
         openApi: notAsked,
@@ -112,7 +124,12 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const mailer = app && (await openMailer(settings, model, log));
     const port = await threads.listen(
       shared,
-      { writer: writer.connect, keeper: () => connect<Keeper>(keeper), pins: () => connectPins(blobGuard) },
+      {
+        writer: writer.connect,
+        keeper: () => connect<Keeper>(keeper),
+        notary: () => connectNotary(mainNotary),
+        pins: () => connectPins(blobGuard),
+      },
       settings,
     );
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
@@ -137,6 +154,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await app?.close();
       // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
       guard?.close();
+      await notary?.close();
       await writer.close();
       await mainKeeper.close();
       directory.close();
@@ -159,6 +177,10 @@ function connect<T extends Parameters<typeof answerCalls>[1]>(functions: T, onCl
   answerCalls<T>(port1, functions);
   port1.on('close', onClose);
   return port2;
+}
+
+function connectNotary({ checkpoint, recent, verifierKey }: Notary): MessagePort {
+  return connect<Notary>({ checkpoint, recent, verifierKey });
 }
 
 function connectPins(guard: BlobGuard): MessagePort {

@@ -6,6 +6,7 @@ import type { Pins } from '../blobs/pins.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { type Address, startServer } from '../http.ts';
 import { createLog, gatherLines } from '../logging.ts';
+import type { Notary } from '../notary/notary.ts';
 import { connectWriter } from './append.ts';
 import { callsThrough } from './calls.ts';
 import { makeOpenApiApart } from './openapi.ts';
@@ -16,7 +17,7 @@ export type HttpInput = { config: string; logLevel: string };
 /** What the main thread asks for: to answer requests, to finish what is in flight and end. */
 export type HttpOrder = Listen | { kind: 'stop' };
 type Listen = { kind: 'listen'; shared: Shared; address: Address } & {
-  [port in 'writer' | 'keeper' | 'pins']: MessagePort;
+  [port in 'writer' | 'keeper' | 'notary' | 'pins']: MessagePort;
 };
 
 /** What the thread tells: the port it answers on, and lines for the log. */
@@ -44,12 +45,13 @@ main.on('message', async (order: HttpOrder) => {
   }
 });
 
-async function listen({ shared, writer, keeper, pins, address }: Listen): Promise<void> {
+async function listen({ shared, writer, keeper, notary, pins, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
   const openApi = () => makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], blobs: noBlobs } });
   const ports = {
     append: connectWriter(writer),
     keeper: callsThrough<Keeper>(keeper),
+    notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
   };
   const app = openApp({ model, shared, ...ports, log, openApi });

@@ -19,7 +19,7 @@ export type HttpThreads = {
 };
 
 /** Makes the ways of one thread to the others. */
-export type Connect = { writer: () => MessagePort; keeper: () => MessagePort; pins: () => MessagePort };
+export type Connect = Record<'writer' | 'keeper' | 'notary' | 'pins', () => MessagePort>;
 
 type Options = {
   count: number;
@@ -66,7 +66,8 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
     // Two services that both share would share one port, and each would get half of the other's requests.
     if (isShared && port !== 0) await requireFree(host, port);
     listenWith = ({ worker, listening }) => {
-      const ports = { writer: connect.writer(), keeper: connect.keeper(), pins: connect.pins() };
+      const { writer, keeper, notary, pins } = connect;
+      const ports = { writer: writer(), keeper: keeper(), notary: notary(), pins: pins() };
       const order: HttpOrder = { kind: 'listen', shared, ...ports, address: { host, port, isShared } };
       worker.postMessage(order, Object.values(ports));
       return listening;

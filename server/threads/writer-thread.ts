@@ -3,6 +3,7 @@ import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Schema } from '../../config/schema.ts';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import { type Booted, boot } from '../../projections/boot.ts';
@@ -23,8 +24,15 @@ export type WriterRequests = { id: number; command: string }[];
 /** What became of commands. */
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
-/** What the main thread asks for: to listen to one more thread, to say when all that was sent is dealt with, to end. */
-export type WriterOrder = { kind: 'connect'; port: MessagePort } | { kind: 'settle' } | { kind: 'close' };
+/**
+ * What the main thread asks for: to listen to one more thread, to say when all that was sent is dealt with, to keep a checkpoint,
+ * to end.
+ */
+export type WriterOrder =
+  | { kind: 'connect'; port: MessagePort }
+  | { kind: 'settle' }
+  | { kind: 'checkpoint'; change: CheckpointChange }
+  | { kind: 'close' };
 
 /** What the writer tells the main thread: how far the start is, that it takes writes, answers to orders, why it stopped. */
 export type WriterMessage =
@@ -32,6 +40,7 @@ export type WriterMessage =
   | { kind: 'ready'; readFile: string; log: string; size: number }
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
+  | { kind: 'kept'; failure: string | null }
   | { kind: 'closed' };
 
 /** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
@@ -76,6 +85,10 @@ function serve({ log, projector }: Booted): void {
       listenTo(order.port);
       return;
     }
+    if (order.kind === 'checkpoint') {
+      say({ kind: 'kept', failure: keep(order.change) });
+      return;
+    }
     if (order.kind === 'close') isClosing = true;
     else {
       takeWhatCame();
@@ -83,6 +96,16 @@ function serve({ log, projector }: Booted): void {
     }
     schedule();
   });
+
+  /** Between turns there is no transaction that this could become a part of. */
+  function keep(change: CheckpointChange): string | null {
+    try {
+      log.keepCheckpoint(change);
+      return null;
+    } catch (error) {
+      return failure(error, 'full').message;
+    }
+  }
 
   function listenTo(from: MessagePort): void {
     senders.add(from);
@@ -158,9 +181,9 @@ function internal({ message }: Error): WriterAnswer {
 }
 
 /** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
-function failure(error: unknown, kind: 'full' | 'unread'): WriterAnswer {
+function failure(error: unknown, kind: 'full' | 'unread') {
   if (!isDiskFull(error)) throw error;
-  return { ok: false, failure: kind, message: (error as Error).message };
+  return { ok: false, failure: kind, message: (error as Error).message } as const;
 }
 
 /** Where the cores are too few for all, reads go first: a write waits for the disk anyway. */

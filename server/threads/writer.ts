@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
@@ -15,6 +16,8 @@ export type Writer = {
   connect: () => MessagePort;
   /** Resolves when all that threads have sent until now, also those that have ended, is recorded or refused. */
   settled: () => Promise<void>;
+  /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws Error when there is no room for it. */
+  keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /** Records what is queued, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
@@ -32,6 +35,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
   const settling: (() => void)[] = [];
+  const keeping: PromiseWithResolvers<void>[] = [];
   let isReady = false;
   let isClosing = false;
 
@@ -45,7 +49,11 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       isClosing = true;
       ready.reject(new StartError(message.message));
     } else if (message.kind === 'settled') settling.shift()?.();
-    else closed.resolve();
+    else if (message.kind === 'kept') {
+      const { failure } = message;
+      if (failure === null) keeping.shift()?.resolve();
+      else keeping.shift()?.reject(new Error(failure));
+    } else closed.resolve();
   });
   worker.on('error', (error) => die(error as Error));
   worker.on('exit', () => (isClosing ? closed.resolve() : die(new Error('the writer thread ended'))));
@@ -68,6 +76,13 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     return promise;
   }
 
+  function keepCheckpoint(change: CheckpointChange): Promise<void> {
+    const kept = Promise.withResolvers<void>();
+    keeping.push(kept);
+    worker.postMessage({ kind: 'checkpoint', change } satisfies WriterOrder);
+    return kept.promise;
+  }
+
   async function close(): Promise<void> {
     isClosing = true;
     if (isReady) {
@@ -77,5 +92,5 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     await worker.terminate();
   }
 
-  return { ready: ready.promise, connect, settled, close };
+  return { ready: ready.promise, connect, settled, keepCheckpoint, close };
 }

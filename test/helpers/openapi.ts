@@ -12,6 +12,7 @@ import { boot, logFile } from '../../projections/boot.ts';
 import type { Keeper } from '../../server/accounts/keeper.ts';
 import { type App, openApp } from '../../server/app.ts';
 import { createLog } from '../../server/logging.ts';
+import type { Notary } from '../../server/notary/notary.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { annals } from '../../server/plugin.ts';
 import { createState } from '../../server/state.ts';
@@ -22,6 +23,8 @@ export type OpenApi = any;
 
 /** Nobody calls routes here. */
 const keeper = new Proxy({} as Keeper, { get: () => () => assert.fail('there are no secrets here') });
+
+const notary = new Proxy({} as Notary, { get: () => () => assert.fail('nothing is signed here') });
 
 /** Opens an app of this configuration in a folder of its own, without a writer, for as long as `run` takes. */
 export async function withApp<T>(
@@ -52,6 +55,7 @@ export async function withApp<T>(
     shared,
     append: () => assert.fail('nothing is written here'),
     keeper,
+    notary,
     pins: { pin: async () => {}, unpin: async () => {}, collect: async () => ({ removed: [] }) },
     log: createLog('silent', { write: () => {} }),
     openApi: () => makeOpenApi(app),

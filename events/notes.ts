@@ -1,0 +1,127 @@
+import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto';
+import type { TreeHead } from './proofs.ts';
+
+/** A key that signs notes (C2SP signed-note, Ed25519), with what others need to check them. */
+export type Signer = Verifier & {
+  /** The whole note of a text: the text, an empty line, the signature. @throws RangeError for no text of a note. */
+  sign: (text: string) => string;
+};
+
+/** A key by which notes are checked: `id` is its key id in hexadecimal, `key` the verifier key (name+id+key) that says all of it. */
+export type Verifier = { name: string; id: string; key: string; check: (text: string, signature: Buffer) => boolean };
+
+/** The type of a key and its signatures: Ed25519. */
+const ed25519 = 1;
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
+const largestNote = 1_000_000;
+
+/**
+ * The signer of a name, from a seed of 32 bytes (the private key of RFC 8032).
+ *
+ * @throws RangeError for a name that no key can have, or another length of the seed.
+ */
+export function signerOf(name: string, seed: Buffer): Signer {
+  if (seed.length !== 32) throw new RangeError(`a seed has 32 bytes, not ${seed.length}`);
+  const key = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+  const verifier = verifierOf(name, Buffer.from(x, 'base64url'));
+  return {
+    ...verifier,
+    sign(text) {
+      if (!isText(text)) throw new RangeError('what a note says ends with a new line and has no control characters');
+      const signature = sign(null, Buffer.from(text), key);
+      const line = Buffer.concat([Buffer.from(verifier.id, 'hex'), signature]).toString('base64');
+      return `${text}\n\u2014 ${name} ${line}\n`;
+    },
+  };
+}
+
+/** The verifier that a verifier key (`<name>+<id>+<key>`) describes. @throws RangeError when it is none of Ed25519. */
+export function parseVerifierKey(text: string): Verifier {
+  const [, name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/.exec(text) ?? [];
+  const bytes = fromBase64(encoded);
+  if (bytes?.length !== 33 || bytes[0] !== ed25519) throw new RangeError('that is no verifier key of Ed25519');
+  const verifier = verifierOf(name, bytes.subarray(1));
+  if (verifier.id !== id) throw new RangeError('the id of that verifier key is not that of its name and key');
+  return verifier;
+}
+
+function verifierOf(name: string, publicKey: Buffer): Verifier {
+  if (!isName(name)) throw new RangeError('the name of a key has no spaces and no +');
+  const typed = Buffer.concat([Buffer.from([ed25519]), publicKey]);
+  const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8);
+  const key = createPublicKey({ key: Buffer.concat([spkiPrefix, publicKey]), format: 'der', type: 'spki' });
+  return {
+    name,
+    id,
+    key: `${name}+${id}+${typed.toString('base64')}`,
+    check: (text, signature) => signature.length === 64 && verify(null, Buffer.from(text), key, signature),
+  };
+}
+
+/** A note as it stands: nothing of it is to be believed before {@link openNote} has found who signed it. */
+export type Note = { text: string; signatures: { name: string; id: string; signature: Buffer }[] };
+
+/** Reads a note; null for what is none. */
+export function parseNote(note: string): Note | null {
+  const end = note.lastIndexOf('\n\n');
+  if (note.length > largestNote || end < 0) return null;
+  const text = note.slice(0, end + 1);
+  const lines = note.slice(end + 2).split('\n');
+  if (!isText(text) || lines.pop() !== '' || lines.length === 0) return null;
+  const signatures = lines.map((line) => {
+    const [, name = '', encoded = ''] = /^\u2014 (\S+) (\S+)$/.exec(line) ?? [];
+    const bytes = fromBase64(encoded);
+    if (!isName(name) || !bytes || bytes.length < 5) return null;
+    return { name, id: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) };
+  });
+  return signatures.includes(null) ? null : { text, signatures: signatures as Note['signatures'] };
+}
+
+/**
+ * What a note says, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these makes the
+ * whole note worthless.
+ *
+ * @returns null when it is not to be believed.
+ */
+export function openNote(note: string, verifiers: readonly Verifier[]): { text: string; verifier: Verifier } | null {
+  const parsed = parseNote(note);
+  let found: Verifier | null = null;
+  for (const { name, id, signature } of parsed?.signatures ?? []) {
+    const verifier = verifiers.find((known) => known.name === name && known.id === id);
+    if (!verifier) continue;
+    if (!verifier.check(parsed?.text ?? '', signature)) return null;
+    found ??= verifier;
+  }
+  return parsed && found ? { text: parsed.text, verifier: found } : null;
+}
+
+/** A tree head in the words of a checkpoint (C2SP tlog-checkpoint): the origin, the size, the root. */
+export function checkpointText(origin: string, { size, root }: TreeHead): string {
+  return `${origin}\n${size}\n${root.toString('base64')}\n`;
+}
+
+/** What the text of a checkpoint says; null for what is none. Lines after the third are allowed, and say nothing here. */
+export function parseCheckpoint(text: string): (TreeHead & { origin: string }) | null {
+  const [origin = '', size = '', encoded = '', ...more] = text.split('\n');
+  const root = fromBase64(encoded);
+  if (origin === '' || !/^(0|[1-9]\d{0,15})$/.test(size) || !Number.isSafeInteger(Number(size))) return null;
+  if (root?.length !== 32 || more.pop() !== '' || more.includes('')) return null;
+  return { origin, size: Number(size), root };
+}
+
+function isName(name: string): boolean {
+  return name !== '' && !/[\s+]/u.test(name);
+}
+
+function isText(text: string): boolean {
+  // Below the space there is only the new line.
+  return text.endsWith('\n') && [...text].every((character) => character >= ' ' || character === '\n');
+}
+
+/** Only the one way to write bytes: Node would pass over what does not belong there. */
+function fromBase64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64');
+  return text !== '' && bytes.toString('base64') === text ? bytes : null;
+}

@@ -1,0 +1,112 @@
+import type { Logger } from 'pino';
+import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
+import type { LogKeys } from '../../events/log-keys.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../events/notes.ts';
+import type { TreeHead } from '../../events/proofs.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import type { LogCheckpoint, Notary } from './notary.ts';
+
+/** The notary as the main thread has it. */
+export type MainNotary = Notary & {
+  /** Signs what is not signed yet; closes what it reads. Nothing that keeps it from signing keeps a service from stopping. */
+  close: () => Promise<void>;
+};
+
+type Options = {
+  /** The path of the log. */
+  file: string;
+  keys: LogKeys;
+  /** Keeps a checkpoint in the log: what resolves is durable. */
+  keep: (change: CheckpointChange) => Promise<void>;
+  /** Called when a checkpoint has been signed and kept. */
+  onSigned: (checkpoint: LogCheckpoint) => void;
+  log: Logger;
+  /** How often it looks whether the log has grown. */
+  milliseconds?: number;
+};
+
+/** Thrown when a signature would contradict an earlier one: the log is not the one that was signed before. */
+class ContradictionError extends Error {
+  override name = 'ContradictionError';
+}
+
+/**
+ * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. What contradicts anything that the
+ * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
+ */
+export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_000 }: Options): MainNotary {
+  const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
+  const reader = readLog(db);
+  const checkpoints = readCheckpoints(db);
+  const { log: logId } = reader.head();
+  let last: Promise<unknown> = Promise.resolve();
+  let hasFailed = false;
+  const timer = setInterval(signQuietly, milliseconds);
+  timer.unref();
+
+  /** One after the other: each sees what the one before it has signed. */
+  function checkpoint(): Promise<LogCheckpoint> {
+    const signed = last.then(sign);
+    last = signed.catch(() => {});
+    return signed;
+  }
+
+  async function sign(): Promise<LogCheckpoint> {
+    const head = reader.head();
+    const { signer, signed } = keys.current(logId);
+    const [newest] = checkpoints.recent(1);
+    const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
+    for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
+    if (newest && before?.size === head.size && signed?.size === head.size) return describe(newest);
+    keys.sign(logId, signer.id, head);
+    const change = {
+      size: head.size,
+      note: signer.sign(checkpointText(logId, head)),
+      signedAt: new Date().toISOString(),
+    };
+    await keep({ kind: 'signed', ...change });
+    const made = describe(change);
+    onSigned(made);
+    return made;
+  }
+
+  function requireSame(earlier: TreeHead, { size, root }: TreeHead): void {
+    const now = earlier.size === size ? root : earlier.size < size ? reader.rootAt(earlier.size) : null;
+    if (now?.equals(earlier.root)) return;
+    throw new ContradictionError(
+      `the log was altered: it ends at position ${size}, and at position ${earlier.size} it is not the log that was signed`,
+    );
+  }
+
+  /** Nobody asked: what is wrong is said once, and again when it is something else. */
+  async function signQuietly(): Promise<void> {
+    try {
+      const [newest] = checkpoints.recent(1);
+      if (newest?.size === reader.head().size && !hasFailed) return;
+      await checkpoint();
+      hasFailed = false;
+    } catch (err) {
+      if (!hasFailed)
+        log[err instanceof ContradictionError ? 'fatal' : 'error']({ err }, 'no checkpoint could be signed');
+      hasFailed = true;
+    }
+  }
+
+  return {
+    checkpoint,
+    recent: async (count) => checkpoints.recent(count).map(describe),
+    verifierKey: async () => keys.current(logId).signer.key,
+    async close() {
+      clearInterval(timer);
+      await signQuietly();
+      await last;
+      db.close();
+    },
+  };
+}
+
+function describe({ size, note, signedAt }: Pick<KeptCheckpoint, 'size' | 'note' | 'signedAt'>): LogCheckpoint {
+  const root = parseCheckpoint(parseNote(note)?.text ?? '')?.root.toString('base64') ?? '';
+  return { size, root, note, signedAt };
+}

@@ -46,6 +46,11 @@ export function readLog(db: Sqlite) {
     return selectRange.all(after, upTo) as EventText[];
   }
 
+  /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
+  function headers(after: number, upTo: number): string[] {
+    return selectHeaders.all(after, upTo) as string[];
+  }
+
   /** The stored texts of all events of a stream, oldest first. */
   function streamTexts(name: string): EventText[] {
     return selectStream.all(name) as EventText[];
@@ -88,7 +93,7 @@ export function readLog(db: Sqlite) {
     return rootOf(treeAt(size, hashes));
   }
 
-  return { head, range, stream, texts, streamTexts, positionAt, versionOf, hashes, rootAt };
+  return { head, range, stream, texts, headers, streamTexts, positionAt, versionOf, hashes, rootAt };
 }
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */

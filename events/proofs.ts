@@ -111,8 +111,11 @@ function isCount(value: number): boolean {
 /**
  * A proof that can be checked offline (C2SP tlog-proof): where the entry is, the hashes of its proof of inclusion, and the
  * signed checkpoint of the tree that it is in.
+ *
+ * @param entry the entry itself, given along as extra data: nothing vouches for it but that its hash is the proven one.
  */
-export function proofText(index: number, proof: readonly Buffer[], checkpoint: string): string {
+export function proofText(index: number, proof: readonly Buffer[], checkpoint: string, entry?: Buffer): string {
   const hashes = proof.map((hash) => `${hash.toString('base64')}\n`).join('');
-  return `c2sp.org/tlog-proof@v1\nindex ${index}\n${hashes}\n${checkpoint}`;
+  const extra = entry ? `extra ${entry.toString('base64')}\n` : '';
+  return `c2sp.org/tlog-proof@v1\n${extra}index ${index}\n${hashes}\n${checkpoint}`;
 }

@@ -14,6 +14,7 @@ import { media } from './resources/media.ts';
 import { openApi } from './resources/openapi.ts';
 import { operator } from './resources/operator.ts';
 import { passwords } from './resources/passwords.ts';
+import { proofs } from './resources/proofs.ts';
 import { registrations } from './resources/registrations.ts';
 import { schemas } from './resources/schemas.ts';
 
@@ -28,6 +29,7 @@ const resources: readonly Resource[] = [
   passwords,
   accountPages,
   operator,
+  proofs,
   schemas,
   openApi,
   docs,

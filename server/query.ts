@@ -46,7 +46,12 @@ export function readDepth(query: Record<string, unknown>): number {
 
 /** Checks the query of a route that takes no parameters. */
 export function readNoQuery(query: Record<string, unknown>): void {
-  refuse(unknownParameters(query, []));
+  readOnly(query, []);
+}
+
+/** @throws DomainError naming every parameter that is none of these. */
+export function readOnly(query: Record<string, unknown>, allowed: readonly string[]): void {
+  refuse(unknownParameters(query, allowed));
 }
 
 /** Names that begin with `_` pass: front ends add them to get past caches. */

@@ -1,0 +1,180 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { leafHash } from '../../events/merkle.ts';
+import { consistencyProof, inclusionProof, proofText } from '../../events/proofs.ts';
+import type { App } from '../app.ts';
+import { requireAudit } from '../audit/rights.ts';
+import { hasTile, parseTilePath, tileBytes } from '../audit/tiles.ts';
+import { strategy } from '../authentication.ts';
+import type { LogCheckpoint } from '../notary/notary.ts';
+import { readNoQuery, readOnly } from '../query.ts';
+import { noRoute } from '../requests.ts';
+
+const formats = ['tlog-proof', 'json'];
+const compress = promisify(gzip);
+
+/**
+ * What an auditor needs to check the log without trusting the service: signed checkpoints, the tiles of the tree, and proofs
+ * made from them (C2SP tlog-checkpoint, tlog-tiles, tlog-proof).
+ */
+export function proofs(server: Server, app: App): void {
+  const { events, notary } = app;
+
+  /** The newest checkpoint that is there: only where there is none, one is made. */
+  async function newest(): Promise<LogCheckpoint> {
+    const [found] = await notary.recent(1);
+    return found ?? (await notary.checkpoint());
+  }
+
+  /** A checkpoint of a tree of at least this size; null when the log has not come so far. */
+  async function checkpointFor(size: number): Promise<LogCheckpoint | null> {
+    const found = await newest();
+    if (found.size >= size) return found;
+    const now = await notary.checkpoint();
+    return now.size >= size ? now : null;
+  }
+
+  server.route([
+    {
+      method: 'GET',
+      path: '/api/audit/checkpoint',
+      options: { auth: strategy },
+      handler: async (request, h) => {
+        await requireAudit(app, request, 'headers');
+        readNoQuery(request.query);
+        const { note } = await notary.checkpoint();
+        return plain(h, note);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/audit/tile/{path*}',
+      options: { auth: strategy },
+      handler: async (request, h) => {
+        await requireAudit(app, request, 'headers');
+        const path = String(request.params.path);
+        const tile = isAsWritten(request, path) ? parseTilePath(path) : null;
+        if (!tile) throw noRoute(request);
+        readNoQuery(request.query);
+        const { size } = await newest();
+        if (!hasTile(tile, size)) {
+          throw new DomainError(
+            'not-found',
+            `there is no such tile in the tree of the newest checkpoint, of ${size} events`,
+          );
+        }
+        return immutable(request, h, tileBytes(events, tile), tile.level === null);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/audit/proofs/{position}',
+      options: { auth: strategy },
+      handler: async (request, h) => {
+        await requireAudit(app, request, 'headers');
+        readOnly(request.query, ['format']);
+        const position = readPosition('position', String(request.params.position), 1);
+        const format = readFormat(request.query.format);
+        const checkpoint = await checkpointFor(position);
+        if (!checkpoint) throw new DomainError('not-found', `there is no event ${position} in the log`);
+        const { size, note } = checkpoint;
+        const [header = ''] = events.headers(position - 1, position);
+        const proof = inclusionProof(position - 1, size, events.hashes);
+        if (format !== 'json') return plain(h, proofText(position - 1, proof, note, Buffer.from(header)));
+        return json(h, {
+          position,
+          index: position - 1,
+          size,
+          header: JSON.parse(header),
+          leaf: leafHash(header).toString('base64'),
+          proof: texts(proof),
+          checkpoint: note,
+        });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/audit/consistency',
+      options: { auth: strategy },
+      handler: async (request, h) => {
+        await requireAudit(app, request, 'headers');
+        const { query } = request;
+        readOnly(query, ['from', 'to']);
+        const from = readPosition('from', query.from, 0);
+        const wanted = query.to === undefined ? null : readPosition('to', query.to, 0);
+        if (wanted !== null && wanted < from) throw invalid('to', `must not be less than from, ${from}; got ${wanted}`);
+        const to = wanted ?? Math.max(from, (await notary.checkpoint()).size);
+        if (!(await checkpointFor(to))) {
+          throw invalid(wanted === null ? 'from' : 'to', `must not be beyond the end of the log; got ${to}`);
+        }
+        const proof = consistencyProof(from, to, events.hashes);
+        const [fromRoot, toRoot] = [from, to].map((size) => events.rootAt(size).toString('base64'));
+        return json(h, { from, to, fromRoot, toRoot, proof: texts(proof) });
+      },
+    },
+  ]);
+}
+
+/** Nobody keeps an answer for somebody else: each has to show its right. */
+function plain(h: ResponseToolkit, text: string): ResponseObject {
+  return h.response(text).type('text/plain; charset=utf-8').header('cache-control', 'private, no-cache');
+}
+
+function json(h: ResponseToolkit, value: object): ResponseObject {
+  return h.response(value).header('cache-control', 'private, no-cache');
+}
+
+/** What a tile holds never changes. Hashes do not compress, headers do: by a factor of four. */
+async function immutable(
+  request: Request,
+  h: ResponseToolkit,
+  bytes: Buffer,
+  isText: boolean,
+): Promise<ResponseObject> {
+  const isCompressed = isText && request.info.acceptEncoding === 'gzip';
+  const response = h
+    .response(isCompressed ? await compress(bytes) : bytes)
+    .type('application/octet-stream')
+    .header('cache-control', 'private, max-age=31536000, immutable');
+  if (isCompressed) response.header('content-encoding', 'gzip');
+  return isText ? response.vary('accept-encoding') : response;
+}
+
+/** A path that climbs, or writes a character as its code, names nothing here. */
+function isAsWritten({ raw, path }: Request, tile: string): boolean {
+  return raw.req.url?.split(/[?#]/, 1)[0] === path && path.endsWith(`/tile/${tile}`);
+}
+
+function readPosition(field: string, value: unknown, least: number): number {
+  const number = Number(value);
+  if (
+    typeof value === 'string' &&
+    /^(0|[1-9]\d{0,15})$/.test(value) &&
+    number >= least &&
+    Number.isSafeInteger(number)
+  ) {
+    return number;
+  }
+  const came = value === undefined ? 'it is missing' : `got ${show(value)}`;
+  throw invalid(field, `must be a whole number from ${least}; ${came}`);
+}
+
+function readFormat(value: unknown): string {
+  if (value === undefined) return 'tlog-proof';
+  if (typeof value === 'string' && formats.includes(value)) return value;
+  throw invalid(
+    'format',
+    `must be one of ${showAll(formats)}; got ${show(value)}${didYouMean(String(value), formats)}`,
+  );
+}
+
+function invalid(field: string, message: string): DomainError {
+  return new DomainError('invalid', `${field} ${message}`, [{ field, message: `${field} ${message}` }]);
+}
+
+function texts(hashes: readonly Buffer[]): string[] {
+  return hashes.map((hash) => hash.toString('base64'));
+}

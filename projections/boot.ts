@@ -234,7 +234,7 @@ function duplicates(db: Sqlite, schema: Schema): string[] {
     for (const { scope, path } of uniqueFields(slug, fields)) {
       const shared = db
         .prepare(
-          `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (valid_from)
+          `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (key)
            WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key) LIMIT 5`,
         )
         .all(jsonPath(path)) as { value: unknown; ids: string }[];
@@ -255,7 +255,7 @@ function misfits(db: Sqlite, schema: Schema): string[] {
       if (!types) continue;
       const ids = db
         .prepare(
-          `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (valid_from)
+          `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (key)
            WHERE coalesce(json_type(doc, ?), 'null') NOT IN ('null', ${types.map((type) => `'${type}'`).join(', ')}) LIMIT 5)`,
         )
         .pluck()

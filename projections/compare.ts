@@ -11,11 +11,12 @@ import { createIndexes, createTables, quote, type Tables } from './tables.ts';
  */
 export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tables: readonly Tables[]): string | null {
   live.prepare('ATTACH ? AS replay').run(path);
-  for (const { documents, texts, versions, linkTable, pastLinks } of tables) {
+  for (const { documents, texts, versions, pastTexts, linkTable, pastLinks } of tables) {
     const difference =
       compareTable(live, documents, 'key', 'key') ??
-      compareTable(live, texts, 'valid_from', 'valid_from') ??
+      compareTable(live, texts, 'key', 'key') ??
       compareTable(live, versions, 'valid_to', 'valid_from') ??
+      compareTable(live, pastTexts, 'valid_from', 'valid_from') ??
       (linkTable ? (compareWhole(live, replay, linkTable) ?? compareWhole(live, replay, pastLinks)) : null);
     if (difference) return difference;
   }

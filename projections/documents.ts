@@ -38,19 +38,19 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const { documents, texts } = tables;
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
-    .prepare(`SELECT (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) FROM ${documents} AS d WHERE id = ?`)
+    .prepare(`SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
     .pluck();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectCurrent = db.prepare(
-    `SELECT version, (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) AS doc FROM ${documents} AS d WHERE id = ?`,
+    `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
   const selectLiveAt = db.prepare(
-    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) AS doc
+    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
      FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
   );
   // The first that held past a position is the only one that can have held at it.
   const selectPastAt = db.prepare(
-    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE valid_from = v.valid_from) AS doc
+    `SELECT version, valid_from AS position, (SELECT doc FROM ${tables.pastTexts} WHERE valid_from = v.valid_from) AS doc
      FROM ${tables.versions} AS v WHERE id = ? AND valid_to > ? ORDER BY valid_to LIMIT 1`,
   );
   const selectNewestChange = db.prepare(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
@@ -108,7 +108,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function some(ids: readonly string[], where: Where | null): Map<string, string> {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
     const select = prepare(
-      `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.valid_from = d.valid_from
+      `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
        WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
     );
     const found = select.all(JSON.stringify(ids), ...condition.values) as string[];
@@ -142,7 +142,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function pageIn(condition: Sql, order: string): string {
     return `SELECT t.doc FROM (
         SELECT d.key FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0
-      ) AS page CROSS JOIN ${documents} AS p ON p.key = page.key CROSS JOIN ${texts} AS t ON t.valid_from = p.valid_from`;
+      ) AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
   }
 
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */

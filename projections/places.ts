@@ -13,7 +13,7 @@ export function rowOf(tables: Tables, alias: string, onlyIndex: string | null = 
 }
 
 function inTexts({ texts }: Tables, alias: string, column: string): string {
-  return `(SELECT ${column} FROM ${texts} WHERE valid_from = ${alias}.valid_from)`;
+  return `(SELECT ${column} FROM ${texts} WHERE key = ${alias}.key)`;
 }
 
 /** The server's own fields, and the columns that keep them. */

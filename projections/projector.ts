@@ -117,20 +117,23 @@ type Made = { position: number; version: number };
 type DocumentRow = { key: number; valid_from: number; version: number; doc: string | null };
 
 function tableWriter(db: Sqlite, tables: Tables) {
-  const { documents, texts, versions, links, linkTable, pastLinks } = tables;
+  const { documents, texts, versions, pastTexts, links, linkTable, pastLinks } = tables;
   const columns = tables.columns.filter(({ isStored }) => isStored);
   const keyed = columns.filter(({ key }) => key);
   const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.key : null);
   const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
   const withKeys = [...names, ...keyed.map(({ key }) => key)];
   const select = db.prepare(
-    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE valid_from = d.valid_from) AS doc FROM ${documents} AS d WHERE id = ?`,
+    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
   const insert = db.prepare(
     `INSERT INTO ${documents} (id, key, valid_from, ${withKeys.join(', ')}) VALUES (?, ?, ?, ${holes(withKeys)})`,
   );
-  const insertText = db.prepare(`INSERT INTO ${texts} (valid_from, doc) VALUES (?, ?)`);
+  const insertText = db.prepare(`INSERT INTO ${texts} (key, doc) VALUES (?, ?)`);
+  const updateText = db.prepare(`UPDATE ${texts} SET doc = ? WHERE key = ?`);
   const remove = db.prepare(`DELETE FROM ${documents} WHERE key = ?`);
+  const removeText = db.prepare(`DELETE FROM ${texts} WHERE key = ?`);
+  const insertPastText = db.prepare(`INSERT INTO ${pastTexts} (valid_from, doc) VALUES (?, ?)`);
   const insertVersion = db.prepare(
     `INSERT INTO ${versions} (id, valid_from, valid_to, ${names.join(', ')}) VALUES (?, ?, ?, ${holes(names)})`,
   );
@@ -154,8 +157,10 @@ function tableWriter(db: Sqlite, tables: Tables) {
   /** Goes from a version to the one that an event makes of it, and keeps what must not wait for the end of the batch. */
   function advance(id: string, header: Made, before: Version | null, values: JsonObject | null): Version | null {
     const after = values && version(id, header, before, values);
-    if (before) insertVersion.run(id, before.validFrom, header.position, ...valuesOf(before));
-    if (after) insertText.run(after.validFrom, after.text);
+    if (before) {
+      insertVersion.run(id, before.validFrom, header.position, ...valuesOf(before));
+      insertPastText.run(before.validFrom, before.text);
+    }
     if (linkTable) writeLinks(id, before, after, header.position);
     return after;
   }
@@ -192,8 +197,14 @@ function tableWriter(db: Sqlite, tables: Tables) {
       change(stored, current);
       return;
     }
-    if (stored) remove.run(stored.key);
-    if (current) insert.run(id, current.key, current.validFrom, ...valuesWithKeys(current));
+    if (stored) {
+      remove.run(stored.key);
+      removeText.run(stored.key);
+    }
+    if (current) {
+      insert.run(id, current.key, current.validFrom, ...valuesWithKeys(current));
+      insertText.run(current.key, current.text);
+    }
   }
 
   /** Sets only what differs: SQLite rewrites the index of every column that is named, changed or not. */
@@ -209,6 +220,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
       updates.set(sets, update);
     }
     update.run(...changed.map((index) => after[index]), current.validFrom, current.key);
+    if (stored.text !== current.text) updateText.run(current.text, current.key);
   }
 
   function writeLinks(id: string, old: Version | null, current: Version | null, position: number): void {

@@ -14,7 +14,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { createAccountTables } from './account-fold.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 5;
+const engineVersion = 6;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -36,9 +36,9 @@ export type Column = {
 export type LinkField = { name: string };
 
 /**
- * The read tables of one collection or global: `documents` holds what every live document is found and sorted by, `versions`
- * the same of every version that was, each with the positions between which it held, and `texts` the document itself in each
- * of its versions, by the position that made it. A document is keyed by the position that created it.
+ * The read tables of one collection or global: `documents` holds what every live document is found and sorted by, `texts`
+ * the document itself; `versions` and `pastTexts` the same of every version that was, with the positions between which it
+ * held. A document is keyed by the position that created it, a version that was by those that made and ended it.
  */
 export type Tables = {
   /** What its streams follow: `posts`, or `globals/site`. */
@@ -53,6 +53,7 @@ export type Tables = {
   documents: string;
   texts: string;
   versions: string;
+  pastTexts: string;
   /** Empty when no field holds a list of ids. */
   linkTable: string;
   /** The links that were, as `versions` are to `documents`; empty likewise. */
@@ -89,6 +90,7 @@ function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, decl
     documents,
     texts: quote(`texts ${key}`),
     versions: quote(`versions ${key}`),
+    pastTexts: quote(`past texts ${key}`),
     linkTable: links.length > 0 ? quote(`links ${key}`) : '',
     pastLinks: links.length > 0 ? quote(`past links ${key}`) : '',
     indexes: [
@@ -167,7 +169,7 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
   createAccountTables(db);
   const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
   for (const { key } of all) count.run(key);
-  for (const { documents, texts, versions, columns, linkTable, pastLinks } of all) {
+  for (const { documents, texts, versions, pastTexts, columns, linkTable, pastLinks } of all) {
     const stored = columns.map((column) => (column.isStored ? `, ${column.name} ${column.affinity}` : '')).join('');
     const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');
     const computed = columns.map((column) => (column.isStored ? '' : `, ${declareComputed(column)}`)).join('');
@@ -176,10 +178,11 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
       CREATE TABLE ${documents} (
         key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}, UNIQUE (id)
       ) STRICT;
-      CREATE TABLE ${texts} (valid_from INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
+      CREATE TABLE ${texts} (key INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
       CREATE TABLE ${versions} (
         valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}
       ) STRICT;
+      CREATE TABLE ${pastTexts} (valid_from INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
     `);
     if (linkTable) {
       const ends = 'field TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, valid_from INTEGER NOT NULL';

@@ -425,8 +425,8 @@ function createRun(folder: string) {
     for (const [key, fields] of shown) {
       const rows = directory.reader
         .prepare(
-          `SELECT id, doc, valid_from AS since, NULL AS until FROM "documents ${key}" JOIN "texts ${key}" USING (valid_from)
-           UNION ALL SELECT id, doc, valid_from, valid_to FROM "versions ${key}" JOIN "texts ${key}" USING (valid_from)
+          `SELECT id, doc, valid_from AS since, NULL AS until FROM "documents ${key}" JOIN "texts ${key}" USING (key)
+           UNION ALL SELECT id, doc, valid_from, valid_to FROM "versions ${key}" JOIN "past texts ${key}" USING (valid_from)
            ORDER BY since`,
         )
         .all() as { id: string; doc: string; since: number; until: number | null }[];

@@ -151,11 +151,11 @@ async function plansOf(world: World, { where, sort = '-createdAt', limit = 1, pa
   return { page: planOf(world, asked.at(-1) ?? ''), total: total ? planOf(world, total) : '' };
 }
 
-const byKey = 'USING INTEGER PRIMARY KEY \\(rowid=\\?\\)';
-
 /** A walk in the order of an index of `documents posts`, then the texts of the page. */
 const walks = (index: string) =>
-  new RegExp(`^SCAN d USING (COVERING )?INDEX documents posts ${index}\nSEARCH p ${byKey}\nSEARCH t ${byKey}$`);
+  new RegExp(
+    `^SCAN d USING (COVERING )?INDEX documents posts ${index}\nSEARCH t USING INTEGER PRIMARY KEY \\(rowid=\\?\\)$`,
+  );
 /** A look into an index of `documents posts`; `$` where nothing has to be sorted after it. */
 const finds = (index: string, condition: string) =>
   new RegExp(`^SEARCH d USING (COVERING )?INDEX documents posts ${index} \\(${condition}\\)\n`);

@@ -1,5 +1,6 @@
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { accountTables } from './account-fold.ts';
+import { auditTables } from './audit.ts';
 import { createIndexes, createTables, quote, type Tables } from './tables.ts';
 
 /**
@@ -20,7 +21,9 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tab
       (linkTable ? (compareWhole(live, replay, linkTable) ?? compareWhole(live, replay, pastLinks)) : null);
     if (difference) return difference;
   }
-  for (const table of [...accountTables, 'counts', 'erasures', 'checkpoint']) {
+  const difference = compareTable(live, auditTables.events, 'position', 'position');
+  if (difference) return difference;
+  for (const table of [...accountTables, auditTables.words, 'counts', 'erasures', 'checkpoint']) {
     const difference = compareWhole(live, replay, table);
     if (difference) return difference;
   }

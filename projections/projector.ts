@@ -6,6 +6,7 @@ import type { RecordedEvent } from '../events/log.ts';
 import { schemaKey, type Upcaster } from '../events/upcasters.ts';
 import type { Sqlite, Statement } from '../storage/sqlite.ts';
 import { openAccountFold } from './account-fold.ts';
+import { openAuditFold } from './audit.ts';
 import { intact } from './damage.ts';
 import { columnValue, fold, type Tables } from './tables.ts';
 
@@ -35,6 +36,7 @@ export type Projector = ReturnType<typeof openProjector>;
 export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upcaster) {
   const writers = new Map(all.map((tables) => [tables.key, tableWriter(db, tables)]));
   const accounts = openAccountFold(db);
+  const audit = openAuditFold(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -64,6 +66,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       for (const event of events) {
         applyOne(event, touched);
         accounts.apply(event);
+        audit.apply(event);
       }
       for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
       count(touched);
@@ -74,6 +77,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       if (isOurs) commit.run();
     } catch (error) {
       if (isOurs && db.inTransaction) rollback.run();
+      audit.forget();
       throw error;
     }
   }

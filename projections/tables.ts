@@ -12,6 +12,7 @@ import { globalStream } from '../events/catalogue.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { createAccountTables } from './account-fold.ts';
+import { createAuditTables } from './audit.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
 const engineVersion = 6;
@@ -167,6 +168,7 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
     INSERT INTO erasures VALUES (0);
   `);
   createAccountTables(db);
+  createAuditTables(db);
   const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
   for (const { key } of all) count.run(key);
   for (const { documents, texts, versions, pastTexts, columns, linkTable, pastLinks } of all) {

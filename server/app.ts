@@ -9,6 +9,7 @@ import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
+import { type AuditIndex, openAuditIndex } from '../projections/audit.ts';
 import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { openBlobStore } from '../storage/blob-store.ts';
@@ -53,6 +54,8 @@ export type App = {
   append: Append;
   /** The log, to be read. */
   events: LogReader;
+  /** Finds events in it. */
+  auditIndex: AuditIndex;
   ids: Ids;
   accounts: Accounts;
   keeper: Keeper;
@@ -112,6 +115,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     ...openTargets(read, model),
     append,
     events: readLog(events),
+    auditIndex: openAuditIndex(read),
     ids: createIds(counter, Date.now),
     accounts: openAccounts(read),
     keeper,

@@ -91,11 +91,14 @@ function openWorld(index: boolean) {
   ];
   const events = documents.map(([slug, id, values], at) => {
     const time = new Date(Date.UTC(2026, 0, 1) + at).toISOString();
-    const header = { stream: documentStream(slug, id), type: 'document.created', version: 1, position: at + 1 };
+    const stream = documentStream(slug, id);
+    const header = { stream, type: 'document.created', version: 1, position: at + 1, actor: { type: 'system' } };
     return { header, data: { id, createdAt: time, updatedAt: time, ...values } };
   });
   const set = { createdAt: '2026-01-02T00:00:00.000Z', updatedAt: '2026-01-02T00:00:00.000Z', motto: 'x' };
-  const header = { stream: 'globals/site', type: 'global.updated', version: 1, position: events.length + 1 };
+  const position = events.length + 1;
+  const actor = { type: 'system' };
+  const header = { stream: 'globals/site', type: 'global.updated', version: 1, position, actor };
   const all: object[] = [...events, { header, data: { set } }];
   const upcaster = { upcast: (_key, _header, data) => data } as Upcaster;
   openProjector(db, tables, upcaster).apply(all as RecordedEvent[], Buffer.alloc(32));

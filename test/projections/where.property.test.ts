@@ -477,7 +477,8 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
   openProjector(db, all, upcaster).apply(
     events.map(([slug, doc], index) => {
       const stream = documentStream(slug, String(doc.id));
-      return { header: { stream, type: 'document.created', version: 1, position: index + 1 }, data: doc };
+      const header = { stream, type: 'document.created', version: 1, position: index + 1, actor: { type: 'system' } };
+      return { header, data: doc };
     }) as unknown as RecordedEvent[],
     Buffer.alloc(32),
   );

@@ -1,0 +1,134 @@
+import { type EventType, splitStream } from '../events/catalogue.ts';
+import type { Header } from '../events/envelope.ts';
+import type { RecordedEvent } from '../events/log.ts';
+import type { Sqlite, Statement } from '../storage/sqlite.ts';
+
+/** The table over the headers of all events, and the one of the words in them. */
+export const auditTables = { events: '"audit"', words: '"audit_words"' } as const;
+
+/**
+ * Makes them in an empty file. `audit` has a row of about fifteen bytes per event and no index: so it costs a write next to
+ * nothing, and is read in the order of positions.
+ */
+export function createAuditTables(db: Sqlite): void {
+  db.exec(`
+    CREATE TABLE audit_words (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, word TEXT NOT NULL, UNIQUE (kind, word)) STRICT;
+    CREATE TABLE audit (
+      position INTEGER PRIMARY KEY, collection INTEGER NOT NULL, type INTEGER NOT NULL, actor_type INTEGER NOT NULL,
+      actor INTEGER NOT NULL
+    ) STRICT;
+  `);
+}
+
+const kinds = { collection: 0, type: 1, actor: 2 } as const;
+
+type Kind = keyof typeof kinds;
+
+/**
+ * What an event is about, as filters name it: the slug of a collection, the whole stream of a global or of the service's own
+ * events, `accounts/<slug>` for the accounts of a collection.
+ */
+export function collectionOf(stream: string): string {
+  const [category, rest] = splitStream(stream);
+  if (category === 'accounts') return `accounts/${rest.slice(0, rest.indexOf('/'))}`;
+  return category === 'globals' || category === 'system' ? stream : category;
+}
+
+const mostWordsKept = 10_000;
+
+/** Folds headers into the audit tables. */
+export function openAuditFold(db: Sqlite) {
+  const insert = db.prepare('INSERT INTO audit VALUES (?, ?, ?, ?, ?)');
+  const selectWord = db.prepare('SELECT id FROM audit_words WHERE kind = ? AND word = ?').pluck();
+  const insertWord = db.prepare('INSERT INTO audit_words (kind, word) VALUES (?, ?) RETURNING id').pluck();
+  const known = { collection: new Map<string, number>(), type: new Map(), actor: new Map() } as Record<
+    Kind,
+    Map<string, number>
+  >;
+
+  function apply({ header: { position, stream, type, actor } }: RecordedEvent): void {
+    const actorType = idOf('actor', actor.type);
+    const who = actor.id === undefined ? actorType : idOf('actor', actor.id);
+    insert.run(position, idOf('collection', collectionOf(stream)), idOf('type', type), actorType, who);
+  }
+
+  function idOf(kind: Kind, word: string): number {
+    const words = known[kind];
+    const found = words.get(word);
+    if (found !== undefined) return found;
+    const id = (selectWord.get(kinds[kind], word) ?? insertWord.get(kinds[kind], word)) as number;
+    if (words.size >= mostWordsKept) words.clear();
+    words.set(word, id);
+    return id;
+  }
+
+  /** Has to be called when what was applied is rolled back: the words of it are gone too. */
+  function forget(): void {
+    for (const words of Object.values(known)) words.clear();
+  }
+
+  return { apply, forget };
+}
+
+/** Which events: those that are all of what is said here. `actor` is a type of actor or the id of one. */
+export type EventFilter = { collection?: string; type?: EventType; actor?: string };
+
+/** What a search came to: positions in their order, and how far it has looked. */
+export type Found = { positions: number[]; reached: number };
+
+export type AuditIndex = ReturnType<typeof openAuditIndex>;
+
+/** How many rows a search looks at, at most: some milliseconds. */
+const mostRows = 50_000;
+
+const actorTypes: readonly string[] = ['user', 'apiKey', 'system', 'anonymous'] satisfies Header['actor']['type'][];
+
+/** Reads the audit tables. */
+export function openAuditIndex(db: Sqlite) {
+  const selectReached = db.prepare('SELECT position FROM checkpoint').pluck();
+  const selectId = db.prepare('SELECT id FROM audit_words WHERE kind = ? AND word = (SELECT ?)').pluck();
+  const selectWords = db.prepare('SELECT word FROM audit_words WHERE kind = ? ORDER BY id').pluck();
+  const searches = new Map<string, Statement>();
+
+  /** The last position that it knows of. */
+  function reached(): number {
+    return (selectReached.get() as number | undefined) ?? 0;
+  }
+
+  /** All that events were about so far, see {@link collectionOf}. */
+  function collections(): string[] {
+    return selectWords.all(kinds.collection) as string[];
+  }
+
+  /**
+   * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end, where few
+   * events match: go on after `reached`.
+   */
+  function find(filter: EventFilter, after: number, upTo: number, limit: number): Found {
+    const end = Math.min(upTo, after + mostRows);
+    const conditions: string[] = [];
+    const values: number[] = [];
+    for (const [kind, word] of Object.entries(filter) as [Kind, string][]) {
+      const id = selectId.get(kinds[kind], word) as number | undefined;
+      // What was never said is in no event.
+      if (id === undefined) return { positions: [], reached: Math.max(after, upTo) };
+      conditions.push(` AND ${kind === 'actor' && actorTypes.includes(word) ? 'actor_type' : kind} = ?`);
+      values.push(id);
+    }
+    const positions = search(conditions.join('')).all(after, end, ...values, limit) as number[];
+    const isFull = positions.length === limit;
+    return { positions, reached: isFull ? (positions.at(-1) as number) : Math.max(after, end) };
+  }
+
+  function search(conditions: string): Statement {
+    let statement = searches.get(conditions);
+    if (!statement) {
+      const sql = `SELECT position FROM audit WHERE position > ? AND position <= ?${conditions} ORDER BY position LIMIT ? + 0`;
+      statement = db.prepare(sql).pluck();
+      searches.set(conditions, statement);
+    }
+    return statement;
+  }
+
+  return { reached, collections, find };
+}

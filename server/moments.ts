@@ -1,0 +1,70 @@
+import { DomainError } from '../config/errors.ts';
+import { readDate, readDatetime } from '../config/fields.ts';
+import { show } from '../config/suggest.ts';
+import type { App } from './app.ts';
+
+type Moment = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
+
+/**
+ * The position that a moment names, by which all until then has happened: a position itself; of a time (ISO 8601, with a zone)
+ * that of the last event recorded at or before it, 0 when there was none; of a date the same for the end of that day in UTC.
+ *
+ * @param name the parameter, for the message.
+ * @throws DomainError `invalid` for what is no moment, or one that is still to come.
+ */
+export function readMoment(text: unknown, name: string, app: Pick<App, 'events'>): number {
+  const moment = parse(text, name, app);
+  return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.last));
+}
+
+/**
+ * The first position from a moment on: a position itself; of a time that of the first event recorded at or after it, of a date
+ * from the beginning of that day in UTC. It is one behind the last event when there is none since.
+ *
+ * @throws DomainError as {@link readMoment}.
+ */
+export function readStart(text: unknown, name: string, app: Pick<App, 'events'>): number {
+  const moment = parse(text, name, app);
+  return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.first - 1)) + 1;
+}
+
+function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Moment {
+  if (typeof text !== 'string') throw refusal(name, 'must be given once');
+  if (/^\d+$/.test(text)) {
+    const { size } = events.head();
+    const position = Number(text);
+    if (position >= 1 && position <= size) return { kind: 'position', position };
+    throw refusal(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
+  }
+  const now = Date.now();
+  const date = readDate(text);
+  if (date !== undefined) {
+    const first = Date.parse(`${date}T00:00:00Z`);
+    if (first <= now) return { kind: 'time', first, last: first + dayMilliseconds - 1 };
+    throw refusal(name, `must not be in the future, got ${show(text)}`);
+  }
+  const time = readDatetime(text);
+  if (time === undefined) {
+    // In a query "+" means a space.
+    const hint = / \d\d:\d\d$/.test(text) ? '; in a URL the "+" of a zone is written "%2B"' : '';
+    throw refusal(
+      name,
+      `must be a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20", got ${show(text)}${hint}`,
+    );
+  }
+  const milliseconds = Date.parse(time);
+  if (milliseconds <= now) return { kind: 'time', first: milliseconds, last: milliseconds };
+  throw refusal(name, `must not be in the future, got ${show(text)}`);
+}
+
+const dayMilliseconds = 24 * 60 * 60 * 1000;
+
+/** Times outside of four-digit years do not sort as texts; no event is that old. */
+function isoOf(milliseconds: number): string {
+  return new Date(Math.max(milliseconds, 0)).toISOString();
+}
+
+function refusal(field: string, problem: string): DomainError {
+  const message = `${field} ${problem}`;
+  return new DomainError('invalid', message, [{ field, message }]);
+}

@@ -44,6 +44,8 @@ const rules: Record<string, Rule> = {
       'yazl',
     ],
   },
+  // Whoever trusts nobody reads this file alone: it shares nothing with the service.
+  verify: { folders: [], packages: [] },
   examples: { folders: ['config', 'server'], packages: ['world-countries'] },
 };
 
@@ -73,7 +75,7 @@ function problemOf(file: string, specifier: string): string | null {
 describe('The import direction (style 1.1)', () => {
   for (const folder of Object.keys(rules)) {
     it(`holds in ${folder}/`, () => {
-      const files = globSync(`${folder}/**/*.ts`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+      const files = globSync(`${folder}/**/*.{ts,mjs}`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
       assert.ok(files.length > 0, `there are no files in ${folder}/`);
       const problems = files.flatMap((file) =>
         importsOf(readFileSync(join(root, file), 'utf8')).map((specifier) => problemOf(file, specifier)),
@@ -87,16 +89,17 @@ describe('The import direction (style 1.1)', () => {
 
   it('knows every folder with source in it', () => {
     const folders = new Set(
-      globSync('*/**/*.ts', { cwd: root, exclude: (name) => name === 'node_modules' || name.startsWith('.') }).map(
-        (file) => file.split(/[\\/]/)[0] as string,
-      ),
+      globSync('*/**/*.{ts,mjs}', {
+        cwd: root,
+        exclude: (name) => name === 'node_modules' || name.startsWith('.'),
+      }).map((file) => file.split(/[\\/]/)[0] as string),
     );
     for (const folder of ['test', 'bench']) folders.delete(folder);
     assert.deepEqual([...folders].sort(), Object.keys(rules).sort());
   });
 
   it('keeps test/ and bench/ out of the service', () => {
-    for (const folder of ['config', 'storage', 'events', 'projections', 'server', 'examples']) {
+    for (const folder of ['config', 'storage', 'events', 'projections', 'server', 'verify', 'examples']) {
       assert.equal(
         problemOf(`${folder}/x.ts`, '../test/helpers/service.ts'),
         `${folder}/x.ts may not import ../test/helpers/service.ts`,
@@ -105,7 +108,7 @@ describe('The import direction (style 1.1)', () => {
   });
 
   it('leaves the environment to server/', () => {
-    const readers = globSync('{config,storage,events,projections}/**/*.ts', { cwd: root }).filter((file) =>
+    const readers = globSync('{config,storage,events,projections,verify}/**/*.{ts,mjs}', { cwd: root }).filter((file) =>
       readFileSync(join(root, file), 'utf8').includes('process.env'),
     );
     assert.deepEqual(readers, []);

@@ -1,0 +1,1982 @@
+#!/usr/bin/env node
+// @ts-check
+/*
+ * annals-verify: checks what an Annals log shows of itself, and trusts neither the server nor its code.
+ *
+ * One file, Node 20 or newer, nothing but Node's own modules, no network, nothing is written. It shares no line with the service:
+ * a mistake there is not repeated here. Read it from the top; each part uses only what stands above it.
+ *
+ *   node annals-verify.mjs [options] PATH
+ *
+ * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder) or a copy of log.db.
+ *
+ * What it rests on, all of it published:
+ *   - the tree over the headers of all events: RFC 6962, section 2.1; its proofs: RFC 9162, sections 2.1.3.2 and 2.1.4.2
+ *   - canonical headers: RFC 8785; signatures: Ed25519, RFC 8032
+ *   - signed notes and checkpoints: C2SP signed-note and tlog-checkpoint
+ *   - what the events say: docs/events.md and docs/log-format.md of Annals
+ *
+ * Exit: 0 sound; 1 not sound, or something does not prove what it has to; 2 it could not be decided: wrong usage, unreadable,
+ * another format, or no key was pinned.
+ */
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
+import zlib from 'node:zlib';
+
+const usage = `Usage: node annals-verify.mjs [options] PATH
+
+PATH is a bundle or an export (.zip, or the unpacked folder), or a copy of log.db.
+
+  --key VKEY          the verifier key of the log, name+hash+key, which you got from elsewhere; may be repeated
+  --key-file FILE     the same, from a file
+  --checkpoint FILE   a checkpoint that you kept from before: what is shown must continue it; may be repeated
+  --checkpoints DIR   all checkpoints of a folder, such as a copy of the anchored ones
+  --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
+  --trust-inside      take the key that the thing itself names: it is then sound in itself, and proves no origin
+  --json              the result as JSON
+  --version, --help
+
+Exit: 0 sound · 1 not sound · 2 could not be decided (usage, unreadable, another format, no key).
+`;
+
+const version = '1.0.0';
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 1. How it fails
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** What is shown is contradicted by itself, or does not prove what it has to: exit 1. */
+class NotSound extends Error {}
+
+/** Nothing can be said about it: exit 2. */
+class Undecided extends Error {}
+
+/**
+ * @param {unknown} condition
+ * @param {string} message what is wrong when it does not hold
+ * @returns {asserts condition}
+ */
+function must(condition, message) {
+  if (!condition) throw new NotSound(message);
+}
+
+/**
+ * @param {unknown} condition
+ * @param {string} message why it cannot be decided when it does not hold
+ * @returns {asserts condition}
+ */
+function decidable(condition, message) {
+  if (!condition) throw new Undecided(message);
+}
+
+/** Text from outside as it may be printed: in quotes, no control characters, no end of the terminal's line. @param {unknown} value */
+function show(value) {
+  const text = typeof value === 'string' ? value : String(JSON.stringify(value));
+  const short = text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  const plain = /^[\w/.@:+ -]*$/.test(short);
+  return plain && text !== '' ? short : JSON.stringify(short).replace(/[^\x20-\x7e…]/g, escaped);
+}
+
+/** @param {string} character */
+function escaped(character) {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 2. Bytes, texts and JSON, strictly
+// ---------------------------------------------------------------------------------------------------------------------
+
+const MiB = 1024 * 1024;
+/** Bounds on what is held in memory; what is larger cannot be decided. */
+const limits = {
+  json: 256 * MiB,
+  note: 64 * 1024,
+  header: 65_535,
+  payload: 64 * MiB,
+  entries: 100_000,
+  total: 2 ** 40,
+};
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @param {Uint8Array} bytes @param {string} what */
+function textOf(bytes, what) {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new NotSound(`${what} is not UTF-8`);
+  }
+}
+
+/** Base64 with padding, the one way in which these bytes are written. @param {unknown} text @param {string} what */
+function fromBase64(text, what) {
+  must(typeof text === 'string', `${what} is not base64`);
+  const bytes = Buffer.from(text, 'base64');
+  must(bytes.toString('base64') === text, `${what} is not base64`);
+  return bytes;
+}
+
+/** @param {unknown} text @param {string} what */
+function hashFrom(text, what) {
+  const bytes = fromBase64(text, what);
+  must(bytes.length === 32, `${what} is not a hash of 32 bytes`);
+  return bytes;
+}
+
+/** @param {unknown} value @param {string} what @param {number} [most] @returns {Buffer[]} */
+function hashesFrom(value, what, most = 64) {
+  must(Array.isArray(value) && value.length <= most, `${what} is not a list of at most ${most} hashes`);
+  return value.map((hash) => hashFrom(hash, what));
+}
+
+/** @param {unknown} value @returns {value is Record<string, any>} */
+function isObject(value) {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+/** A whole number that JSON and JavaScript agree about. @param {unknown} value @param {number} least @returns {value is number} */
+function isWhole(value, least) {
+  return Number.isSafeInteger(value) && /** @type {number} */ (value) >= least;
+}
+
+/**
+ * Parses JSON that `JSON.stringify` wrote. To write it again finds what a parser passes over in silence: a name that stands twice,
+ * of which different readers take a different one.
+ *
+ * @param {string} text
+ * @param {string} what
+ * @param {number[]} indents
+ */
+function parseExactly(text, what, indents = [0]) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new NotSound(`${what} is not JSON`);
+  }
+  const isExact = indents.some((indent) => JSON.stringify(value, null, indent) === text);
+  must(isExact, `${what} is not JSON as it is written: a name may stand in it twice`);
+  return value;
+}
+
+/** @param {Record<string, any>} value @param {string[]} required @param {string[]} optional @param {string} what */
+function checkMembers(value, required, optional, what) {
+  const unknown = Object.keys(value).find((name) => !required.includes(name) && !optional.includes(name));
+  decidable(unknown === undefined, `${what} has ${show(unknown)}, which this verifier does not know`);
+  const missing = required.find((name) => !Object.hasOwn(value, name));
+  must(missing === undefined, `${what} has no ${missing}`);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 3. The tree
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @param {...Uint8Array} parts @returns {Buffer} */
+function sha256(...parts) {
+  const hash = crypto.createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+const leafPrefix = Buffer.of(0);
+const nodePrefix = Buffer.of(1);
+
+/** @param {Uint8Array} header */
+function leafHash(header) {
+  return sha256(leafPrefix, header);
+}
+
+/** @param {Buffer} left @param {Buffer} right */
+function nodeHash(left, right) {
+  return sha256(nodePrefix, left, right);
+}
+
+/** Sizes go beyond 32 bits, so they are halved and not shifted. @param {number} number */
+function half(number) {
+  return Math.floor(number / 2);
+}
+
+/** @param {number} number */
+function isOdd(number) {
+  return number % 2 === 1;
+}
+
+/**
+ * The root that an inclusion proof gives for the leaf number `index` (from 0) of a tree of `size` leaves; null when the proof does
+ * not have its form. RFC 9162, section 2.1.3.2.
+ *
+ * @param {number} index
+ * @param {number} size
+ * @param {Buffer} leaf
+ * @param {Buffer[]} proof
+ */
+function rootFromInclusion(index, size, leaf, proof) {
+  if (index >= size) return null;
+  let node = index;
+  let last = size - 1;
+  let root = leaf;
+  for (const hash of proof) {
+    if (last === 0) return null;
+    if (isOdd(node) || node === last) {
+      root = nodeHash(hash, root);
+      while (!isOdd(node) && node !== 0) [node, last] = [half(node), half(last)];
+    } else {
+      root = nodeHash(root, hash);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 ? root : null;
+}
+
+/**
+ * True when the tree of `size` leaves begins with the tree of `earlier` leaves. RFC 9162, section 2.1.4.2.
+ *
+ * @param {{ size: number, root: Buffer }} first
+ * @param {{ size: number, root: Buffer }} second
+ * @param {Buffer[]} proof
+ */
+function isConsistent(first, second, proof) {
+  if (first.size > second.size) return false;
+  if (first.size === second.size) return proof.length === 0 && first.root.equals(second.root);
+  if (first.size === 0) return proof.length === 0 && first.root.equals(growingTree(0, []).root());
+  let node = first.size - 1;
+  let last = second.size - 1;
+  while (isOdd(node)) [node, last] = [half(node), half(last)];
+  // A first tree that is perfect is a node of the second, and no hash of the proof.
+  const [start, ...rest] = node === 0 ? [first.root, ...proof] : proof;
+  if (!start) return false;
+  let firstRoot = start;
+  let secondRoot = start;
+  for (const hash of rest) {
+    if (last === 0) return false;
+    if (isOdd(node) || node === last) {
+      firstRoot = nodeHash(hash, firstRoot);
+      secondRoot = nodeHash(hash, secondRoot);
+      while (!isOdd(node) && node !== 0) [node, last] = [half(node), half(last)];
+    } else {
+      secondRoot = nodeHash(secondRoot, hash);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 && firstRoot.equals(first.root) && secondRoot.equals(second.root);
+}
+
+/**
+ * A tree that grows leaf by leaf, kept as the roots of its perfect subtrees, largest first: as many as `size` has ones in binary.
+ *
+ * @param {number} size
+ * @param {Buffer[]} subtrees
+ */
+function growingTree(size, subtrees) {
+  const ones = size.toString(2).replaceAll('0', '').length;
+  must(subtrees.length === ones, `a tree of ${size} events is made of ${ones} subtrees, not of ${subtrees.length}`);
+  const stack = [...subtrees];
+
+  /** @param {Buffer} leaf */
+  function add(leaf) {
+    let node = leaf;
+    for (let rest = size; isOdd(rest); rest = half(rest)) node = nodeHash(/** @type {Buffer} */ (stack.pop()), node);
+    stack.push(node);
+    size += 1;
+  }
+
+  function root() {
+    const last = stack.at(-1);
+    if (!last) return sha256();
+    return stack.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last);
+  }
+
+  return { add, root, size: () => size };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 4. Keys and checkpoints
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject }} VerifierKey */
+/** @typedef {{ origin: string, size: number, root: Buffer, text: string }} Checkpoint */
+
+/** What stands before the 32 bytes of an Ed25519 key in its usual form (RFC 8410). */
+const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
+
+/**
+ * A verifier key as C2SP signed-note writes it: `name+hash+key`; its hash is over name and key, so a slip of the pen is found.
+ *
+ * @param {string} text
+ * @returns {VerifierKey | null}
+ */
+function parseKey(text) {
+  const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
+  if (name === undefined || id === undefined || encoded === undefined) return null;
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.toString('base64') !== encoded || bytes.length !== 33 || bytes[0] !== 1) return null;
+  if (
+    sha256(Buffer.from(`${name}\n`), bytes)
+      .subarray(0, 4)
+      .toString('hex') !== id
+  )
+    return null;
+  const der = Buffer.concat([ed25519Prefix, bytes.subarray(1)]);
+  return { text, name, id, key: crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }) };
+}
+
+/**
+ * Opens a signed checkpoint. Lines signed by keys that are not ours say nothing; one of ours must be there, and all of ours hold.
+ *
+ * @param {unknown} text
+ * @param {VerifierKey[]} keys none: the signature is not looked at
+ * @param {string} what
+ * @returns {Checkpoint}
+ */
+function openCheckpoint(text, keys, what) {
+  must(typeof text === 'string' && text.isWellFormed() && text.length <= limits.note, `${what} is not a signed note`);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a signed note has none of them
+  must(!/[\x00-\x09\x0b-\x1f\x7f]/.test(text), `${what} is not a signed note: it has control characters`);
+  const end = text.lastIndexOf('\n\n');
+  must(end > 0 && text.endsWith('\n'), `${what} is not a signed note`);
+  const body = text.slice(0, end + 1);
+  const signatures = text.slice(end + 2, -1).split('\n');
+
+  const signers = new Set();
+  for (const line of signatures) {
+    const [, name, encoded] = /^— ([^\s+]+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
+    must(name !== undefined && encoded !== undefined, `${what} has a line among its signatures that is none`);
+    const bytes = fromBase64(encoded, `a signature of ${what}`);
+    const signer = keys.find((key) => key.name === name && key.id === bytes.subarray(0, 4).toString('hex'));
+    if (!signer) continue;
+    const isValid = crypto.verify(null, Buffer.from(body), signer.key, bytes.subarray(4));
+    must(isValid, `${what} is not what the key ${signer.name}+${signer.id} signed: its signature does not fit`);
+    must(!signers.has(signer), `${what} is signed twice by one key`);
+    signers.add(signer);
+  }
+  const pinned = keys.map(({ name, id }) => `${name}+${id}`).join(', ');
+  must(keys.length === 0 || signers.size > 0, `${what} is signed by another key, not by ${pinned}`);
+
+  const [origin = '', size = '', root, ...extensions] = body.slice(0, -1).split('\n');
+  must(origin !== '' && !extensions.includes(''), `${what} is not a checkpoint`);
+  must(/^(0|[1-9]\d{0,15})$/.test(size) && isWhole(Number(size), 0), `${what} names no size, but ${show(size)}`);
+  const hash = hashFrom(root, `the root of ${what}`);
+  must(Number(size) > 0 || hash.equals(sha256()), `${what} is of no events, and its root is not that of none`);
+  for (const { name } of keys) must(name === origin, `${what} is of the log ${show(origin)}, the key of ${show(name)}`);
+  return { origin, size: Number(size), root: hash, text };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 5. One event
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * @typedef {{ actor: { id?: string, type: string }, correlationId: string, id: string, log: string, payload: string,
+ *   position: number, recordedAt: string, schemaVersion: number, stream: string, type: string, v: 1, version: number }} Header
+ */
+/** @typedef {{ salt: string, data: Record<string, any>, context: Record<string, any> }} Payload */
+/** @typedef {{ header: Header, text: string, leaf: Buffer, payload: Payload | null, absent: Absence | null }} Event */
+/** @typedef {'erased' | 'withheld' | 'left out'} Absence why a payload is not there: to be declared by an event; not for this caller; not asked for */
+
+/**
+ * The canonical JSON (RFC 8785) of what a header may hold: objects, texts and whole numbers. Members stand in the order of their
+ * names' UTF-16 units, which is how `sort` sorts.
+ *
+ * @param {unknown} value
+ * @returns {string | null} null for anything else
+ */
+function canonical(value) {
+  if (typeof value === 'string') return value.isWellFormed() ? JSON.stringify(value) : null;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
+  if (!isObject(value)) return null;
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => [canonical(name), canonical(value[name])]);
+  if (members.flat().includes(null)) return null;
+  return `{${members.map(([name, member]) => `${name}:${member}`).join(',')}}`;
+}
+
+const headerMembers = 'actor,correlationId,id,log,payload,position,recordedAt,schemaVersion,stream,type,v,version';
+const actorTypes = ['anonymous', 'apiKey', 'system', 'user'];
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** A time as it is recorded: UTC, with milliseconds, a day that there is. @param {unknown} text */
+function isTime(text) {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
+}
+
+/**
+ * Reads a header. Every member is checked, since each of them is what somebody will rely on.
+ *
+ * @param {unknown} text
+ * @param {string} origin
+ * @param {string} at which event, for the message
+ * @returns {Header}
+ */
+function readHeader(text, origin, at) {
+  must(typeof text === 'string' && text.isWellFormed(), `${at}: it has no header`);
+  must(Buffer.byteLength(text) <= limits.header, `${at}: its header is too long`);
+  /** @type {unknown} */
+  let header;
+  try {
+    header = JSON.parse(text);
+  } catch {
+    throw new NotSound(`${at}: its header is not JSON`);
+  }
+  must(isObject(header) && canonical(header) === text, `${at}: its header is not canonical JSON (RFC 8785)`);
+  must(Object.keys(header).join() === headerMembers, `${at}: its header has other members than it must have`);
+  const { actor } = header;
+  must(header.v === 1, `${at}: its header has version ${show(header.v)}, this verifier knows 1`);
+  must(isWhole(header.position, 1), `${at}: its position is ${show(header.position)}`);
+  const place = `event ${header.position}`;
+  must(header.log === origin, `${place} belongs to another log, ${show(header.log)}`);
+  must(uuid7.test(header.id), `${place}: its id is ${show(header.id)}, no UUID v7`);
+  must(isWhole(header.version, 1), `${place}: its version is ${show(header.version)}`);
+  must(isWhole(header.schemaVersion, 1), `${place}: its schemaVersion is ${show(header.schemaVersion)}`);
+  must(isTime(header.recordedAt), `${place}: its recordedAt is ${show(header.recordedAt)}`);
+  must(typeof header.stream === 'string' && /^[^/]+(\/[^/]+)+$/.test(header.stream), `${place}: it has no stream`);
+  must(typeof header.type === 'string' && header.type !== '', `${place}: it has no type`);
+  must(typeof header.correlationId === 'string', `${place}: it has no correlationId`);
+  must(/^sha256:[0-9a-f]{64}$/.test(header.payload), `${place}: it commits to no payload`);
+  must(isObject(actor) && actorTypes.includes(actor.type), `${place}: its actor is ${show(actor)}`);
+  const actorNames = Object.keys(actor).join();
+  must(
+    actorNames === 'type' || (actorNames === 'id,type' && typeof actor.id === 'string'),
+    `${place}: its actor is odd`,
+  );
+  return /** @type {Header} */ (header);
+}
+
+const payloadDomain = Buffer.from('annals-payload-v1\0');
+
+/**
+ * Reads a payload and holds it against the commitment of its header.
+ *
+ * @param {Uint8Array} bytes as they are stored
+ * @param {Header} header
+ * @returns {Payload}
+ */
+function readPayload(bytes, header) {
+  const at = nameOf(header);
+  const commitment = `sha256:${sha256(payloadDomain, bytes).toString('hex')}`;
+  must(commitment === header.payload, `${at}: its payload is not the one that its header commits to`);
+  const payload = parseExactly(textOf(bytes, `${at}: its payload`), `${at}: its payload`);
+  const isWell = isObject(payload) && Object.keys(payload).join() === 'salt,data,context';
+  must(isWell && isObject(payload.data) && isObject(payload.context), `${at}: its payload has another form`);
+  must(hashFrom(payload.salt, `${at}: its salt`), '');
+  return /** @type {Payload} */ (payload);
+}
+
+/** @param {Header} header */
+function nameOf({ position, stream, version, type }) {
+  return `event ${position} (${show(stream)}, version ${version}, ${show(type)})`;
+}
+
+/**
+ * One shown event of a bundle or an export: `{ header, payload, erased?, withheld?, proof }`. Its proof must lead to the root of the
+ * checkpoint.
+ *
+ * @param {unknown} shown
+ * @param {Checkpoint} checkpoint
+ * @param {string} at
+ * @returns {Event}
+ */
+function readShown(shown, checkpoint, at) {
+  must(isObject(shown), `${at} is no event`);
+  checkMembers(shown, ['header', 'payload', 'proof'], ['erased', 'withheld'], at);
+  const event = readEvent(shown.header, shown.payload, shown, checkpoint.origin, at);
+  const { position } = event.header;
+  const name = nameOf(event.header);
+  must(
+    position <= checkpoint.size,
+    `${name}: the checkpoint is of ${checkpoint.size} events, so it does not hold this one`,
+  );
+  const root = rootFromInclusion(
+    position - 1,
+    checkpoint.size,
+    event.leaf,
+    hashesFrom(shown.proof, `the proof of ${name}`),
+  );
+  must(root?.equals(checkpoint.root), `${name}: its proof does not show that it is in the log`);
+  return event;
+}
+
+/**
+ * @param {unknown} text the header
+ * @param {unknown} body the payload's text, or null
+ * @param {Record<string, any>} flags
+ * @param {string} origin
+ * @param {string} at
+ * @returns {Event}
+ */
+function readEvent(text, body, flags, origin, at) {
+  must(typeof text === 'string', `${at} has no header`);
+  const header = readHeader(text, origin, at);
+  const name = nameOf(header);
+  for (const flag of ['erased', 'withheld']) {
+    must(!Object.hasOwn(flags, flag) || flags[flag] === true, `${name}: ${flag} is ${show(flags[flag])}, not true`);
+    must(body === null || !Object.hasOwn(flags, flag), `${name} is said to be ${flag}, and its payload is there`);
+  }
+  must(!(flags.erased && flags.withheld), `${name} is said to be erased and withheld`);
+  must(body === null || (typeof body === 'string' && body.isWellFormed()), `${name}: its payload is no text`);
+  const leaf = leafHash(Buffer.from(text));
+  if (body === null) return { header, text, leaf, payload: null, absent: flags.withheld ? 'withheld' : 'erased' };
+  return { header, text, leaf, payload: readPayload(Buffer.from(body), header), absent: null };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 6. Events in their order
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1 to `versions` */
+
+/**
+ * Takes events in the order of the log and checks what holds among them.
+ *
+ * @param {object} rules
+ * @param {number | null} rules.after positions follow this one without gaps; null: they only rise
+ * @param {(stream: string) => 'whole' | 'tail' | 'some'} rules.shows of a stream: all its versions, all from some one on, or some
+ */
+function openJournal({ after, shows }) {
+  let lastPosition = after ?? 0;
+  let lastTime = '';
+  let count = 0;
+  let withheld = 0;
+  /** @type {Map<string, number>} */
+  const versions = new Map();
+  /** @type {Map<string, Header[]>} */
+  const missing = new Map();
+  /** @type {Declaration[]} */
+  const declarations = [];
+  /** The collections of files, by the newest schema. @type {Set<string>} */
+  let uploads = new Set();
+  /** Files by the SHA-256 of their bytes, with the first event that names them. @type {Map<string, Header>} */
+  const files = new Map();
+
+  /** @param {Event} event */
+  function add({ header, payload, absent }) {
+    const { position, stream, version, recordedAt } = header;
+    const name = nameOf(header);
+    if (after !== null && position !== lastPosition + 1) {
+      throw new NotSound(`event ${lastPosition + 1} is missing: ${name} stands in its place`);
+    }
+    must(position > lastPosition, `${name} is out of order: it comes after event ${lastPosition}`);
+    must(
+      recordedAt >= lastTime,
+      `${name} was recorded at ${recordedAt}, before the event that it follows (${lastTime})`,
+    );
+    checkVersion(stream, version, name);
+    [lastPosition, lastTime] = [position, recordedAt];
+    versions.set(stream, version);
+    count += 1;
+    if (payload) take(header, payload.data);
+    else if (absent === 'withheld') withheld += 1;
+    else if (absent === 'erased') collect(missing, stream, header);
+  }
+
+  /** @param {string} stream @param {number} version @param {string} name */
+  function checkVersion(stream, version, name) {
+    const before = versions.get(stream);
+    const how = shows(stream);
+    const isFirst = before === undefined && how === 'tail';
+    const next = (before ?? 0) + 1;
+    const fits = how === 'some' || isFirst ? version >= next : version === next;
+    must(fits, `${name}: version ${next} of ${show(stream)} is missing before it`);
+  }
+
+  /** What an event says about others. @param {Header} header @param {Record<string, any>} data */
+  function take(header, data) {
+    if (header.type === 'document.erased') declarations.push(...erasedBy(header, data));
+    if (header.type === 'schema.changed') uploads = uploadsOf(data);
+    if (!header.type.startsWith('document.') || !uploads.has(header.stream.split('/')[0] ?? '')) return;
+    for (const holder of [data, data.set, data.document]) {
+      const sha256 = isObject(holder) ? holder.sha256 : null;
+      if (typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256) && !files.has(sha256)) files.set(sha256, header);
+    }
+  }
+
+  /**
+   * To be called after the last one: a payload is rightly gone only when a later event of the log says that it was erased.
+   *
+   * @param {Declaration[]} others declared by events that are no part of this run
+   */
+  function settle(others = []) {
+    let erased = 0;
+    /** @type {Map<string, Declaration[]>} */
+    const declared = new Map();
+    for (const each of [...declarations, ...others]) collect(declared, each.stream, each);
+    for (const [stream, headers] of missing) {
+      for (const header of headers) {
+        const isDeclared = declared
+          .get(stream)
+          ?.some(({ versions, position }) => versions >= header.version && position > header.position);
+        must(isDeclared, `${nameOf(header)}: its payload is missing, and no document.erased declares it`);
+        erased += 1;
+      }
+    }
+    return { count, erased, withheld, versions, declarations, files, lastPosition, lastTime, missing };
+  }
+
+  return { add, settle };
+}
+
+/** @template Item @param {Map<string, Item[]>} lists @param {string} key @param {Item} item */
+function collect(lists, key, item) {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
+
+/** @param {Header} header @param {Record<string, any>} data @returns {Declaration[]} */
+function erasedBy(header, { streams }) {
+  const name = nameOf(header);
+  must(Array.isArray(streams), `${name} does not say what it erased`);
+  return streams.map((each) => {
+    const isWell = isObject(each) && typeof each.stream === 'string' && isWhole(each.versions, 0);
+    must(isWell, `${name} does not say what it erased`);
+    return { stream: each.stream, versions: each.versions, position: header.position };
+  });
+}
+
+/** @param {Record<string, any>} data @returns {Set<string>} */
+function uploadsOf({ schema }) {
+  const collections = isObject(schema) && Array.isArray(schema.collections) ? schema.collections : [];
+  return new Set(collections.filter((each) => isObject(each) && each.upload).map(({ slug }) => String(slug)));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 7. What the events of a stream make of its document
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Folds a stream, as docs/events.md says: no renames, no defaults, the fields as they were recorded. An erasure takes the document
+ * away, whatever stream it is recorded in.
+ *
+ * @param {Event[]} events of one stream, in order
+ * @param {Declaration[]} erasures of this stream
+ * @returns {{ document: Record<string, any> | null, isKnown: boolean }} not known after a payload that was withheld
+ */
+function fold(events, erasures) {
+  /** @type {Record<string, any> | null} */
+  let document = null;
+  let isKnown = true;
+  let done = 0;
+  for (const { header, payload, absent } of events) {
+    const { type, position } = header;
+    if (erasures.some((erasure) => erasure.position > done && erasure.position <= position)) {
+      document = null;
+      isKnown = true;
+    }
+    done = position;
+    if (!/^(document|global)\./.test(type) || type === 'document.erased') continue;
+    decidable(
+      header.schemaVersion === 1,
+      `${nameOf(header)} has schemaVersion ${header.schemaVersion}, this verifier knows 1`,
+    );
+    if (type === 'document.deleted') {
+      document = null;
+      isKnown = true;
+      continue;
+    }
+    if (!payload) {
+      isKnown &&= absent === 'erased';
+      continue;
+    }
+    const { data } = payload;
+    if (type === 'document.created') {
+      document = data;
+      isKnown = true;
+    } else if (type === 'document.restored' || type === 'global.restored') {
+      must(isObject(data.document), `${nameOf(header)} does not hold the document that it restores`);
+      document = data.document;
+      isKnown = true;
+    } else if (type === 'document.updated' || type === 'global.updated') {
+      must(isObject(data.set), `${nameOf(header)} does not say what it sets`);
+      // Spread defines members, so one that is named __proto__ is a member like any other.
+      /** @type {Record<string, any>} */
+      const after = { ...document, ...data.set };
+      for (const name of Array.isArray(data.unset) ? data.unset : []) delete after[String(name)];
+      document = after;
+    } else {
+      throw new Undecided(`${nameOf(header)} is of a type that this verifier does not know`);
+    }
+  }
+  if (erasures.some((erasure) => erasure.position > done)) return { document: null, isKnown: true };
+  return { document, isKnown };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 8. Earlier checkpoints
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @typedef {{ what: string, checkpoint: Checkpoint }} Kept a checkpoint that the auditor brought */
+/** @typedef {{ proven: string[], open: string[], facts: Record<string, any> }} Report */
+/** @typedef {{ keys: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>, files: string | null, progress: (count: number) => void }} Options */
+
+/**
+ * The keys to be used for what names one itself, and what that is worth.
+ *
+ * @param {Options} options
+ * @param {unknown} inside
+ * @param {string} what
+ * @param {Report} report
+ */
+function keysFor(options, inside, what, report) {
+  const own = typeof inside === 'string' ? parseKey(inside) : null;
+  must(own, `the verifierKey of ${what} is no verifier key`);
+  report.facts.verifierKey = own.text;
+  if (!options.isPinned) return [own];
+  const isPinned = options.keys.some(({ text }) => text === own.text);
+  must(isPinned, `${what} names another key than the pinned one: ${show(own.text)}`);
+  return options.keys;
+}
+
+/**
+ * Opens the checkpoints that the auditor kept: of the same log, signed by the same key.
+ *
+ * @param {Options} options
+ * @param {VerifierKey[]} keys
+ * @param {string} origin
+ * @returns {Kept[]}
+ */
+function openKept(options, keys, origin) {
+  return options.kept.map(({ what, text }) => {
+    const checkpoint = openCheckpoint(text, keys, what);
+    must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
+    return { what, checkpoint };
+  });
+}
+
+/** Takes down the root of a growing tree at each size that a kept checkpoint is of. @param {Kept[]} kept */
+function rootsAt(kept) {
+  const sizes = new Set(kept.map(({ checkpoint }) => checkpoint.size));
+  /** @type {Map<number, Buffer>} */
+  const found = new Map();
+
+  /** @param {ReturnType<typeof growingTree>} tree */
+  function look(tree) {
+    if (sizes.has(tree.size())) found.set(tree.size(), tree.root());
+  }
+
+  return { look, found };
+}
+
+/**
+ * Holds the kept checkpoints against the one that is shown. Roots that were computed from events prove as much as a proof does.
+ *
+ * @param {Kept[]} kept
+ * @param {Checkpoint} shown
+ * @param {unknown} earlier the consistency proofs that are shown
+ * @param {Map<number, Buffer>} computed roots by size
+ * @param {Report} report
+ */
+function checkKept(kept, shown, earlier, computed, report) {
+  const proofs = new Map();
+  must(earlier === undefined || Array.isArray(earlier), 'earlier is not a list');
+  for (const each of earlier ?? []) {
+    must(isObject(each), 'earlier has what is no proof');
+    checkMembers(each, ['size', 'proof'], [], 'a proof in earlier');
+    must(isWhole(each.size, 0) && each.size <= shown.size && !proofs.has(each.size), 'earlier has a wrong size');
+    proofs.set(each.size, hashesFrom(each.proof, `the proof from size ${each.size}`, 128));
+  }
+  for (const { what, checkpoint } of kept) {
+    const { size, root } = checkpoint;
+    const older = `${what} is of ${size} events, what is shown ends at ${shown.size}`;
+    must(size <= shown.size, `${older}: an old state was shown, or the log was cut off`);
+    const found = size === shown.size ? shown.root : computed.get(size);
+    if (found) {
+      must(
+        found.equals(root),
+        `this is another log than that of ${what}: at ${size} events their roots differ (a fork)`,
+      );
+      continue;
+    }
+    const proof = size === 0 ? [] : proofs.get(size);
+    must(proof, `nothing proves that the log continues ${what}: ask for it anew with since=${size}`);
+    must(
+      isConsistent(checkpoint, shown, proof),
+      `the log does not continue ${what}: it was rewritten, or the proof is wrong`,
+    );
+  }
+  for (const { what, checkpoint } of kept) report.proven.push(`it continues ${what}, of ${checkpoint.size} events`);
+  if (kept.length === 0)
+    report.open.push('no checkpoint from before was given, so a log that was rewritten and signed anew is not found');
+}
+
+/** @param {Checkpoint} checkpoint @param {Report} report */
+function reportCheckpoint(checkpoint, report) {
+  report.facts.origin = checkpoint.origin;
+  report.facts.checkpoint = { size: checkpoint.size, root: checkpoint.root.toString('base64') };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 9. Bundles
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @typedef {{ names: string[], size: (name: string) => number, chunks: (name: string) => AsyncIterable<Uint8Array> }} Source */
+
+/** What may lie beside the data and is for readers only. */
+const unproven = ['README.txt', 'summary.html', 'summary.txt', 'annals-verify.mjs'];
+
+/**
+ * Checks an evidence bundle of one document: docs/verifying.md, `annals-bundle/1`.
+ *
+ * @param {Source} source
+ * @param {Options} options
+ * @param {Report} report
+ */
+async function checkBundle(source, options, report) {
+  const bundle = await readJson(source, 'bundle.json');
+  decidable(
+    isObject(bundle) && bundle.format === 'annals-bundle/1',
+    `bundle.json is no bundle of format 1: ${show(bundle?.format)}`,
+  );
+  const members = 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(
+    ',',
+  );
+  checkMembers(bundle, members, ['document', 'earlier', 'rest'], 'bundle.json');
+  const { checkpoint, kept } = await openShown(source, bundle, 'bundle', options, report);
+  const { stream, streams } = bundle;
+  const isNamed = Array.isArray(streams) && streams[0] === stream && streams.every((name) => typeof name === 'string');
+  must(isNamed && new Set(streams).size === streams.length, 'bundle.json does not say which streams it shows');
+  report.facts.stream = stream;
+
+  const events = readList(bundle.events, checkpoint, 'events');
+  const schemas = readList(bundle.schemas, checkpoint, 'schemas');
+  const erasures = readList(bundle.erasures, checkpoint, 'erasures');
+  const stranger = events.find(({ header }) => !streams.includes(header.stream))?.header;
+  must(!stranger, `${stranger && nameOf(stranger)} is of no stream that the bundle is about`);
+  const noSchema = schemas.find(({ header, payload }) => header.stream !== 'system/schema' || !payload)?.header;
+  must(!noSchema, `${noSchema && nameOf(noSchema)} is no schema with its payload`);
+  const noErasure = erasures.find(({ header, payload }) => header.type !== 'document.erased' || !payload)?.header;
+  must(!noErasure, `${noErasure && nameOf(noErasure)} is no erasure with its payload`);
+
+  const whole = new Set([...streams, 'system/schema']);
+  const journal = openJournal({ after: null, shows: (name) => (whole.has(name) ? 'whole' : 'some') });
+  const all = [...events, ...schemas, ...erasures].sort((a, b) => a.header.position - b.header.position);
+  for (const event of all) journal.add(event);
+  const found = journal.settle();
+  checkVersions(bundle.versions, streams, found.versions);
+  report.facts.events = found.count;
+  report.proven.push(
+    `${events.length} events of ${streams.map(show).join(', ')} are in the log, versions 1 to ${found.versions.get(stream)} without gaps`,
+  );
+  report.proven.push(`${schemas.length} schemas of the log's time are in the log`);
+  reportPayloads(found, report);
+  const roots = rootsAt(kept);
+  checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
+  checkKept(kept, checkpoint, bundle.earlier, roots.found, report);
+  checkDocument(bundle, events, found.declarations, report);
+  await checkFiles(source, bundle, events, found.files, report);
+}
+
+/** @param {unknown} list @param {Checkpoint} checkpoint @param {string} what */
+function readList(list, checkpoint, what) {
+  must(Array.isArray(list), `${what} is not a list`);
+  const events = list.map((shown, index) => readShown(shown, checkpoint, `${what}[${index}]`));
+  for (const [index, { header }] of events.entries()) {
+    const before = events[index - 1]?.header.position ?? 0;
+    must(header.position > before, `${nameOf(header)} is out of order: it comes after event ${before}`);
+  }
+  return events;
+}
+
+/** @param {unknown} claimed @param {string[]} streams @param {Map<string, number>} shown */
+function checkVersions(claimed, streams, shown) {
+  must(
+    isObject(claimed) && isDeepStrictEqual(new Set(Object.keys(claimed)), new Set(streams)),
+    'versions names other streams',
+  );
+  for (const stream of streams) {
+    const last = shown.get(stream) ?? 0;
+    must(
+      claimed[stream] === last,
+      `${show(stream)} is said to have ${show(claimed[stream])} versions, ${last} are shown`,
+    );
+  }
+  must(shown.has(String(streams[0])), `no event of ${show(streams[0])} is shown`);
+}
+
+/** @param {{ erased: number, withheld: number, count: number }} found @param {Report} report */
+function reportPayloads({ erased, withheld, count }, report) {
+  report.proven.push(`${count - erased - withheld} payloads are those that their headers commit to`);
+  if (erased > 0) report.proven.push(`${erased} payloads are gone, as events of the log declare`);
+  if (withheld > 0)
+    report.open.push(
+      `${withheld} payloads were withheld: that the events were recorded is proven, what they say is not`,
+    );
+}
+
+/**
+ * All headers after the last events that are shown, up to the checkpoint: then no later version can have been left out.
+ *
+ * @param {unknown} rest
+ * @param {{ shown: Event[], streams: string[], versions: Map<string, number>, checkpoint: Checkpoint,
+ *   roots: ReturnType<typeof rootsAt> }} bundle
+ * @param {Report} report
+ */
+function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report) {
+  if (rest === undefined) {
+    const last = streams.map((name) => `${versions.get(name) ?? 0} of ${show(name)}`).join(', ');
+    report.open.push(
+      `whether there are later versions than ${last}: only a complete bundle or the whole log shows that`,
+    );
+    return;
+  }
+  must(isObject(rest), 'rest is no object');
+  checkMembers(rest, ['after', 'before', 'headers'], [], 'rest');
+  const { after, headers } = rest;
+  const lasts = streams.map((name) => shown.findLast(({ header }) => header.stream === name)?.header.position ?? 0);
+  must(after === Math.min(...lasts), `rest begins after event ${show(after)}, not after the last that is shown`);
+  must(Array.isArray(headers), 'the headers of rest are no list');
+  const tree = growingTree(after, hashesFrom(rest.before, 'before in rest'));
+  const journal = openJournal({ after, shows: () => 'tail' });
+  const texts = new Map(shown.map(({ header, text }) => [header.position, text]));
+  roots.look(tree);
+  for (const text of headers) {
+    must(typeof text === 'string', 'a header of rest is no text');
+    const header = readHeader(text, checkpoint.origin, `event ${tree.size() + 1}`);
+    const leaf = leafHash(Buffer.from(text));
+    journal.add({ header, text, leaf, payload: null, absent: 'left out' });
+    const isShown = texts.get(header.position) === text;
+    must(isShown || !streams.includes(header.stream), `${nameOf(header)} was left out of the events`);
+    tree.add(leaf);
+    roots.look(tree);
+  }
+  must(tree.size() === checkpoint.size, `rest ends at event ${tree.size()}, the checkpoint is of ${checkpoint.size}`);
+  must(tree.root().equals(checkpoint.root), 'the headers in rest are not those of the log');
+  report.proven.push(`up to event ${checkpoint.size} there is no later version`);
+}
+
+/** @param {Record<string, any>} bundle @param {Event[]} events @param {Declaration[]} declarations @param {Report} report */
+function checkDocument(bundle, events, declarations, report) {
+  const { stream, document } = bundle;
+  const isShown = Object.hasOwn(bundle, 'document');
+  if (/^(accounts|system)\//.test(stream)) {
+    must(!isShown, `${show(stream)} is no document, and one is shown`);
+    return;
+  }
+  const folded = fold(
+    events.filter(({ header }) => header.stream === stream),
+    declarations.filter((each) => each.stream === stream),
+  );
+  if (!folded.isKnown) {
+    must(!isShown, `a document is shown, and the payloads that would prove it are withheld`);
+    report.open.push('what the document says: payloads that it needs were withheld');
+    return;
+  }
+  must(isShown, 'the events prove what the document says, and the bundle does not show it');
+  must(
+    isDeepStrictEqual(document, folded.document),
+    `the document is not what its events make: ${difference(document, folded.document)}`,
+  );
+  report.proven.push(
+    folded.document ? 'the document is what its events make' : 'the document is gone, as its events say',
+  );
+}
+
+/** @param {unknown} shown @param {unknown} made */
+function difference(shown, made) {
+  if (!isObject(shown) || !isObject(made)) return isObject(shown) ? 'they leave none' : 'they make one, none is shown';
+  const names = [...new Set([...Object.keys(made), ...Object.keys(shown)])];
+  return `they differ in ${names
+    .filter((name) => !isDeepStrictEqual(shown[name], made[name]))
+    .map(show)
+    .join(', ')}`;
+}
+
+/** @param {Source} source @param {Record<string, any>} bundle @param {Event[]} events @param {Map<string, Header>} needed @param {Report} report */
+async function checkFiles(source, bundle, events, needed, report) {
+  must(Array.isArray(bundle.files), 'files is not a list');
+  const listed = new Set();
+  /** @type {string[]} */
+  const lost = [];
+  for (const file of bundle.files) {
+    must(isObject(file), 'files has what is no file');
+    checkMembers(file, ['sha256', 'bytes', 'version', 'included'], ['missing'], 'a file in files');
+    const { sha256, bytes, included, missing } = file;
+    const first = events.find(
+      ({ header, payload }) => header.stream === bundle.stream && payload && filesIn(payload.data).has(sha256),
+    );
+    must(first && !listed.has(sha256), `no event names the file ${show(sha256)}, or files names it twice`);
+    must(
+      first.header.version === file.version,
+      `the file ${show(sha256)} came with version ${first.header.version}, not ${show(file.version)}`,
+    );
+    must(typeof included === 'boolean' && isWhole(bytes, 0), `the file ${show(sha256)} is badly described`);
+    must(
+      missing === undefined || (missing === true && !included),
+      `the file ${show(sha256)} is said to be missing and included`,
+    );
+    listed.add(sha256);
+    if (!included) lost.push(sha256);
+    else await checkFile(source, sha256, bytes, nameOf(first.header));
+  }
+  for (const [sha256, header] of needed) {
+    must(
+      header.stream !== bundle.stream || listed.has(sha256),
+      `${nameOf(header)} names the file ${sha256}, files does not`,
+    );
+  }
+  const extra = source.names.find(
+    (name) => name.startsWith('files/') && (!listed.has(name.slice(6)) || lost.includes(name.slice(6))),
+  );
+  must(extra === undefined, `${show(extra)} is in the bundle, and files does not say so`);
+  if (listed.size > lost.length)
+    report.proven.push(`${listed.size - lost.length} files are, byte for byte, those that the events name`);
+  if (lost.length > 0) report.open.push(`${lost.length} files that the events name are not in the bundle`);
+}
+
+/** @param {Record<string, any>} data @returns {Set<unknown>} */
+function filesIn(data) {
+  return new Set([data, data.set, data.document].filter(isObject).map(({ sha256 }) => sha256));
+}
+
+/** @param {Source} source @param {string} name @param {number} bytes @param {string} event */
+async function checkFile(source, name, bytes, event) {
+  const file = `files/${name}`;
+  must(source.names.includes(file), `${event} names the file ${name}, and it is not in the bundle`);
+  must(source.size(file) === bytes, `the file ${name} has ${source.size(file)} bytes, not ${bytes}`);
+  const hash = crypto.createHash('sha256');
+  for await (const chunk of source.chunks(file)) hash.update(chunk);
+  must(hash.digest('hex') === name, `the file ${name} of ${event} was altered: its SHA-256 is another one`);
+}
+
+/**
+ * The checkpoint of a bundle or an export, under the right key, and of the log that is named.
+ *
+ * @param {Source} source
+ * @param {Record<string, any>} thing
+ * @param {string} what
+ * @param {Options} options
+ * @param {Report} report
+ */
+async function openShown(source, thing, what, options, report) {
+  const keys = keysFor(options, thing.verifierKey, `the ${what}`, report);
+  const checkpoint = openCheckpoint(thing.checkpoint, keys, `the checkpoint of the ${what}`);
+  must(
+    thing.origin === checkpoint.origin,
+    `the ${what} names the log ${show(thing.origin)}, its checkpoint ${show(checkpoint.origin)}`,
+  );
+  reportCheckpoint(checkpoint, report);
+  report.proven.push(
+    options.isPinned
+      ? `the checkpoint, of ${checkpoint.size} events, is signed by the pinned key`
+      : `the checkpoint, of ${checkpoint.size} events, is signed by the key that the ${what} itself names`,
+  );
+  if (source.names.includes('checkpoint.txt')) {
+    const text = textOf(await readAll(source, 'checkpoint.txt', limits.note), 'checkpoint.txt');
+    must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
+  }
+  const beside = source.names.filter((name) => unproven.includes(name));
+  if (beside.length > 0) report.open.push(`${beside.join(', ')}: for readers, not proven`);
+  return { checkpoint, kept: openKept(options, keys, checkpoint.origin) };
+}
+
+/** @param {Source} source @param {string} name @returns {Promise<any>} */
+async function readJson(source, name) {
+  const text = textOf(await readAll(source, name, limits.json), name);
+  return parseExactly(text.replace(/\n$/, ''), name, [0, 2]);
+}
+
+/** @param {Source} source @param {string} name @param {number} most */
+async function readAll(source, name, most) {
+  decidable(source.names.includes(name), `there is no ${name}`);
+  decidable(source.size(name) <= most, `${name} has more than ${most} bytes`);
+  const chunks = [];
+  for await (const chunk of source.chunks(name)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 10. Exports
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @typedef {{ checkpoint: Checkpoint, withPayloads: boolean, withProofs: boolean }} ExportFile */
+/** @typedef {(chunks: AsyncIterable<Uint8Array>, file: ExportFile) => AsyncGenerator<Event>} EventReader */
+
+const eventFiles = { ndjson: 'events.ndjson', csv: 'events.csv', cloudevents: 'events.cloudevents.ndjson' };
+
+/** How each kind of filter looks at a header. @type {Record<string, (header: Header) => (string | undefined)[]>} */
+const filters = {
+  collection: ({ stream }) => [stream.split('/')[0]],
+  stream: ({ stream }) => [stream],
+  type: ({ type }) => [type],
+  actor: ({ actor }) => [actor.id, actor.type],
+};
+
+/**
+ * Checks an export of a range of the log: docs/verifying.md, `annals-export/1`.
+ *
+ * @param {Source} source
+ * @param {Options} options
+ * @param {Report} report
+ */
+async function checkExport(source, options, report) {
+  const manifest = await readJson(source, 'manifest.json');
+  decidable(
+    isObject(manifest) && manifest.format === 'annals-export/1',
+    `manifest.json is of no export of format 1: ${show(manifest?.format)}`,
+  );
+  const members =
+    'format,origin,verifierKey,checkpoint,file,kind,from,to,events,bytes,sha256,filters,withPayloads,erasures';
+  checkMembers(
+    manifest,
+    members.split(','),
+    ['before', 'consistency', 'earlier', 'software', 'madeAt'],
+    'manifest.json',
+  );
+  const { kind, from, to, filters: wanted, withPayloads } = manifest;
+  decidable(
+    Object.hasOwn(eventFiles, kind),
+    `the manifest names the format ${show(kind)}, which this verifier does not know`,
+  );
+  const file = eventFiles[/** @type {keyof typeof eventFiles} */ (kind)];
+  must(manifest.file === file && source.names.includes(file), `the manifest does not name ${file}, or it is not there`);
+  const others = source.names.filter((name) => ![file, 'manifest.json', 'checkpoint.txt', ...unproven].includes(name));
+  must(others.length === 0, `${show(others[0])} is in the export, and its manifest does not say so`);
+  const { checkpoint, kept } = await openShown(source, manifest, 'export', options, report);
+  const isRange = isWhole(from, 1) && isWhole(to, from - 1) && to <= checkpoint.size;
+  must(isRange, `the range ${show(from)} to ${show(to)} is not one of the ${checkpoint.size} events of the checkpoint`);
+  must(typeof withPayloads === 'boolean', 'withPayloads is neither true nor false');
+  must(isObject(wanted), 'filters is no object');
+  for (const [name, value] of Object.entries(wanted)) {
+    decidable(
+      Object.hasOwn(filters, name),
+      `the export has the filter ${show(name)}, which this verifier does not know`,
+    );
+    must(typeof value === 'string', `the filter ${name} is no text`);
+  }
+  const isWholeRange = Object.keys(wanted).length === 0;
+  must(
+    isWhole(manifest.bytes, 0) && source.size(file) === manifest.bytes,
+    `${file} has ${source.size(file)} bytes, the manifest says ${show(manifest.bytes)}`,
+  );
+
+  const tree = isWholeRange ? growingTree(from - 1, hashesFrom(manifest.before, 'before')) : null;
+  must(
+    tree || (manifest.before === undefined && manifest.consistency === undefined),
+    'an export with filters proves no range',
+  );
+  const journal = openJournal({
+    after: tree ? from - 1 : null,
+    shows: () => (tree ? (from === 1 ? 'whole' : 'tail') : 'some'),
+  });
+  const roots = rootsAt(kept);
+  const hash = crypto.createHash('sha256');
+  if (tree) roots.look(tree);
+  const eventsIn = readers[/** @type {keyof typeof readers} */ (kind)];
+  for await (const event of eventsIn(hashing(source.chunks(file), hash), {
+    checkpoint,
+    withPayloads,
+    withProofs: !tree,
+  })) {
+    const { header } = event;
+    const name = nameOf(header);
+    must(header.position >= from && header.position <= to, `${name} is not in the range ${from} to ${to}`);
+    const unfit = Object.keys(wanted).find((filter) => !filters[filter]?.(header).includes(wanted[filter]));
+    must(unfit === undefined, `${name} does not fit the filter ${unfit}`);
+    journal.add(event);
+    tree?.add(event.leaf);
+    if (tree) roots.look(tree);
+    options.progress(header.position - from + 1);
+  }
+  const erasures = readList(manifest.erasures, checkpoint, 'erasures');
+  const declarations = erasures.flatMap(({ header, payload }) => {
+    must(header.type === 'document.erased' && payload, `${nameOf(header)} is no erasure with its payload`);
+    return erasedBy(header, payload.data);
+  });
+  const found = journal.settle(declarations);
+  must(hash.digest('hex') === manifest.sha256, `${file} was altered: its SHA-256 is not that of the manifest`);
+  must(
+    found.count === manifest.events,
+    `${file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
+  );
+  report.facts.events = found.count;
+  if (tree) {
+    must(tree.size() === to, `event ${tree.size() + 1} is missing: the export ends before ${to}`);
+    const isPart = isConsistent(
+      { size: to, root: tree.root() },
+      checkpoint,
+      hashesFrom(manifest.consistency, 'consistency', 128),
+    );
+    must(
+      isPart,
+      `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
+    );
+    report.proven.push(`all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`);
+  } else if (kind === 'ndjson') {
+    report.proven.push(`each of the ${found.count} events is in the log`);
+    report.open.push('whether events that fit the filters were left out');
+  } else {
+    report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
+  }
+  if (kind !== 'ndjson')
+    report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
+  else if (withPayloads) reportPayloads(found, report);
+  else report.open.push('what the events say: the export is one of headers');
+  checkKept(kept, checkpoint, manifest.earlier, roots.found, report);
+}
+
+/** @param {AsyncIterable<Uint8Array>} chunks @param {crypto.Hash} hash */
+async function* hashing(chunks, hash) {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+/** The events in a file of each kind. @type {{ ndjson: EventReader, csv: EventReader, cloudevents: EventReader }} */
+const readers = { ndjson: readNdjson, csv: readCsv, cloudevents: readCloudEvents };
+
+/** @param {AsyncIterable<Uint8Array>} chunks @param {ExportFile} file @returns {AsyncGenerator<Event>} */
+async function* readNdjson(chunks, { checkpoint, withPayloads, withProofs }) {
+  let number = 0;
+  for await (const bytes of linesOf(chunks)) {
+    number += 1;
+    const at = `line ${number}`;
+    const line = parseExactly(textOf(bytes, at), at);
+    const names = isObject(line) ? Object.keys(line).join() : '';
+    const fits = /^header,payload(,erased|,withheld)?(,proof)?$/.test(names) && names.endsWith('proof') === withProofs;
+    must(fits && isObject(line.header), `${at} has another form`);
+    // The line is exactly what JSON.stringify makes of it, so its parts are exactly what JSON.stringify makes of them.
+    const shown = {
+      ...line,
+      header: JSON.stringify(line.header),
+      payload: line.payload && JSON.stringify(line.payload),
+    };
+    const event = withProofs
+      ? readShown(shown, checkpoint, at)
+      : readEvent(shown.header, shown.payload, shown, checkpoint.origin, at);
+    must(
+      withPayloads || (event.payload === null && !line.erased && !line.withheld),
+      `${at} has a payload, in an export of headers`,
+    );
+    const isUnsaid = withPayloads && event.payload === null && !line.erased && !line.withheld;
+    must(!isUnsaid, `${nameOf(event.header)}: its payload is missing, and the line does not say why`);
+    if (!withPayloads) event.absent = 'left out';
+    yield event;
+  }
+}
+
+const cloudEventMembers =
+  'specversion,id,source,type,subject,time,datacontenttype,sequence,sequencetype,version,schemaversion,actortype,correlationid,payload';
+
+/** @param {AsyncIterable<Uint8Array>} chunks @param {ExportFile} file @returns {AsyncGenerator<Event>} */
+async function* readCloudEvents(chunks, { checkpoint: { origin } }) {
+  let number = 0;
+  for await (const bytes of linesOf(chunks)) {
+    number += 1;
+    const at = `line ${number}`;
+    const line = parseExactly(textOf(bytes, at), at);
+    must(isObject(line), `${at} is no event`);
+    checkMembers(line, cloudEventMembers.split(','), ['actorid', 'reason', 'erased', 'withheld', 'data'], at);
+    const isTyped = line.specversion === '1.0' && typeof line.type === 'string' && line.type.startsWith('org.annals.');
+    const isNumbered = typeof line.sequence === 'string' && /^[1-9]\d{0,15}$/.test(line.sequence);
+    must(isTyped && isNumbered && line.sequencetype === 'Integer', `${at} is no CloudEvent of Annals`);
+    yield rebuilt(origin, at, {
+      actor: { ...(line.actorid === undefined ? {} : { id: line.actorid }), type: line.actortype },
+      correlationId: line.correlationid,
+      id: line.id,
+      log: line.source,
+      payload: line.payload,
+      position: Number(line.sequence),
+      recordedAt: line.time,
+      schemaVersion: line.schemaversion,
+      stream: line.subject,
+      type: line.type.slice('org.annals.'.length),
+      v: 1,
+      version: line.version,
+    });
+  }
+}
+
+const columns =
+  'position,recordedAt,stream,version,type,actorType,actorId,correlationId,reason,changed,data,id,schemaVersion,payload';
+
+/** @param {AsyncIterable<Uint8Array>} chunks @param {ExportFile} file @returns {AsyncGenerator<Event>} */
+async function* readCsv(chunks, { checkpoint: { origin } }) {
+  let number = 0;
+  for await (const cells of rowsOf(chunks)) {
+    number += 1;
+    const at = `row ${number}`;
+    if (number === 1) {
+      decidable(cells.join() === columns, `the columns of events.csv are not those that this verifier knows`);
+      continue;
+    }
+    must(cells.length === columns.split(',').length, `${at} has ${cells.length} cells`);
+    const row = Object.fromEntries(columns.split(',').map((name, index) => [name, cells[index] ?? '']));
+    for (const name of ['position', 'version', 'schemaVersion']) {
+      must(/^[1-9]\d{0,15}$/.test(row[name] ?? ''), `${at}: its ${name} is ${show(row[name])}`);
+    }
+    const { correlationId, id, payload, recordedAt, stream, type } = row;
+    yield rebuilt(origin, at, {
+      actor: { ...(row.actorId === '' ? {} : { id: row.actorId }), type: row.actorType },
+      ...{ correlationId, id, log: origin, payload, position: Number(row.position), recordedAt },
+      ...{ schemaVersion: Number(row.schemaVersion), stream, type, v: 1, version: Number(row.version) },
+    });
+  }
+  must(number > 0, 'events.csv has no row of names');
+}
+
+/** An event whose header was taken apart into cells or attributes. @param {string} origin @param {string} at @param {object} members @returns {Event} */
+function rebuilt(origin, at, members) {
+  const text = canonical(members);
+  must(text, `${at} holds no header`);
+  const header = readHeader(text, origin, at);
+  return { header, text, leaf: leafHash(Buffer.from(text)), payload: null, absent: 'left out' };
+}
+
+/** Lines as bytes, without their ends. @param {AsyncIterable<Uint8Array>} chunks */
+async function* linesOf(chunks) {
+  /** @type {Buffer[]} */
+  let parts = [];
+  let held = 0;
+  for await (const part of chunks) {
+    let chunk = Buffer.from(part.buffer, part.byteOffset, part.length);
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10)) {
+      yield parts.length > 0 ? Buffer.concat([...parts, chunk.subarray(0, end)]) : chunk.subarray(0, end);
+      [parts, held] = [[], 0];
+      chunk = chunk.subarray(end + 1);
+    }
+    if (chunk.length > 0) parts.push(chunk);
+    held += chunk.length;
+    decidable(held <= limits.payload * 2, 'a line is too long');
+  }
+  must(held === 0, 'the last line has no end: the file was cut off');
+}
+
+/** Rows of a CSV (RFC 4180) as lists of cells; a byte order mark at the beginning is passed over. @param {AsyncIterable<Uint8Array>} chunks */
+async function* rowsOf(chunks) {
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n)/y;
+  let text = '';
+  let isWithin = false;
+  for await (const bytes of linesOf(chunks)) {
+    const line = `${textOf(bytes, 'events.csv')}\n`;
+    text += line;
+    // A line that ends within quotes goes on: so far the number of quotation marks is odd.
+    if (line.split('"').length % 2 === 0) isWithin = !isWithin;
+    if (isWithin) {
+      decidable(text.length <= limits.payload * 2, 'a row of events.csv is too long');
+      continue;
+    }
+    if (text.startsWith('\ufeff')) text = text.slice(1);
+    const cells = [];
+    pattern.lastIndex = 0;
+    while (pattern.lastIndex < text.length) {
+      const [, quoted, plain] = pattern.exec(text) ?? [];
+      must(quoted !== undefined || plain !== undefined, 'a row of events.csv is none');
+      cells.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'));
+    }
+    yield cells;
+    text = '';
+  }
+  must(text === '', 'events.csv ends within quotes');
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 11. A copy of log.db
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** The tables that are read, as docs/log-format.md has them: a view or a computed column could show each reader something else. */
+const logTables = {
+  head: 'CREATE TABLE head ( log TEXT PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL CHECK (length(root) = 32), recorded_at TEXT NOT NULL ) STRICT',
+  events:
+    'CREATE TABLE events ( position INTEGER PRIMARY KEY, id TEXT NOT NULL, stream TEXT NOT NULL, version INTEGER NOT NULL CHECK (version >= 1), header TEXT NOT NULL ) STRICT',
+  payloads:
+    'CREATE TABLE payloads ( position INTEGER PRIMARY KEY REFERENCES events (position), enc INTEGER NOT NULL, body ANY NOT NULL ) STRICT',
+  checkpoints:
+    'CREATE TABLE checkpoints ( size INTEGER PRIMARY KEY, note TEXT NOT NULL, signed_at TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0, posted INTEGER NOT NULL DEFAULT 0 ) STRICT',
+  erasures:
+    'CREATE TABLE erasures ( position INTEGER PRIMARY KEY REFERENCES events (position), files TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0 ) STRICT',
+};
+
+/** @typedef {import('node:sqlite').DatabaseSync} Database */
+
+/**
+ * Checks a copy of log.db: everything in it, from the first event to the last.
+ *
+ * @param {string} file
+ * @param {Options} options
+ * @param {Report} report
+ */
+async function checkLog(file, options, report) {
+  const db = await openLog(file);
+  try {
+    db.exec('BEGIN');
+    checkLogIn(db, options, report);
+  } catch (error) {
+    if (error instanceof NotSound || error instanceof Undecided) throw error;
+    throw new Undecided(`log.db cannot be read: ${show(error instanceof Error ? error.message : error)}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** @param {string} file @returns {Promise<Database>} */
+async function openLog(file) {
+  const sqlite = await import('node:sqlite').catch(() => null);
+  decidable(sqlite, `this Node, ${process.version}, has no node:sqlite, which log.db needs: take Node 22.13 or newer`);
+  // Without a write-ahead log beside it nobody is writing the file: then nothing is put beside it either, not even to read it.
+  const url = new URL(`file://${path.resolve(file).split(path.sep).map(encodeURIComponent).join('/')}`);
+  if (!fs.existsSync(`${file}-wal`)) url.search = '?immutable=1';
+  const db = new sqlite.DatabaseSync(url, { readOnly: true });
+  db.exec('PRAGMA trusted_schema = 0; PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1');
+  return db;
+}
+
+/** @param {Database} db @param {Options} options @param {Report} report */
+function checkLogIn(db, options, report) {
+  const one = (/** @type {string} */ sql) => Object.values(/** @type {object} */ (db.prepare(sql).get() ?? {}))[0];
+  const [application, format] = [one('PRAGMA application_id'), one('PRAGMA user_version')];
+  decidable(application === 0x416e6e73, 'this database is no log of Annals');
+  decidable(format === 1 || format === 2, `this log has format ${show(format)}, this verifier knows 1 and 2`);
+  const tables = Object.entries(logTables).slice(0, format === 1 ? 3 : 5);
+  const select = db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?');
+  for (const [name, sql] of tables) {
+    const found = /** @type {{ type: string, sql: string } | undefined} */ (select.get(name));
+    must(found?.type === 'table' && found.sql.replace(/\s+/g, ' ') === sql, `the table ${name} is not that of a log`);
+  }
+
+  const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head LIMIT 2').all();
+  const [head] = /** @type {{ log: string, size: number, root: Uint8Array, recordedAt: string }[]} */ (heads);
+  must(heads.length === 1 && head, 'the log has no head, or more than one');
+  report.facts.origin = head.log;
+  const notes = format === 1 ? [] : storedNotes(db, options, head.log);
+  const kept = openKept(options, options.keys, head.log);
+  const all = [...notes, ...kept];
+
+  const tree = growingTree(0, []);
+  const journal = openJournal({ after: 0, shows: () => 'whole' });
+  const roots = rootsAt(all);
+  roots.look(tree);
+  for (const event of eventsOf(db, head.log)) {
+    journal.add(event);
+    tree.add(event.leaf);
+    roots.look(tree);
+    options.progress(tree.size());
+  }
+  const found = journal.settle();
+  report.facts.events = found.count;
+  for (const { what, checkpoint } of all) {
+    const { size } = checkpoint;
+    must(
+      size <= found.count,
+      `${what} is of ${size} events, the log ends at ${found.count}: it was cut off, or an old copy was shown`,
+    );
+    const isSame = roots.found.get(size)?.equals(checkpoint.root);
+    must(
+      isSame,
+      `this is another log than that of ${what}: over the first ${size} events the roots differ (rewritten, or a fork)`,
+    );
+  }
+  must(found.count === head.size, `the log ends at event ${found.count}, its head says ${head.size}`);
+  must(tree.root().equals(Buffer.from(head.root)), 'the tree over all events does not give the root of the head');
+  must(found.lastTime === head.recordedAt, 'the head names another time than the last event');
+  const payloads = one('SELECT count(*) FROM payloads');
+  must(
+    payloads === found.count - found.erased,
+    `there are ${payloads} payloads for ${found.count - found.erased} events`,
+  );
+  const twice = one('SELECT max(position) FROM events NOT INDEXED GROUP BY id HAVING count(*) > 1 LIMIT 1');
+  must(twice === undefined, `event ${twice} has the id of another one`);
+
+  report.proven.push(`${found.count} events from the first to the last, and the tree over them is that of the head`);
+  reportPayloads(found, report);
+  checkErasures(db, format, found, report);
+  reportSigned(all, kept.length, found.count, tree.root(), options, report);
+  if (options.files !== null) checkStored(options.files, found.files, report);
+  else if (found.files.size > 0)
+    report.open.push(`the bytes of ${found.files.size} uploaded files: --files DIR compares them`);
+}
+
+/** The checkpoints that the log itself keeps. @param {Database} db @param {Options} options @param {string} origin @returns {Kept[]} */
+function storedNotes(db, options, origin) {
+  const rows = db.prepare('SELECT size, note FROM checkpoints ORDER BY size').iterate();
+  return Array.from(/** @type {Iterable<any>} */ (rows), ({ size, note }) => {
+    const what = `the checkpoint of ${size} events in the log`;
+    const checkpoint = openCheckpoint(note, options.keys, what);
+    must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
+    must(checkpoint.size === size, `${what} is of ${checkpoint.size} events`);
+    return { what, checkpoint };
+  });
+}
+
+/** @param {Database} db @param {string} origin @returns {Generator<Event>} */
+function* eventsOf(db, origin) {
+  const rows = db
+    .prepare(
+      `SELECT e.position, id, stream, version, enc, octet_length(body) AS length,
+         CASE WHEN octet_length(header) <= ${limits.header} THEN CAST(header AS BLOB) END AS header,
+         CASE WHEN octet_length(body) <= ${limits.payload} THEN CAST(body AS BLOB) END AS body
+       FROM events e NOT INDEXED LEFT JOIN payloads p ON p.position = e.position ORDER BY e.position`,
+    )
+    .iterate();
+  let position = 0;
+  for (const row of /** @type {Iterable<any>} */ (rows)) {
+    position += 1;
+    const at = `event ${position}`;
+    must(row.position === position, `${at} is missing: the next one is at position ${row.position}`);
+    must(row.header, `${at}: its header is too long`);
+    const text = textOf(row.header, `${at}: its header`);
+    const header = readHeader(text, origin, at);
+    for (const name of /** @type {const} */ (['position', 'id', 'stream', 'version'])) {
+      must(
+        header[name] === row[name],
+        `${at}: its row says ${name} ${show(row[name])}, its header ${show(header[name])}`,
+      );
+    }
+    const leaf = leafHash(row.header);
+    if (row.enc === null) {
+      yield { header, text, leaf, payload: null, absent: 'erased' };
+      continue;
+    }
+    decidable(
+      row.enc === 0,
+      `${nameOf(header)}: its payload is encoded in a way that this verifier does not know (${show(row.enc)})`,
+    );
+    decidable(row.body, `${nameOf(header)}: its payload has more than ${limits.payload} bytes`);
+    yield { header, text, leaf, payload: readPayload(row.body, header), absent: null };
+  }
+}
+
+/**
+ * A declared erasure must have happened, or be on its way.
+ *
+ * @param {Database} db
+ * @param {number} format
+ * @param {ReturnType<ReturnType<typeof openJournal>['settle']>} found
+ * @param {Report} report
+ */
+function checkErasures(db, format, found, report) {
+  const rows = format === 1 ? [] : db.prepare('SELECT position FROM erasures WHERE done = 0').all();
+  const open = new Set(/** @type {{ position: number }[]} */ (rows).map(({ position }) => position));
+  for (const { stream, versions, position } of found.declarations) {
+    const gone = (found.missing.get(stream) ?? []).filter(({ version: each }) => each <= versions).length;
+    if (gone === versions) continue;
+    must(
+      open.has(position),
+      `event ${position} says that ${versions} versions of ${show(stream)} were erased, ${versions - gone} are there`,
+    );
+    report.open.push(`the erasure at event ${position} was not finished when the log was copied`);
+  }
+}
+
+/**
+ * @param {Kept[]} all
+ * @param {number} brought
+ * @param {number} count
+ * @param {Buffer} root
+ * @param {Options} options
+ * @param {Report} report
+ */
+function reportSigned(all, brought, count, root, options, report) {
+  const newest = Math.max(0, ...all.map(({ checkpoint }) => checkpoint.size));
+  report.facts.checkpoint = { size: newest };
+  report.facts.head = { size: count, root: root.toString('base64') };
+  if (options.isPinned) {
+    must(all.length > 0, 'no checkpoint is in the log, and none was given: nothing of it is signed');
+    report.proven.push(
+      `${all.length} checkpoints signed by the pinned key, the newest of ${newest} events, are all of this log`,
+    );
+  }
+  if (newest < count)
+    report.open.push(`the origin of the events ${newest + 1} to ${count}: they are in no signed checkpoint yet`);
+  if (brought === 0)
+    report.open.push('no checkpoint from before was given, so a log that was rewritten and signed anew is not found');
+}
+
+/** @param {string} folder @param {Map<string, Header>} files @param {Report} report */
+function checkStored(folder, files, report) {
+  for (const [sha256, header] of files) {
+    const hash = crypto.createHash('sha256');
+    const place = [path.join(folder, sha256.slice(0, 2), sha256), path.join(folder, sha256)].find((each) =>
+      fs.existsSync(each),
+    );
+    must(place, `${nameOf(header)} names the file ${sha256}, and it is not in the folder`);
+    for (const chunk of readFile(place)) hash.update(chunk);
+    must(
+      hash.digest('hex') === sha256,
+      `the file ${sha256} of ${nameOf(header)} was altered: its SHA-256 is another one`,
+    );
+  }
+  report.proven.push(`${files.size} files are, byte for byte, those that the events name`);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 12. Files, folders and ZIP archives: only read, never unpacked
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @param {string} file @param {number} [from] @param {number} [to] the byte behind the last @returns {Generator<Buffer>} */
+function* readFile(file, from = 0, to = Number.POSITIVE_INFINITY) {
+  const handle = fs.openSync(file, 'r');
+  try {
+    decidable(fs.fstatSync(handle).isFile(), `${show(file)} is no file`);
+    for (let at = from; at < to; ) {
+      const buffer = Buffer.alloc(Math.min(256 * 1024, to - at));
+      const length = fs.readSync(handle, buffer, 0, buffer.length, at);
+      if (length === 0) return;
+      at += length;
+      yield buffer.subarray(0, length);
+    }
+  } finally {
+    fs.closeSync(handle);
+  }
+}
+
+/** @param {string} file @param {number} from @param {number} length */
+function readPart(file, from, length) {
+  const bytes = Buffer.concat([...readFile(file, from, from + length)]);
+  decidable(bytes.length === length, 'the archive is cut off');
+  return bytes;
+}
+
+/** @param {string} file @param {number} most */
+function readSmall(file, most) {
+  decidable(fs.statSync(file).size <= most, `${show(file)} has more than ${most} bytes`);
+  return Buffer.concat([...readFile(file)]);
+}
+
+/** @param {string} folder @returns {Source} */
+function openFolder(folder) {
+  /** @type {Map<string, number>} */
+  const sizes = new Map();
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true, recursive: false })) {
+    if (entry.isFile()) sizes.set(entry.name, fs.statSync(path.join(folder, entry.name)).size);
+    else {
+      decidable(entry.isDirectory() && entry.name === 'files', `${show(entry.name)} does not belong in the folder`);
+      for (const file of fs.readdirSync(path.join(folder, 'files'), { withFileTypes: true })) {
+        decidable(file.isFile(), `${show(`files/${file.name}`)} is no file`);
+        sizes.set(`files/${file.name}`, fs.statSync(path.join(folder, 'files', file.name)).size);
+      }
+    }
+  }
+  return {
+    names: [...sizes.keys()],
+    size: (name) => sizes.get(name) ?? 0,
+    chunks: async function* (name) {
+      yield* readFile(path.join(folder, name));
+    },
+  };
+}
+
+/** @typedef {{ method: number, crc: number, packed: number, size: number, start: number, end: number, name: string }} Entry */
+
+/**
+ * Opens a ZIP archive, and refuses all in which two readers may see two different things: entries of one name, bytes between them,
+ * local headers that say something else than the directory, a comment.
+ *
+ * @param {string} file
+ * @returns {Source}
+ */
+function openZip(file) {
+  const length = fs.statSync(file).size;
+  decidable(length >= 22, 'the archive is cut off');
+  const end = readPart(file, length - 22, 22);
+  decidable(
+    end.readUInt32LE(0) === 0x06054b50 && end.readUInt16LE(20) === 0,
+    'the archive does not end as one without a comment',
+  );
+  let [count, size, start] = [end.readUInt16LE(10), end.readUInt32LE(12), end.readUInt32LE(16)];
+  decidable(end.readUInt32LE(4) === 0 && end.readUInt16LE(8) === count, 'the archive has several parts');
+  let tail = length - 22;
+  if (count === 0xffff || size === 0xffffffff || start === 0xffffffff) {
+    const [record, locator] = [readPart(file, length - 98, 56), readPart(file, length - 42, 20)];
+    const isZip64 = record.readUInt32LE(0) === 0x06064b50 && locator.readUInt32LE(0) === 0x07064b50;
+    decidable(isZip64 && locator.readBigUInt64LE(8) === BigInt(length - 98), 'the archive does not end as it should');
+    decidable(locator.readUInt32LE(4) === 0 && locator.readUInt32LE(16) === 1, 'the archive has several parts');
+    decidable(
+      record.readBigUInt64LE(4) === 44n && record.readBigUInt64LE(16) === 0n,
+      'the archive does not end as it should',
+    );
+    decidable(record.readBigUInt64LE(24) === record.readBigUInt64LE(32), 'the archive has several parts');
+    [count = 0, size = 0, start = 0] = [32, 40, 48].map((at) => Number(record.readBigUInt64LE(at)));
+    tail = length - 98;
+  }
+  decidable(
+    count <= limits.entries && size <= 64 * MiB && start + size === tail,
+    'the directory of the archive is not in its place',
+  );
+
+  const directory = readPart(file, start, size);
+  /** @type {Map<string, Entry>} */
+  const entries = new Map();
+  let at = 0;
+  let offset = 0;
+  let total = 0;
+  for (let index = 0; index < count; index += 1) {
+    const { entry, next } = readEntry(file, directory, at, offset);
+    must(!entries.has(entry.name), `the archive has two entries ${show(entry.name)}`);
+    entries.set(entry.name, entry);
+    [at, offset, total] = [next, entry.end, total + entry.size];
+    decidable(offset <= start && total <= limits.total, 'the archive is damaged, or what it holds is too large');
+  }
+  decidable(at === size && offset === start, 'the archive holds bytes that belong to no entry');
+  /** @param {string} name */
+  const entryOf = (name) => /** @type {Entry} */ (entries.get(name));
+  return {
+    names: [...entries.keys()],
+    size: (name) => entryOf(name).size,
+    chunks: (name) => unpacked(file, entryOf(name)),
+  };
+}
+
+/**
+ * One entry of the directory, and the local header, data and data descriptor that belong to it, which must begin at `offset`.
+ *
+ * @param {string} file
+ * @param {Buffer} directory
+ * @param {number} at
+ * @param {number} offset
+ */
+function readEntry(file, directory, at, offset) {
+  decidable(
+    at + 46 <= directory.length && directory.readUInt32LE(at) === 0x02014b50,
+    'the directory of the archive is damaged',
+  );
+  const [flags, method, crc] = [
+    directory.readUInt16LE(at + 8),
+    directory.readUInt16LE(at + 10),
+    directory.readUInt32LE(at + 16),
+  ];
+  const [nameLength, extraLength] = [directory.readUInt16LE(at + 28), directory.readUInt16LE(at + 30)];
+  decidable(
+    directory.readUInt16LE(at + 32) === 0 && directory.readUInt16LE(at + 34) === 0,
+    'an entry of the archive has a comment',
+  );
+  const next = at + 46 + nameLength + extraLength;
+  decidable(next <= directory.length, 'the directory of the archive is damaged');
+  const name = directory.subarray(at + 46, at + 46 + nameLength).toString('latin1');
+  decidable(
+    /^(files\/[0-9a-f]{64}|[\w-]+(\.[\w-]+)*)$/.test(name),
+    `the archive has an entry ${show(name)}, which does not belong there`,
+  );
+  // Bit 3: sizes follow the data; bit 11: the name is UTF-8, of which ASCII is a part.
+  decidable(
+    (flags & ~0x0808) === 0 && (method === 0 || method === 8),
+    `${name} is packed in a way that this verifier does not know`,
+  );
+  const large = zip64Of(directory.subarray(at + 46 + nameLength, next));
+  const [size = 0, packed = 0, start = 0] = [24, 20, 42].map((field) => {
+    const value = directory.readUInt32LE(at + field);
+    return value === 0xffffffff ? (large.shift() ?? value) : value;
+  });
+  decidable(
+    start === offset && isWhole(size, 0) && isWhole(packed, 0),
+    'the archive holds bytes that belong to no entry',
+  );
+
+  const local = readPart(file, offset, 30);
+  decidable(local.readUInt32LE(0) === 0x04034b50, 'an entry of the archive is damaged');
+  const lengths = [local.readUInt16LE(26), local.readUInt16LE(28)];
+  const localName = readPart(file, offset + 30, nameLength).toString('latin1');
+  const isSame = local.readUInt16LE(6) === flags && local.readUInt16LE(8) === method && lengths[0] === nameLength;
+  must(isSame && localName === name, `the archive names ${show(name)} in two ways`);
+  const begin = offset + 30 + nameLength + (lengths[1] ?? 0);
+  let end = begin + packed;
+  if (flags & 8) {
+    const wide = size >= 0xffffffff || packed >= 0xffffffff;
+    const descriptor = readPart(file, end, wide ? 24 : 16);
+    const sizes = wide
+      ? [Number(descriptor.readBigUInt64LE(8)), Number(descriptor.readBigUInt64LE(16))]
+      : [descriptor.readUInt32LE(8), descriptor.readUInt32LE(12)];
+    const fits = descriptor.readUInt32LE(0) === 0x08074b50 && descriptor.readUInt32LE(4) === crc;
+    must(fits && sizes[0] === packed && sizes[1] === size, `the archive gives ${show(name)} two sizes`);
+    end += descriptor.length;
+  } else {
+    const fits = local.readUInt32LE(14) === crc && local.readUInt32LE(18) === Math.min(packed, 0xffffffff);
+    must(fits && local.readUInt32LE(22) === Math.min(size, 0xffffffff), `the archive gives ${show(name)} two sizes`);
+  }
+  return { entry: { name, method, crc, packed, size, start: begin, end }, next };
+}
+
+/** The large numbers of a zip64 extra field, in their order. @param {Buffer} extra */
+function zip64Of(extra) {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
+    if (extra.readUInt16LE(at) !== 1) continue;
+    const field = extra.subarray(at + 4, at + 4 + extra.readUInt16LE(at + 2));
+    return Array.from({ length: Math.floor(field.length / 8) }, (_, index) => Number(field.readBigUInt64LE(index * 8)));
+  }
+  return [];
+}
+
+/** The bytes of an entry; never more than the directory says, whatever is packed. @param {string} file @param {Entry} entry */
+async function* unpacked(file, { name, method, crc, packed, size, start }) {
+  let length = 0;
+  let sum = 0;
+  const inflate = method === 8 ? zlib.createInflateRaw() : null;
+  const input = Readable.from(readFile(file, start, start + packed), { objectMode: true });
+  const output = inflate ? input.on('error', (error) => inflate.destroy(error)).pipe(inflate) : input;
+  try {
+    for await (const chunk of output) {
+      length += chunk.length;
+      must(length <= size, `${name} is larger than the archive says`);
+      sum = zlib.crc32(chunk, sum);
+      yield chunk;
+    }
+  } catch (error) {
+    if (error instanceof NotSound || error instanceof Undecided) throw error;
+    throw new Undecided(`${name} cannot be unpacked`);
+  } finally {
+    input.destroy();
+    inflate?.destroy();
+  }
+  const isAll = length === size && sum === crc && (!inflate || inflate.bytesWritten === packed);
+  decidable(isAll, `${name} in the archive is damaged`);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 13. The command
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Runs a command line, and prints nothing itself.
+ *
+ * @param {string[]} args
+ * @returns {Promise<{ exit: number, text: string }>}
+ */
+export async function run(args) {
+  /** @type {Report} */
+  const report = { proven: [], open: [], facts: {} };
+  const started = performance.now();
+  let isJson = false;
+  const { exit, finding, text } = await outcomeOf(async () => {
+    const values = readArguments(args);
+    isJson = values.json === true;
+    if (values.help) return usage;
+    if (values.version) return `annals-verify ${version} (Node ${process.version})\n`;
+    await checkPath(values.paths[0] ?? '', optionsFrom(values), report);
+    return null;
+  });
+  if (text !== null) return { exit, text };
+  const seconds = (performance.now() - started) / 1000;
+  return { exit, text: (isJson ? jsonOf : textOfReport)(report, exit, finding, seconds) };
+}
+
+/** @param {() => Promise<string | null>} check @returns {Promise<{ exit: number, finding: string | null, text: string | null }>} */
+async function outcomeOf(check) {
+  try {
+    return { exit: 0, finding: null, text: await check() };
+  } catch (error) {
+    if (error instanceof NotSound) return { exit: 1, finding: error.message, text: null };
+    if (error instanceof Undecided) return { exit: 2, finding: error.message, text: null };
+    // What nobody thought of proves nothing, and is never taken for sound.
+    return {
+      exit: 2,
+      finding: `it cannot be read: ${show(error instanceof Error ? error.message : error)}`,
+      text: null,
+    };
+  }
+}
+
+/** @param {Report} report @param {number} exit @param {string | null} finding @param {number} seconds */
+function jsonOf({ proven, open, facts }, exit, finding, seconds) {
+  const result = ['sound', 'not sound', 'undecided'][exit];
+  // What was proven before something turned out to be wrong is not worth to be told.
+  const told = exit === 1 ? { proven: [], open: [] } : { proven, open };
+  return `${JSON.stringify({ result, exit, finding, ...facts, ...told, seconds }, null, 2)}\n`;
+}
+
+/** @param {Report} report @param {number} exit @param {string | null} finding @param {number} seconds */
+function textOfReport({ proven, open, facts }, exit, finding, seconds) {
+  const lines = [];
+  if (facts.kind) lines.push(`${facts.kind} of ${show(facts.stream ?? facts.origin ?? 'an unknown log')}`);
+  if (facts.origin && facts.stream) lines.push(`log         ${show(facts.origin)}`);
+  if (facts.verifierKey) lines.push(`key inside  ${show(facts.verifierKey)}`);
+  if (exit !== 1) {
+    for (const line of proven) lines.push(`  proven    ${line}`);
+    for (const line of open) lines.push(`  open      ${line}`);
+  }
+  const speed = facts.events && seconds > 1 ? `, ${Math.round(facts.events / seconds)} events/s` : '';
+  const verdicts = ['SOUND', 'NOT SOUND', 'UNDECIDED'];
+  lines.push(
+    finding === null
+      ? `SOUND (${facts.events ?? 0} events, ${seconds.toFixed(1)} s${speed})`
+      : `${verdicts[exit]}: ${finding}`,
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+/** @param {string[]} args */
+function readArguments(args) {
+  const several = { type: /** @type {const} */ ('string'), multiple: /** @type {const} */ (true) };
+  const flag = { type: /** @type {const} */ ('boolean') };
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
+      ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
+    },
+  });
+  if (!values.help && !values.version) decidable(positionals.length === 1, `name one PATH\n\n${usage}`);
+  return { ...values, paths: positionals };
+}
+
+/** @param {ReturnType<typeof readArguments>} values @returns {Options} */
+function optionsFrom(values) {
+  const texts = [
+    ...(values.key ?? []),
+    ...(values['key-file'] ?? []).map((file) => textOf(readSmall(file, limits.note), file).trim()),
+  ];
+  const keys = texts.map((text) => {
+    const key = parseKey(text);
+    decidable(key, `${show(text)} is no verifier key: name+hash+key`);
+    return key;
+  });
+  const isPinned = keys.length > 0;
+  decidable(!isPinned || !values['trust-inside'], '--trust-inside and a key exclude each other');
+  const folders = (values.checkpoints ?? []).flatMap((folder) => {
+    const files = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isDirectory());
+    decidable(files.length > 0, `there are no checkpoints in ${show(folder)}`);
+    return files.map(({ name }) => path.join(folder, name));
+  });
+  const kept = [...(values.checkpoint ?? []), ...folders].map((file) => {
+    const what = `the kept checkpoint ${show(path.basename(file))}`;
+    return { what, text: textOf(readSmall(file, limits.note), what) };
+  });
+  let shown = 0;
+  const progress = (/** @type {number} */ count) => {
+    if (count - shown < 100_000 || !process.stderr.isTTY) return;
+    shown = count;
+    process.stderr.write(`${count} events\r`);
+  };
+  return { keys, isPinned, isTrusting: values['trust-inside'] === true, kept, files: values.files ?? null, progress };
+}
+
+/** @param {string} target @param {Options} options @param {Report} report */
+async function checkPath(target, options, report) {
+  const stat = fs.statSync(target, { throwIfNoEntry: false });
+  decidable(stat, `there is no ${show(target)}`);
+  const start = stat.isDirectory() ? '' : Buffer.concat([...readFile(target, 0, 16)]).toString('latin1');
+  if (start === 'SQLite format 3\0') {
+    report.facts.kind = 'log';
+    await checkLog(target, options, report);
+  } else {
+    decidable(options.files === null, '--files goes with log.db only');
+    decidable(stat.isDirectory() || start.startsWith('PK'), `${show(target)} is no bundle, no export and no log.db`);
+    const source = stat.isDirectory() ? openFolder(target) : openZip(target);
+    const isBundle = source.names.includes('bundle.json');
+    decidable(
+      isBundle !== source.names.includes('manifest.json'),
+      `${show(target)} holds no bundle.json or manifest.json, or both`,
+    );
+    report.facts.kind = isBundle ? 'bundle' : 'export';
+    await (isBundle ? checkBundle : checkExport)(source, options, report);
+  }
+  if (options.isPinned) return;
+  report.open.push('the origin: no key was pinned, so anybody can have made this, with a key of their own');
+  decidable(
+    options.isTrusting,
+    'it is sound in itself, but no key was pinned: give the key of the log with --key, or say --trust-inside',
+  );
+}
+
+const [, entry = ''] = process.argv;
+if (fs.existsSync(entry) && fs.realpathSync(entry) === fileURLToPath(import.meta.url)) {
+  const { exit, text } = await run(process.argv.slice(2));
+  process.stdout.write(text);
+  process.exitCode = exit;
+}

@@ -15,6 +15,15 @@ export function readLog(db: Sqlite) {
   const selectStream = db.prepare(
     'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version',
   );
+  const selectPositions = db
+    .prepare('SELECT position FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version')
+    .pluck();
+  // The plus sign keeps it to the index of streams: there are fewer events in one than in the log.
+  const selectPositionsWithin = db
+    .prepare(
+      'SELECT position FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
+    )
+    .pluck();
   // SQLite looks at a bare `?` here and plans anew for each value, which costs four times the look-up.
   const selectVersion = db.prepare('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck();
   const selectHeaders = db
@@ -33,12 +42,12 @@ export function readLog(db: Sqlite) {
 
   /** The events at positions `after + 1` to `upTo`, in order. */
   function range(after: number, upTo: number): RecordedEvent[] {
-    return (selectRange.all(after, upTo) as EventText[]).map(fromRow);
+    return (selectRange.all(after, upTo) as EventText[]).map(eventOf);
   }
 
   /** All events of a stream, oldest first. */
   function stream(name: string): RecordedEvent[] {
-    return (selectStream.all(name) as EventText[]).map(fromRow);
+    return (selectStream.all(name) as EventText[]).map(eventOf);
   }
 
   /** The stored texts of the events at positions `after + 1` to `upTo`: what proofs are about is these bytes. */
@@ -54,6 +63,16 @@ export function readLog(db: Sqlite) {
   /** The stored texts of all events of a stream, oldest first. */
   function streamTexts(name: string): EventText[] {
     return selectStream.all(name) as EventText[];
+  }
+
+  /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
+  function positionsOf(name: string, after: number, upTo: number): number[] {
+    return selectPositions.all(name, after, upTo) as number[];
+  }
+
+  /** The positions of a stream's events after `after` up to `upTo`, the first `limit` of them. */
+  function positionsWithin(name: string, after: number, upTo: number, limit: number): number[] {
+    return selectPositionsWithin.all(name, after, upTo, limit) as number[];
   }
 
   /** The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when there is none. */
@@ -93,13 +112,27 @@ export function readLog(db: Sqlite) {
     return rootOf(treeAt(size, hashes));
   }
 
-  return { head, range, stream, texts, headers, streamTexts, positionAt, versionOf, hashes, rootAt };
+  return {
+    head,
+    range,
+    stream,
+    texts,
+    headers,
+    streamTexts,
+    positionsOf,
+    positionsWithin,
+    positionAt,
+    versionOf,
+    hashes,
+    rootAt,
+  };
 }
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
 export type EventText = { header: string; body: string | null };
 
-function fromRow({ header, body }: EventText): RecordedEvent {
+/** Reads what is stored of an event. */
+export function eventOf({ header, body }: EventText): RecordedEvent {
   const payload = body === null ? null : (JSON.parse(body) as Payload);
   return { header: JSON.parse(header) as Header, data: payload?.data ?? null, context: payload?.context ?? null };
 }

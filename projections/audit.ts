@@ -70,7 +70,10 @@ export function openAuditFold(db: Sqlite) {
   return { apply, forget };
 }
 
-/** Which events: those that are all of what is said here. `actor` is a type of actor or the id of one. */
+/**
+ * Which events: those that are all of what is said here. `collection` is as of {@link collectionOf}, or one of {@link categories};
+ * `actor` is a type of actor or the id of one.
+ */
 export type EventFilter = { collection?: string; type?: EventType; actor?: string };
 
 /** What a search came to: positions in their order, and how far it has looked. */
@@ -81,11 +84,24 @@ export type AuditIndex = ReturnType<typeof openAuditIndex>;
 /** How many rows a search looks at, at most: some milliseconds. */
 const mostRows = 50_000;
 
-const actorTypes: readonly string[] = ['user', 'apiKey', 'system', 'anonymous'] satisfies Header['actor']['type'][];
+/** Streams of these are not about documents of a collection; each is also the word for all of them. */
+export const categories: readonly string[] = ['globals', 'accounts', 'system'];
+
+/** The types of actors are words for all of their kind too. */
+export const actorTypes: readonly string[] = [
+  'user',
+  'apiKey',
+  'system',
+  'anonymous',
+] satisfies Header['actor']['type'][];
 
 /** Reads the audit tables. */
 export function openAuditIndex(db: Sqlite) {
   const selectReached = db.prepare('SELECT position FROM checkpoint').pluck();
+  // What stands before a slash is the word for all of its kind.
+  const selectCollections = db
+    .prepare(`SELECT id FROM audit_words WHERE kind = ${kinds.collection} AND (word = ? OR word GLOB ?)`)
+    .pluck();
   const selectId = db.prepare('SELECT id FROM audit_words WHERE kind = ? AND word = (SELECT ?)').pluck();
   const selectWords = db.prepare('SELECT word FROM audit_words WHERE kind = ? ORDER BY id').pluck();
   const searches = new Map<string, Statement>();
@@ -106,18 +122,31 @@ export function openAuditIndex(db: Sqlite) {
    */
   function find(filter: EventFilter, after: number, upTo: number, limit: number): Found {
     const end = Math.min(upTo, after + mostRows);
+    const { collection, type, actor } = filter;
     const conditions: string[] = [];
     const values: number[] = [];
-    for (const [kind, word] of Object.entries(filter) as [Kind, string][]) {
-      const id = selectId.get(kinds[kind], word) as number | undefined;
-      // What was never said is in no event.
-      if (id === undefined) return { positions: [], reached: Math.max(after, upTo) };
-      conditions.push(` AND ${kind === 'actor' && actorTypes.includes(word) ? 'actor_type' : kind} = ?`);
-      values.push(id);
-    }
+    const isOneOf = (column: string, ids: number[]) => {
+      conditions.push(` AND ${column} IN (${ids.map(() => '?').join(', ')})`);
+      values.push(...ids);
+    };
+    if (collection !== undefined) isOneOf('collection', idsOfCollection(collection));
+    if (type !== undefined) isOneOf('type', idsOf('type', type));
+    if (actor !== undefined) isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', idsOf('actor', actor));
+    // What was never said is in no event.
+    if (conditions.some((condition) => condition.endsWith('()')))
+      return { positions: [], reached: Math.max(after, upTo) };
     const positions = search(conditions.join('')).all(after, end, ...values, limit) as number[];
     const isFull = positions.length === limit;
     return { positions, reached: isFull ? (positions.at(-1) as number) : Math.max(after, end) };
+  }
+
+  function idsOfCollection(word: string): number[] {
+    // An empty pattern matches no word.
+    return selectCollections.all(word, categories.includes(word) ? `${word}/*` : '') as number[];
+  }
+
+  function idsOf(kind: Kind, word: string): number[] {
+    return selectId.all(kinds[kind], word) as number[];
   }
 
   function search(conditions: string): Statement {

@@ -43,20 +43,15 @@ function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Mo
     if (first <= now) return { kind: 'time', first, last: first + dayMilliseconds - 1 };
     throw refusal(name, `must not be in the future, got ${show(text)}`);
   }
-  const time = readDatetime(text);
-  if (time === undefined) {
-    // In a query "+" means a space.
-    const hint = / \d\d:\d\d$/.test(text) ? '; in a URL the "+" of a zone is written "%2B"' : '';
-    throw refusal(
-      name,
-      `must be a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20", got ${show(text)}${hint}`,
-    );
-  }
+  // The "+" of a zone that nobody encoded has come as a space.
+  const time = readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  if (time === undefined) throw refusal(name, `must be ${forms}, got ${show(text)}`);
   const milliseconds = Date.parse(time);
   if (milliseconds <= now) return { kind: 'time', first: milliseconds, last: milliseconds };
   throw refusal(name, `must not be in the future, got ${show(text)}`);
 }
 
+const forms = 'a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20"';
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 
 /** Times outside of four-digit years do not sort as texts; no event is that old. */

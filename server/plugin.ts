@@ -10,6 +10,7 @@ import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
+import { history } from './resources/history.ts';
 import { media } from './resources/media.ts';
 import { openApi } from './resources/openapi.ts';
 import { operator } from './resources/operator.ts';
@@ -30,6 +31,7 @@ const resources: readonly Resource[] = [
   accountPages,
   operator,
   proofs,
+  history,
   schemas,
   openApi,
   docs,

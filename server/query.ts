@@ -55,7 +55,7 @@ export function readOnly(query: Record<string, unknown>, allowed: readonly strin
 }
 
 /** Names that begin with `_` pass: front ends add them to get past caches. */
-function unknownParameters(query: Record<string, unknown>, allowed: readonly string[]): FieldError[] {
+export function unknownParameters(query: Record<string, unknown>, allowed: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of Object.keys(query)) {
     if (name.startsWith('_') || allowed.includes(name)) continue;
@@ -67,7 +67,8 @@ function unknownParameters(query: Record<string, unknown>, allowed: readonly str
   return errors;
 }
 
-function readCount(
+/** A parameter that is a count: a whole number from `least`; what is wrong with it goes to `errors`. */
+export function readCount(
   query: Record<string, unknown>,
   name: string,
   least: number,
@@ -103,7 +104,8 @@ async function whereOf(query: Record<string, unknown>, reach: Reach, errors: Fie
   }
 }
 
-function refuse(errors: readonly FieldError[]): void {
+/** @throws DomainError `invalid` naming all that was found to be wrong; nothing when nothing was. */
+export function refuse(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }

@@ -51,15 +51,18 @@ describe('The audit projection', () => {
     assert.equal(index.reached(), size);
     assert.deepEqual(index.collections(), ['system/schema', 'posts', 'users', 'globals/site', 'accounts/users']);
 
+    const names = (stream: string) => [collectionOf(stream), stream.split('/')[0]];
     const matches = ({ collection, type, actor }: EventFilter) =>
       headers
-        .filter((header) => collection === undefined || collectionOf(header.stream) === collection)
+        .filter((header) => collection === undefined || names(header.stream).includes(collection))
         .filter((header) => type === undefined || header.type === type)
         .filter(({ actor: { type, id } }) => actor === undefined || type === actor || id === actor)
         .map(({ position }) => position);
     const filters: EventFilter[] = [
       {},
-      ...[...index.collections(), 'nothing'].map((collection) => ({ collection })),
+      ...[...index.collections(), 'globals', 'accounts', 'system', 'nothing', '*'].map((collection) => ({
+        collection,
+      })),
       ...(['document.updated', 'login.succeeded', 'log.exported'] as EventType[]).map((type) => ({ type })),
       ...['user', 'apiKey', 'system', String(ada.id), '0123456789abcdef'].map((actor) => ({ actor })),
       { collection: 'accounts/users', type: 'session.started', actor: 'user' },

@@ -1,0 +1,67 @@
+import { dataFields } from '../../config/schema.ts';
+import { compileDocument, type DocumentShape } from '../../config/shape.ts';
+import { globalStream, schemaStream } from '../../events/catalogue.ts';
+import type { LogReader } from '../../events/log-reader.ts';
+import { compileUpcaster, type Epoch, type Upcaster } from '../../events/upcasters.ts';
+import { epochsOf } from '../../projections/boot.ts';
+
+/** The schemas that a log has had, and how to read events by each of them. */
+export type Epochs = {
+  /** Brings what an event says to the names of today. */
+  today: () => Upcaster;
+  /** Brings it to the names at a position. */
+  at: (position: number) => Upcaster;
+  /**
+   * The form of a document at a position: its fields as they were declared then, or last before. Null when no schema ever had
+   * this collection or global.
+   *
+   * @param key as of `schemaKey`: a collection's slug, or the stream of a global.
+   */
+  shapeAt: (key: string, position: number) => DocumentShape | null;
+  /** The fields by which documents are known today, in their order; those that were last declared when it is gone. */
+  names: (key: string) => string[];
+};
+
+/** Reads the schemas of a log when they are asked for, and again when there is a new one. */
+export function openEpochs(log: LogReader): Epochs {
+  let version = 0;
+  let epochs: Epoch[] = [];
+  let upcaster: Upcaster | null = null;
+
+  function all(): Epoch[] {
+    const current = log.versionOf(schemaStream);
+    if (current === version) return epochs;
+    epochs = epochsOf(log);
+    version = current;
+    upcaster = null;
+    return epochs;
+  }
+
+  function today(): Upcaster {
+    const known = all();
+    upcaster ??= compileUpcaster(known);
+    return upcaster;
+  }
+
+  const upTo = (position: number) => all().filter((epoch) => epoch.position <= position);
+
+  return {
+    today,
+    at: (position) => compileUpcaster(upTo(position)),
+    shapeAt(key, position) {
+      const fields = fieldsIn(upTo(position), key);
+      return fields && compileDocument(fields, null);
+    },
+    names: (key) => (fieldsIn(all(), key) ?? []).filter(({ type }) => type !== 'join').map(({ name }) => name),
+  };
+}
+
+function fieldsIn(epochs: readonly Epoch[], key: string): ReturnType<typeof dataFields> | null {
+  for (const { schema } of epochs.toReversed()) {
+    const declared =
+      schema.collections.find(({ slug }) => slug === key) ??
+      schema.globals.find(({ slug }) => globalStream(slug) === key);
+    if (declared) return dataFields(declared.fields);
+  }
+  return null;
+}

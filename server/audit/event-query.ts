@@ -1,0 +1,127 @@
+import { DomainError, type FieldError } from '../../config/errors.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { accountStream, type EventType, globalStream, schemaVersionOf } from '../../events/catalogue.ts';
+import { actorTypes, categories, collectionOf, type EventFilter } from '../../projections/audit.ts';
+import type { App } from '../app.ts';
+import { readMoment, readStart } from '../moments.ts';
+import { readCount, refuse, unknownParameters } from '../query.ts';
+
+/** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */
+export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };
+
+/** A cursor and how much may follow it. */
+export type PageQuery = { after: number; limit: number };
+
+const defaultLimit = 100;
+const maxLimit = 1000;
+const filters = ['collection', 'type', 'actor'] as const;
+
+type Query = Record<string, unknown>;
+
+/** @throws DomainError `invalid` naming every wrong parameter. */
+export function readPageQuery(query: Query): PageQuery {
+  const errors = unknownParameters(query, ['after', 'limit']);
+  const page = readPage(query, errors);
+  refuse(errors);
+  return page;
+}
+
+/** Reads what `GET /api/audit/events` is asked for. @throws DomainError `invalid` naming every wrong parameter. */
+export function readEventQuery(query: Query, app: App): EventQuery {
+  const errors = unknownParameters(query, ['stream', ...filters, 'from', 'to', 'after', 'limit']);
+  const filter = readFilter(query, app, errors);
+  const stream = readText(query, 'stream', errors);
+  const { after, limit } = readPage(query, errors);
+  const first = query.from === undefined ? 1 : caught(errors, () => readStart(query.from, 'from', app));
+  const last = query.to === undefined ? app.events.head().size : caught(errors, () => readMoment(query.to, 'to', app));
+  refuse(errors);
+  return { stream, filter, after: Math.max(after, (first ?? 1) - 1), upTo: last ?? 0, limit };
+}
+
+/**
+ * Reads what the change feed is asked for. `limit` is null where it is none of the parameters.
+ *
+ * @throws DomainError `invalid` naming every wrong parameter.
+ */
+export function readFeedQuery(query: Query, app: App, lastEventId: unknown, hasLimit: boolean) {
+  const errors = unknownParameters(query, ['after', ...filters, ...(hasLimit ? ['limit'] : [])]);
+  const filter = readFilter(query, app, errors);
+  const { after: asked, limit } = readPage(query, errors);
+  const resumed =
+    lastEventId === undefined ? asked : readCount({ [lastEventName]: lastEventId }, lastEventName, 0, 0, errors);
+  const { size } = app.events.head();
+  if (resumed > size) {
+    const field = lastEventId === undefined ? 'after' : lastEventName;
+    const message = `${field} must be at most ${size}, where the log ends, got ${resumed}`;
+    errors.push({ field, message });
+  }
+  refuse(errors);
+  return { filter, after: resumed, limit };
+}
+
+const lastEventName = 'Last-Event-ID';
+
+function readPage(query: Query, errors: FieldError[]): PageQuery {
+  const after = readCount(query, 'after', 0, 0, errors);
+  const limit = readCount(query, 'limit', 1, defaultLimit, errors);
+  return { after, limit: Math.min(limit, maxLimit) };
+}
+
+function readFilter(query: Query, app: App, errors: FieldError[]): EventFilter {
+  const collection = readText(query, 'collection', errors);
+  const type = readText(query, 'type', errors);
+  const actor = readText(query, 'actor', errors);
+  if (collection !== null) checkCollection(collection, app, errors);
+  const types = Object.keys(schemaVersionOf);
+  if (type !== null && !types.includes(type)) {
+    const message = `type must be one of ${showAll(types)}, got ${show(type)}${didYouMean(type, types)}`;
+    errors.push({ field: 'type', message });
+  }
+  // An API key has sixteen hexadecimal digits, a user a collection and an id.
+  if (actor !== null && !actorTypes.includes(actor) && !/^([\da-f]{16}|[^/]+\/[^/]+)$/.test(actor)) {
+    const allowed = `${showAll(actorTypes)}, or the id of one such as "users/0198…"`;
+    const message = `actor must be one of ${allowed}, got ${show(actor)}${didYouMean(actor, actorTypes)}`;
+    errors.push({ field: 'actor', message });
+  }
+  return {
+    ...(collection === null ? {} : { collection }),
+    ...(type === null ? {} : { type: type as EventType }),
+    ...(actor === null ? {} : { actor }),
+  };
+}
+
+/** Also those that the configuration no longer has: there are events about them. */
+function checkCollection(collection: string, { model, auditIndex }: App, errors: FieldError[]): void {
+  const auth = [...model.collections.values()].filter((one) => one.auth);
+  const known = new Set([
+    ...model.collections.keys(),
+    ...[...model.globals.keys()].map(globalStream),
+    ...auth.map(({ slug }) => collectionOf(accountStream(slug, ''))),
+    ...categories,
+    ...auditIndex.collections(),
+  ]);
+  if (known.has(collection)) return;
+  const message = `collection must be one of ${showAll([...known])}, got ${show(collection)}${didYouMean(collection, known)}`;
+  errors.push({ field: 'collection', message });
+}
+
+function readText(query: Query, name: string, errors: FieldError[]): string | null {
+  const text = query[name];
+  if (text === undefined) return null;
+  if (typeof text === 'string' && text !== '') return text;
+  const came = Array.isArray(text) ? `${text.length} values` : show(text);
+  const message = `${name} must be given once and not be empty, got ${came}`;
+  errors.push({ field: name, message });
+  return null;
+}
+
+/** What it refuses is told with all else that is wrong. */
+function caught<T>(errors: FieldError[], read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
+    errors.push(...error.errors);
+    return null;
+  }
+}

@@ -1,0 +1,55 @@
+import { splitStream } from '../../events/catalogue.ts';
+import type { Header } from '../../events/envelope.ts';
+import { collectionOf, type EventFilter, type Found } from '../../projections/audit.ts';
+import type { App } from '../app.ts';
+import type { EventQuery } from './event-query.ts';
+import { type EventJson, eventTexts } from './event-text.ts';
+import type { AuditRights } from './rights.ts';
+
+/** Events in their order, and the position that was reached: nothing up to there is missing. */
+export type EventPage = { events: EventJson[]; reached: number };
+
+type Source = Pick<App, 'events' | 'auditIndex'>;
+
+/** How many headers of one stream a search looks at, at most. */
+const mostHeaders = 5000;
+
+/** Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large. */
+export function findEvents(source: Source, rights: AuditRights, query: EventQuery): EventPage {
+  const { stream, filter, after, upTo, limit } = query;
+  if (upTo <= after) return { events: [], reached: after };
+  const { positions, reached } = stream === null ? search(source, query) : searchStream(source, stream, filter, query);
+  const events = eventTexts(source.events, rights, positions);
+  const last = events.at(-1)?.position ?? reached;
+  return { events, reached: events.length < positions.length || positions.length === limit ? last : reached };
+}
+
+/** Without a filter the log itself answers: the read file may be a moment behind. */
+function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQuery): Found {
+  if (Object.keys(filter).length > 0)
+    return auditIndex.find(filter, after, Math.min(upTo, auditIndex.reached()), limit);
+  const reached = Math.min(upTo, after + limit);
+  return { positions: Array.from({ length: reached - after }, (_, index) => after + index + 1), reached };
+}
+
+function searchStream({ events: log }: Source, stream: string, filter: EventFilter, query: EventQuery): Found {
+  const { after, upTo, limit } = query;
+  const positions: number[] = [];
+  const looked = log.positionsWithin(stream, after, upTo, mostHeaders);
+  for (const position of looked) {
+    const [text = ''] = log.headers(position - 1, position);
+    if (matches(JSON.parse(text) as Header, filter)) positions.push(position);
+    if (positions.length === limit) return { positions, reached: position };
+  }
+  return { positions, reached: looked.length === mostHeaders ? (looked.at(-1) as number) : upTo };
+}
+
+function matches({ stream, type, actor }: Header, filter: EventFilter): boolean {
+  if (filter.collection !== undefined && !namesOf(stream).includes(filter.collection)) return false;
+  if (filter.type !== undefined && type !== filter.type) return false;
+  return filter.actor === undefined || actor.type === filter.actor || actor.id === filter.actor;
+}
+
+function namesOf(stream: string): string[] {
+  return [collectionOf(stream), splitStream(stream)[0]];
+}

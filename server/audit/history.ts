@@ -1,0 +1,242 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Json, JsonObject } from '../../config/schema.ts';
+import type { EventType } from '../../events/catalogue.ts';
+import { foldDocument } from '../../events/documents.ts';
+import type { Actor, Header } from '../../events/envelope.ts';
+import type { RecordedEvent } from '../../events/log.ts';
+import { type EventText, eventOf, type LogReader } from '../../events/log-reader.ts';
+import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
+import { changesBetween, type FieldChange, fieldOf, patchBetween } from './changes.ts';
+import { openEpochs } from './epochs.ts';
+
+/** What became of a stream so far: `version` and `position` are those of its last event. */
+export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
+
+/** One event of a stream, without what it holds. `erased` stands only where its payload is gone. */
+export type Entry = {
+  version: number;
+  position: number;
+  type: EventType;
+  recordedAt: string;
+  actor: Actor;
+  reason?: string | null;
+  changed?: string[];
+  erased?: true;
+};
+
+/** Entries of a stream, and the version after which the next ones come; null at its end. */
+export type EntryPage = { entries: Entry[]; next: number | null };
+
+/** Who gave a field the value that it has. */
+export type Blame = { field: string; value: Json } & (Omit<Entry, 'changed'> | { version: null });
+
+/** How much of payloads one answer reads, so that it keeps a thread for some milliseconds only. */
+const mostBytes = 1024 * 1024;
+
+const yieldMilliseconds = 10;
+const chunk = 500;
+
+export type History = ReturnType<typeof openHistory>;
+
+/**
+ * Reads the streams of a log one by one. What goes through a whole stream lets others have their turn meanwhile, however
+ * long that stream is.
+ */
+export function openHistory(log: LogReader) {
+  const epochs = openEpochs(log);
+
+  /** Null when there is no such stream. */
+  function state(stream: string): StreamState | null {
+    const version = log.versionOf(stream);
+    const [position] = log.positionsOf(stream, version - 1, version);
+    if (position === undefined) return null;
+    const [header = ''] = log.headers(position - 1, position);
+    const { type } = JSON.parse(header) as Header;
+    const erased = type === 'document.erased';
+    return { stream, exists: !erased && type !== 'document.deleted', erased, version, position };
+  }
+
+  /**
+   * The events of a stream after a version, oldest first: at most `limit`, and fewer where they are large.
+   *
+   * @param withPayloads false: without reasons and changed fields.
+   */
+  async function entries(
+    { stream, version }: StreamState,
+    after: number,
+    limit: number,
+    withPayloads: boolean,
+  ): Promise<EntryPage> {
+    const positions = log.positionsOf(stream, after, after + limit);
+    const events = withPayloads ? readEvents(log, positions) : readHeaders(log, positions);
+    const found = events.map((event) => (withPayloads ? entryOf(event) : bareEntry(event.header)));
+    const restored = events.filter(({ header, data }) => data && header.type.endsWith('.restored'));
+    if (withPayloads && restored.length > 0) await compareRestored(stream, found);
+    const last = found.at(-1)?.version ?? after;
+    return { entries: found, next: last < version ? last : null };
+  }
+
+  /** With reason and changed fields. Those of a restored document are told by what it was before, so later. */
+  function entryOf({ header, data, context }: RecordedEvent): Entry {
+    if (data === null) return { ...bareEntry(header), reason: null, changed: [], erased: true };
+    const changed = isAboutDocument(header) ? changesOf({ header, data, context }) : [];
+    return { ...bareEntry(header), reason: context?.reason ?? null, changed };
+  }
+
+  function changesOf({ header, data }: RecordedEvent & { data: JsonObject }): string[] {
+    const values = epochs.today().upcast(schemaKey(header.stream), header, data);
+    if (header.type === 'document.created') return namesOf(changesBetween(null, values));
+    if (header.type === 'global.updated' && header.version === 1)
+      return namesOf(changesBetween(null, objectOf(values.set)));
+    const set = Object.keys(objectOf(values.set)).filter((name) => name !== 'updatedAt' && name !== 'createdAt');
+    return [...set, ...(Array.isArray(values.unset) ? values.unset.map(String) : [])];
+  }
+
+  /** An update says by itself what it sets, which is a hundred times less to compare in a long history. */
+  function fieldsSet({ header, data, context }: RecordedEvent, before: JsonObject | null, after: JsonObject): string[] {
+    const isUpdate = before !== null && header.type.endsWith('.updated');
+    if (data === null) return [];
+    return isUpdate ? changesOf({ header, data, context }) : namesOf(changesBetween(before, after));
+  }
+
+  async function compareRestored(stream: string, found: Entry[]): Promise<void> {
+    const byVersion = new Map(found.map((entry) => [entry.version, entry]));
+    await walk(stream, found.at(-1)?.version ?? 0, epochs.today(), ({ header }, before, after) => {
+      const entry = byVersion.get(header.version);
+      if (entry && header.type.endsWith('.restored')) entry.changed = namesOf(changesBetween(before, after));
+    });
+  }
+
+  /** Goes through a stream up to a version, with the document before and after each event. */
+  async function walk(
+    stream: string,
+    upTo: number,
+    upcaster: Upcaster,
+    visit: (event: RecordedEvent, before: JsonObject | null, after: JsonObject | null) => void,
+  ): Promise<void> {
+    let document: JsonObject | null = null;
+    let since = performance.now();
+    for (let from = 0; from < upTo; from += chunk) {
+      for (const position of log.positionsOf(stream, from, Math.min(from + chunk, upTo))) {
+        const [text] = log.texts(position - 1, position) as [EventText];
+        const event = eventOf(text);
+        const after = foldEvent(document, event, upcaster);
+        visit(event, document, after);
+        document = after;
+        if (performance.now() - since < yieldMilliseconds) continue;
+        await setImmediate();
+        since = performance.now();
+      }
+    }
+  }
+
+  /** An event of a stream; null when there is none of that version. */
+  function event(stream: string, version: number): RecordedEvent | null {
+    const [position] = log.positionsOf(stream, version - 1, version);
+    const [text] = position === undefined ? [] : log.texts(position - 1, position);
+    return text ? eventOf(text) : null;
+  }
+
+  /**
+   * The document or global as it was after an event, by the names and fields of that time; null when there was none, or when what
+   * it was has been erased.
+   */
+  async function documentAt({ header, data }: RecordedEvent): Promise<JsonObject | null> {
+    if (data === null) return null;
+    let found: JsonObject | null = null;
+    const { stream, version, position } = header;
+    await walk(stream, version, epochs.at(position), (_event, _before, after) => {
+      found = after;
+    });
+    const shape = epochs.shapeAt(schemaKey(stream), position);
+    if (!found || !shape) return found;
+    const { id, ...rest } = shape(String(fieldOf(found, 'id')), found);
+    return schemaKey(stream) === stream ? rest : { id: id ?? null, ...rest };
+  }
+
+  /** What differs between two versions of a document; version 0 is before the first. Names are those of today. */
+  async function diff(stream: string, from: number, to: number): Promise<Diff> {
+    const ends: [JsonObject | null, JsonObject | null] = [null, null];
+    const erased: boolean[] = [false, false];
+    await walk(stream, Math.max(from, to), epochs.today(), ({ header, data }, _before, after) => {
+      for (const [end, version] of [from, to].entries()) {
+        if (header.version !== version) continue;
+        ends[end] = after;
+        erased[end] = data === null && header.type !== 'document.deleted';
+      }
+    });
+    if (erased.includes(true)) return { fields: null, patch: null, erased: true };
+    const [before, after] = ends;
+    return { fields: changesBetween(before, after), patch: patchBetween(before, after) };
+  }
+
+  /** Which event gave each field its value, for a document as of a version. Names are those of today. */
+  async function blame(stream: string, version: number): Promise<Blame[]> {
+    const by = new Map<string, Entry>();
+    let document: JsonObject | null = null;
+    await walk(stream, version, epochs.today(), (event, before, after) => {
+      document = after;
+      if (!after) by.clear();
+      else for (const field of fieldsSet(event, before, after)) by.set(field, entryOf(event));
+    });
+    const found: JsonObject | null = document;
+    if (!found) return [];
+    const names = new Set([...epochs.names(schemaKey(stream)), ...namesOf(changesBetween(null, found))]);
+    return [...names].map((field) => {
+      const { changed: _changed, ...entry } = by.get(field) ?? { version: null };
+      return { field, value: fieldOf(found, field), ...entry } as Blame;
+    });
+  }
+
+  return { state, entries, event, documentAt, diff, blame };
+}
+
+/** `fields` and `patch` are null when one of the two versions has been erased. */
+export type Diff =
+  | { fields: FieldChange[]; patch: ReturnType<typeof patchBetween> }
+  | { fields: null; patch: null; erased: true };
+
+/** Events at positions, until they are many bytes: fewer than were asked for, but one at least. */
+export function readEvents(log: LogReader, positions: readonly number[]): RecordedEvent[] {
+  const events: RecordedEvent[] = [];
+  let bytes = 0;
+  for (const position of positions) {
+    const [text] = log.texts(position - 1, position) as [EventText];
+    bytes += text.header.length + (text.body?.length ?? 0);
+    if (events.length > 0 && bytes > mostBytes) break;
+    events.push(eventOf(text));
+  }
+  return events;
+}
+
+/** The same without payloads, which are not read. */
+export function readHeaders(log: LogReader, positions: readonly number[]): RecordedEvent[] {
+  return positions.flatMap((position) => {
+    return log
+      .headers(position - 1, position)
+      .map((header) => ({ header: JSON.parse(header), data: null, context: null }));
+  });
+}
+
+function bareEntry({ version, position, type, recordedAt, actor }: Header): Entry {
+  return { version, position, type, recordedAt, actor };
+}
+
+function isAboutDocument({ type }: Header): boolean {
+  return type.startsWith('document.') || type.startsWith('global.');
+}
+
+/** As `foldDocument`, but for events whose payload is gone: they change nothing, unless their type says it all. */
+function foldEvent(before: JsonObject | null, { header, data }: RecordedEvent, upcaster: Upcaster): JsonObject | null {
+  if (header.type === 'document.deleted' || header.type === 'document.erased') return null;
+  if (data === null || !isAboutDocument(header)) return before;
+  return foldDocument(before, header.type, upcaster.upcast(schemaKey(header.stream), header, data));
+}
+
+function namesOf(changes: readonly FieldChange[]): string[] {
+  return changes.map(({ field }) => field);
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+}

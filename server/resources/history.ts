@@ -1,0 +1,210 @@
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { show } from '../../config/suggest.ts';
+import { accountStream, documentStream, globalStream, inviteStream } from '../../events/catalogue.ts';
+import { categories } from '../../projections/audit.ts';
+import { sendText } from '../answers.ts';
+import type { App } from '../app.ts';
+import { readEventQuery, readPageQuery } from '../audit/event-query.ts';
+import { eventTexts } from '../audit/event-text.ts';
+import { findEvents } from '../audit/events.ts';
+import { openHistory, type StreamState } from '../audit/history.ts';
+import { type AuditRights, requireAudit } from '../audit/rights.ts';
+import { readVersionQuery, readVersionRange, versionIn } from '../audit/version-query.ts';
+import { strategy } from '../authentication.ts';
+import { readNoQuery } from '../query.ts';
+
+/** What has a history of its own. `streamOf` gives null for names that no stream can have. */
+type Subject = {
+  name: string;
+  path: string;
+  streamOf: (params: { slug?: string; id?: string }) => string | null;
+  /** False: its events say what happened, and there is nothing that they change. */
+  isDocument: boolean;
+};
+
+const subjects: readonly Subject[] = [
+  {
+    name: 'document',
+    path: '/api/audit/documents/{slug}/{id}',
+    streamOf: ({ slug = '', id = '' }) => {
+      return isName(slug) && isName(id) && !categories.includes(slug) ? documentStream(slug, id) : null;
+    },
+    isDocument: true,
+  },
+  {
+    name: 'global',
+    path: '/api/audit/globals/{slug}',
+    streamOf: ({ slug = '' }) => (isName(slug) ? globalStream(slug) : null),
+    isDocument: true,
+  },
+  {
+    name: 'account',
+    path: '/api/audit/accounts/{slug}/{id}',
+    streamOf: ({ slug = '', id = '' }) => (isName(slug) && isName(id) ? accountStream(slug, id) : null),
+    isDocument: false,
+  },
+  {
+    name: 'invitation',
+    path: '/api/audit/accounts/{slug}/invites/{id}',
+    streamOf: ({ slug = '', id = '' }) => (isName(slug) && isName(id) ? inviteStream(slug, id) : null),
+    isDocument: false,
+  },
+];
+
+type Handler = (request: Request, h: ResponseToolkit, rights: AuditRights) => Promise<object>;
+
+/** A slash would make the name of something else out of it. */
+function isName(text: string): boolean {
+  return text !== '' && !text.includes('/');
+}
+
+const checkpoints = 10;
+
+/**
+ * What happened to documents, globals and accounts, and in the log as a whole. The log is asked and not the configuration: what was
+ * deleted, or is configured no longer, is found as well. Whoever lacks the right gets the same answer whatever is asked for.
+ */
+export function history(server: Server, app: App): void {
+  const histories = openHistory(app.events);
+  for (const subject of subjects) {
+    listVersions(subject);
+    if (subject.isDocument) {
+      showDocument(subject);
+      showDiff(subject);
+      showBlame(subject);
+    } else showEvent(subject);
+  }
+  listEvents();
+  showLog();
+
+  function listVersions(subject: Subject): void {
+    get(subject.path, async (request, _h, rights) => {
+      const page = readPageQuery(request.query);
+      const found = find(subject, request);
+      const withPayloads = rights.seesPayloadsOf(found.stream);
+      const { entries, next } = await histories.entries(found, page.after, page.limit, withPayloads);
+      const versions = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
+      return { [subject.name]: found, versions, next };
+    });
+  }
+
+  function showDocument(subject: Subject): void {
+    getPayloads(subject, '/versions/{version}', async (request, h, rights) => {
+      const { state, version } = findVersion(subject, request);
+      const event = histories.event(state.stream, version);
+      const document = event && (await histories.documentAt(event));
+      const position = event?.header.position ?? 0;
+      const [shown] = eventTexts(app.events, rights, [position]);
+      const isErased = event?.data === null ? ',"erased":true' : '';
+      const head = JSON.stringify({ stream: state.stream, version, position, document }).slice(0, -1);
+      return sendText(h, `${head}${isErased},"event":${shown?.text}}`);
+    });
+  }
+
+  function showEvent(subject: Subject): void {
+    getPayloads(subject, '/versions/{version}', async (request, h, rights) => {
+      const { state, version } = findVersion(subject, request);
+      const position = app.events.positionsOf(state.stream, version - 1, version)[0] ?? 0;
+      const [shown] = eventTexts(app.events, rights, [position]);
+      const head = JSON.stringify({ stream: state.stream, version, position }).slice(0, -1);
+      return sendText(h, `${head},"event":${shown?.text}}`);
+    });
+  }
+
+  function showDiff(subject: Subject): void {
+    getPayloads(subject, '/diff', async (request) => {
+      const asked = readVersionRange(request.query);
+      const state = find(subject, request);
+      const { from, to } = asked(state.version);
+      const [before, after] = [await entryAt(state, from), await entryAt(state, to)];
+      return { [subject.name]: state, from: before, to: after, ...(await histories.diff(state.stream, from, to)) };
+    });
+  }
+
+  function showBlame(subject: Subject): void {
+    getPayloads(subject, '/blame', async (request) => {
+      const asked = readVersionQuery(request.query);
+      const state = find(subject, request);
+      const version = asked(state.version);
+      return { [subject.name]: state, version, fields: await histories.blame(state.stream, version) };
+    });
+  }
+
+  function listEvents(): void {
+    get('/api/audit/events', async (request, h, rights) => {
+      const query = readEventQuery(request.query, app);
+      const { size } = app.events.head();
+      const { events, reached } = findEvents(app, rights, query);
+      const next = reached < query.upTo ? reached : null;
+      return sendText(h, `{"events":[${events.map(({ text }) => text).join(',')}],"next":${next},"size":${size}}`);
+    });
+  }
+
+  function showLog(): void {
+    get('/api/audit/log', async (request) => {
+      readNoQuery(request.query);
+      const [verifierKey, signed] = await Promise.all([app.notary.verifierKey(), app.notary.recent(checkpoints)]);
+      const { log: origin, size, root, recordedAt } = app.events.head();
+      const last = recordedAt === '' ? null : recordedAt;
+      return { origin, verifierKey, size, root: root.toString('base64'), recordedAt: last, checkpoints: signed };
+    });
+  }
+
+  /** A route for whoever may see headers; what more there is to see is for the handler. */
+  function get(path: string, handler: Handler): void {
+    server.route({
+      method: 'GET',
+      path,
+      options: { auth: strategy },
+      handler: async (request, h) => handler(request, h, await requireAudit(app, request, 'headers')),
+    });
+  }
+
+  /** A route about what events hold: the right to that is asked for before anything is looked at. */
+  function getPayloads(subject: Subject, path: string, handler: Handler): void {
+    server.route({
+      method: 'GET',
+      path: subject.path + path,
+      options: { auth: strategy },
+      handler: async (request, h) => {
+        const rights = await requireAudit(app, request, 'payloads');
+        requirePayloads(rights, subject, request);
+        return handler(request, h, rights);
+      },
+    });
+  }
+
+  /** By the name alone, whether there is such a thing or not. */
+  function requirePayloads(rights: AuditRights, subject: Subject, request: Request): void {
+    const stream = subject.streamOf(request.params);
+    if (stream === null || rights.seesPayloadsOf(stream)) return;
+    const message = `an API key may not see what accounts of ${show(request.params.slug)} hold; a token is needed`;
+    throw new DomainError('forbidden', message);
+  }
+
+  function find(subject: Subject, request: Request): StreamState {
+    const stream = subject.streamOf(request.params);
+    const state = stream === null ? null : histories.state(stream);
+    if (state) return state;
+    const { slug, id } = request.params;
+    const named = id === undefined ? show(slug) : `${show(id)} in ${show(slug)}`;
+    throw new DomainError('not-found', `there is no ${subject.name} ${named} in the log`);
+  }
+
+  function findVersion(subject: Subject, request: Request): { state: StreamState; version: number } {
+    readNoQuery(request.query);
+    const version = versionIn(String(request.params.version), 'version', 1);
+    const state = find(subject, request);
+    if (version <= state.version) return { state, version };
+    throw new DomainError(
+      'not-found',
+      `there is no version ${version} of ${show(state.stream)}, the last is ${state.version}`,
+    );
+  }
+
+  async function entryAt(state: StreamState, version: number) {
+    const { entries } = await histories.entries(state, version - 1, version > 0 ? 1 : 0, true);
+    return entries[0] ?? null;
+  }
+}

@@ -8,6 +8,7 @@ import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
 import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
+import { feed } from './resources/feed.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
 import { history } from './resources/history.ts';
@@ -32,6 +33,7 @@ const resources: readonly Resource[] = [
   operator,
   proofs,
   history,
+  feed,
   schemas,
   openApi,
   docs,

@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { EventFilter } from '../../projections/audit.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../authentication.ts';
+import { actorOf, requestId } from '../requests.ts';
+import { findEvents } from './events.ts';
+import { openNews } from './news.ts';
+import { type AuditRights, auditRightsOf } from './rights.ts';
+
+/** Where a stream of events begins, and which of them it has. */
+export type FeedQuery = { after: number; filter: EventFilter };
+
+/** The streams of server-sent events of one thread. */
+export type Feed = {
+  /** @throws DomainError `unavailable` when there are as many as may be, or the service is about to end. */
+  open: (request: Request, query: FeedQuery, rights: AuditRights) => Readable;
+  /** Ends all of them, and lets no others begin. */
+  close: () => void;
+};
+
+/** How many streams a thread has at most: each looks for events when there are new ones. */
+const mostStreams = 100;
+const fullRetrySeconds = 10;
+/** How many events are taken from the log before the client has read those before. */
+const chunk = 50;
+const bufferBytes = 64 * 1024;
+
+const heartbeatMilliseconds = 15_000;
+/** How old an answer about somebody's rights may be: with events on their way, and without. */
+const rightsMilliseconds = { busy: 1000, idle: 2000 };
+/** How long a client may read nothing of what is there for it. */
+const stallMilliseconds = 60_000;
+/** How long one that reads slowly has to read the rest when the service ends. */
+const partingMilliseconds = 500;
+
+/**
+ * Server-sent events (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`
+ * misses nothing. Events are taken from the log when the client has read those before, so a slow one costs no memory.
+ */
+export function openFeed(app: App): Feed {
+  const news = openNews(app);
+  const open = new Map<Readable, { end: AbortController; cut: () => void }>();
+  let isClosed = false;
+
+  function start(request: Request, query: FeedQuery, rights: AuditRights): Readable {
+    if (isClosed || app.state() === 'stopping') throw new DomainError('unavailable', 'the service is about to end');
+    if (open.size >= mostStreams) {
+      const message = `there are ${mostStreams} streams of events already; read pages instead, or try again later`;
+      throw new DomainError('unavailable', message, [], fullRetrySeconds);
+    }
+    const { res } = request.raw;
+    const end = new AbortController();
+    const stall = setTimeout(() => res.destroy(), stallMilliseconds);
+    const texts = watched(eventsFor(request, query, rights, end.signal), request, stall);
+    const stream = Readable.from(texts, { objectMode: false, highWaterMark: bufferBytes });
+    open.set(stream, { end, cut: () => res.destroy() });
+    // However it ends. One that waits for events is destroyed only once it waits no longer.
+    res.once('close', () => {
+      open.delete(stream);
+      clearTimeout(stall);
+      end.abort();
+      stream.destroy();
+    });
+    return stream;
+  }
+
+  async function* eventsFor(request: Request, { after, filter }: FeedQuery, first: AuditRights, signal: AbortSignal) {
+    let rights: AuditRights | null = first;
+    let asked = performance.now();
+    let told = asked;
+    let at = after;
+    yield `retry: 1000\nid: ${at}\n\n`;
+    while (!signal.aborted) {
+      const isIdle = app.events.head().size <= at;
+      if (performance.now() - asked > (isIdle ? rightsMilliseconds.idle : rightsMilliseconds.busy)) {
+        rights = await rightsNow(app, request);
+        asked = performance.now();
+        if (!rights) return;
+      }
+      // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
+      const { size } = app.events.head();
+      const page = findEvents(app, rights, { stream: null, filter, after: at, upTo: size, limit: chunk });
+      const hasMoved = page.reached > at;
+      at = page.reached;
+      if (page.events.length > 0) {
+        told = performance.now();
+        yield page.events
+          .map(({ position, type, text }) => `id: ${position}\nevent: ${type}\ndata: ${text}\n\n`)
+          .join('');
+      } else if (hasMoved && at < size) await setImmediate();
+      else await news.wait(signal, rightsMilliseconds.idle);
+      if (performance.now() - told < heartbeatMilliseconds) continue;
+      told = performance.now();
+      // Where no event is for this client, it learns how far it has come all the same.
+      yield `:\nid: ${at}\n\n`;
+    }
+  }
+
+  /** Notes whenever the client is ready for more. */
+  async function* watched(texts: AsyncGenerator<string>, request: Request, stall: NodeJS.Timeout) {
+    try {
+      for await (const text of texts) {
+        stall.refresh();
+        yield text;
+      }
+    } catch (err) {
+      app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
+      throw err;
+    }
+  }
+
+  function close(): void {
+    isClosed = true;
+    const last = [...open.values()];
+    for (const { end } of last) end.abort();
+    setTimeout(() => {
+      for (const { cut } of last) cut();
+    }, partingMilliseconds).unref();
+  }
+
+  return { open: start, close };
+}
+
+/** What the caller may see by now, asked as with a new request; null for somebody who may not look any longer. */
+async function rightsNow(app: App, request: Request): Promise<AuditRights | null> {
+  try {
+    const { credentials } = await request.server.auth.test(strategy, request);
+    const [before, now] = [actorOf(request), credentials.user?.actor];
+    if (now?.type !== before.type || now.id !== before.id) return null;
+    // Read again when the rule asks for it.
+    request.app.user = null;
+    const rights = await auditRightsOf(app, request);
+    return rights.has('headers') ? rights : null;
+  } catch (err) {
+    if (!(err instanceof DomainError))
+      app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
+    return null;
+  }
+}

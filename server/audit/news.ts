@@ -1,0 +1,47 @@
+import type { App } from '../app.ts';
+
+/** Tells when the log has grown. */
+export type News = {
+  /** Resolves when there is something new, when `signal` is aborted, or when the time is over. */
+  wait: (signal: AbortSignal, milliseconds: number) => Promise<void>;
+};
+
+const pollMilliseconds = 100;
+
+/**
+ * Looks at the log for as long as somebody waits: one look for all of a thread. The writer is another thread, and the read file
+ * comes a moment after the log, so both are looked at.
+ */
+export function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>): News {
+  const waiting = new Set<() => void>();
+  let timer: NodeJS.Timeout | null = null;
+  let seen = '';
+
+  function look(): void {
+    const now = `${events.head().size} ${auditIndex.reached()}`;
+    if (now === seen) return;
+    seen = now;
+    for (const wake of waiting) wake();
+  }
+
+  return {
+    wait(signal, milliseconds) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const alarm = setTimeout(resolve, milliseconds);
+      waiting.add(resolve);
+      const wake = () => resolve();
+      signal.addEventListener('abort', wake, { once: true });
+      // What came between the caller's look at the log and now is told by the first look.
+      timer ??= setInterval(look, pollMilliseconds);
+      return promise.finally(() => {
+        clearTimeout(alarm);
+        waiting.delete(resolve);
+        signal.removeEventListener('abort', wake);
+        if (waiting.size > 0 || timer === null) return;
+        clearInterval(timer);
+        timer = null;
+        seen = '';
+      });
+    },
+  };
+}

@@ -31,6 +31,9 @@ const tables = `
 
 type Row = { id: string; seed: string; signed_size: number | null; signed_root: Buffer | null };
 
+/** The newest tree head that the key of a log has signed. */
+export type SignedHead = { log: string; size: number; root: Uint8Array };
+
 /**
  * The keys that sign checkpoints, in the vault. Beside each stands the newest tree head that it signed: what a key has
  * signed has to be known wherever the key is, whatever becomes of the log.
@@ -42,11 +45,6 @@ export function openLogKeys(db: Sqlite) {
   const retire = db.prepare('UPDATE log_keys SET retired_at = ?, seed = NULL WHERE log = ? AND retired_at IS NULL');
   const update = db.prepare('UPDATE log_keys SET signed_size = ?, signed_root = ? WHERE log = ? AND id = ?');
   const disown = db.prepare('INSERT INTO disowned_keys VALUES (?) ON CONFLICT DO NOTHING');
-  const selectDisowned = db.prepare('SELECT id FROM disowned_keys').pluck();
-  const selectKnown = db.prepare(
-    `SELECT id, verifier_key AS verifierKey, retired_at AS retiredAt, id IN (SELECT id FROM disowned_keys) AS isDisowned
-     FROM log_keys WHERE log = ? ORDER BY made_at, rowid`,
-  );
 
   function make(log: string): void {
     const seed = randomBytes(32);
@@ -61,6 +59,7 @@ export function openLogKeys(db: Sqlite) {
   });
 
   return {
+    ...readLogKeys(db),
     /** The key of a log, which also names it; made on first use. */
     current: (log: string): LogKey => {
       if (!select.get(log)) make(log);
@@ -78,12 +77,32 @@ export function openLogKeys(db: Sqlite) {
       // The seed stands in the write-ahead log until that is emptied.
       db.pragma('wal_checkpoint(TRUNCATE)');
     },
+  };
+}
+
+/** What is not secret of the keys of logs. */
+export type KnownKeys = ReturnType<typeof readLogKeys>;
+
+/** Reads what is not secret of them; a vault from before there were keys knows none. */
+export function readLogKeys(db: Sqlite) {
+  const isNew = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'disowned_keys'`).pluck().get() === 1;
+  const all = (sql: string, ...values: string[]) => (isNew ? db.prepare(sql).all(...values) : []);
+  return {
     /** All keys that a log has had, oldest first. */
     known: (log: string): KnownKey[] => {
-      const rows = selectKnown.all(log) as (Omit<KnownKey, 'isDisowned'> & { isDisowned: number })[];
+      const rows = all(
+        `SELECT id, verifier_key AS verifierKey, retired_at AS retiredAt, id IN (SELECT id FROM disowned_keys) AS isDisowned
+         FROM log_keys WHERE log = ? ORDER BY made_at, rowid`,
+        log,
+      ) as (Omit<KnownKey, 'isDisowned'> & { isDisowned: number })[];
       return rows.map((row) => ({ ...row, isDisowned: row.isDisowned === 1 }));
     },
     /** The ids of keys whose word counts no more, also of those that this vault never had. */
-    disowned: (): Set<string> => new Set(selectDisowned.all() as string[]),
+    disowned: (): Set<string> => new Set((all('SELECT id FROM disowned_keys') as { id: string }[]).map(({ id }) => id)),
+    /** What the keys that sign now have signed last. */
+    signed: (): SignedHead[] =>
+      all(
+        'SELECT log, signed_size AS size, signed_root AS root FROM log_keys WHERE retired_at IS NULL AND signed_size NOT NULL',
+      ) as SignedHead[],
   };
 }

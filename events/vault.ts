@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { openLogKeys } from './log-keys.ts';
+import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 
 export type Vault = ReturnType<typeof openVault>;
 
@@ -37,6 +37,20 @@ export function readSecret(path: string, name: string): string | null {
   try {
     const secret = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(name);
     return (secret as string | undefined) ?? null;
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * What a vault says of the keys of logs, read beside the process that has it open.
+ *
+ * @throws SqliteError when the file is missing or not for this user.
+ */
+export function withKnownKeys<T>(path: string, use: (keys: KnownKeys) => T): T {
+  const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
+  try {
+    return use(readLogKeys(db));
   } finally {
     db.close();
   }

@@ -6,6 +6,7 @@ import { uniqueFields } from '../events/claims.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, upgradeLog } from '../events/log-file.ts';
+import type { SignedHead } from '../events/log-keys.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
@@ -40,6 +41,8 @@ export type BootOptions = {
   now: () => number;
   /** Names the log if it has to be made. */
   logId: string;
+  /** What the keys of logs have signed. */
+  signed?: readonly SignedHead[];
   /** Build the read file anew even if there is one. */
   isRebuild?: boolean;
   progress?: Progress;
@@ -64,7 +67,7 @@ export function boot(options: BootOptions): Booted {
     upgradeLog(db);
     if (!isLog(db)) createLog(db, options.logId);
     const log = openLog(db, options.ids, options.now);
-    hearWitnesses(checkpointsIn(directory), log);
+    hearWitnesses([...checkpointsIn(directory), ...signedOf(log.head().log, options.signed)], log);
 
     const epochs = epochsOf(log);
     const isChanged = JSON.stringify(epochs.at(-1)?.schema) !== JSON.stringify(schema);
@@ -90,6 +93,11 @@ export function boot(options: BootOptions): Booted {
     close();
     throw error;
   }
+}
+
+function signedOf(logId: string, heads: readonly SignedHead[] = []): Witness[] {
+  const own = heads.filter(({ log }) => log === logId);
+  return own.map(({ size, root }) => ({ name: 'the signing key', position: size, root: Buffer.from(root) }));
 }
 
 /** The log's path in a data directory. */

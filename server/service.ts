@@ -16,6 +16,7 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { LogSink } from './logging.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
+import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
 import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
 import { showProgress } from './progress.ts';
@@ -80,13 +81,14 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const logId = `annals/${createIds(counter, Date.now).next().id}`;
   const writer = startWriter(
-    { directory: directory.path, schema: model.schema, counter, logId },
+    { directory: directory.path, schema: model.schema, counter, logId, signed: directory.vault.logKeys.signed() },
     showProgress('building the read tables'),
     (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
   );
   const mainKeeper = openKeeper(directory, model, () => mail?.poke());
   const { keeper } = mainKeeper;
   let notary: MainNotary | null = null;
+  let anchoring: Anchoring | null = null;
   let guard: BlobGuard | null = null;
   let app: OpenApp | null = null;
   let mail: Mail | null = null;
@@ -96,14 +98,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const { settled } = writer;
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
     guard = blobGuard;
-    const mainNotary = openNotary({
-      file: logFile(directory.path),
-      keys: directory.vault.logKeys,
-      keep: writer.keepCheckpoint,
-      onSigned: () => {},
-      log,
-    });
-    notary = mainNotary;
+    const mainNotary = await openSigning(blobGuard);
     const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
@@ -140,6 +135,20 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
   }
 
+  /** Signing, and the copies of what is signed; a service for a single command leaves those to the next one. */
+  async function openSigning({ store }: BlobGuard): Promise<MainNotary> {
+    const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
+    notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
+    if (!isBrief) {
+      const { webhook } = settings;
+      const onContradiction = (error: Error) =>
+        die(log, error, 'the log is not the one that was signed; the process ends');
+      anchoring = openAnchoring({ ...common, store, webhook, onContradiction });
+      await anchoring.start();
+    }
+    return notary;
+  }
+
   const ready = start();
   return {
     directory,
@@ -153,8 +162,9 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await mail?.close();
       await app?.close();
       // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
-      guard?.close();
       await notary?.close();
+      await anchoring?.close();
+      guard?.close();
       await writer.close();
       await mainKeeper.close();
       directory.close();

@@ -31,6 +31,8 @@ export type Settings = {
   mailFrom: string | undefined;
   /** The bucket that uploads are kept in; undefined: a folder of the data directory. Its keys are secret. */
   bucket: BucketSettings | undefined;
+  /** Where each checkpoint is posted; undefined: nowhere. The URL may hold a secret. */
+  webhook: string | undefined;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
 };
@@ -43,6 +45,8 @@ export type BucketSettings = {
   accessKey: string;
   secretKey: string;
   pathStyle: boolean;
+  /** For so many days Object Lock is to keep each checkpoint; undefined: as the bucket has it. */
+  anchorDays?: number;
 };
 
 type Setting = {
@@ -75,6 +79,8 @@ const settings: readonly Setting[] = [
   { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty },
   { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty },
   { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean },
+  { name: 'bucket', part: 'anchorDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays },
+  { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook },
 ];
 
 const maxThreads = 256;
@@ -95,6 +101,7 @@ const defaults: Settings = {
   smtpUrl: undefined,
   mailFrom: undefined,
   bucket: undefined,
+  webhook: undefined,
   isProduction: false,
 };
 
@@ -272,13 +279,15 @@ function wholeBucket(parts: object, given: Record<string, string>, problems: str
   const known = settings.filter(({ part }) => part);
   const first = known.find(({ environment }) => environment in given);
   for (const { part = '', environment } of known) {
-    if (environment in given || part in bucketDefaults) continue;
+    if (environment in given || part in bucketDefaults || optionalParts.includes(part)) continue;
     problems.push(`${environment} is missing: with ${first?.environment} uploads are kept in a bucket`);
   }
   return { ...bucketDefaults, ...parts };
 }
 
 const bucketDefaults = { region: 'us-east-1', pathStyle: true };
+/** Parts that may be left out, and have no default. */
+const optionalParts = ['anchorDays'];
 
 function readEndpoint(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -295,6 +304,23 @@ function readBucketName(text: string, source: string): string {
     );
   }
   return text;
+}
+
+/** A century: what is locked longer is a mistake, and nobody can undo it. */
+const maxDays = 36_500;
+
+function readDays(text: string, source: string): number {
+  const days = Number(text);
+  if (/^\d+$/.test(text) && days >= 1 && days <= maxDays) return days;
+  throw new UsageError(`${source} must be a whole number of days from 1 to ${maxDays}, got ${JSON.stringify(text)}`);
+}
+
+function readWebhook(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // Not shown: it may hold a secret.
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new UsageError(`${source} must be an http or https address`);
+  return url.href;
 }
 
 function readBoolean(text: string, source: string): boolean {

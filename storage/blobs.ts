@@ -30,8 +30,23 @@ export type BlobStore = {
   list: () => AsyncIterable<StoredBlob>;
   /** Removes a file; one that is not there is none. */
   remove: (sha256: string) => Promise<void>;
+  /**
+   * Keeps a short text beside the files, for ever: nothing replaces or removes it. When it resolves it survives a power cut.
+   *
+   * @param name lower-case letters, digits and `-`.
+   * @throws BlobsRefusedError when another text has this name.
+   */
+  anchor: (name: string, text: string) => Promise<void>;
+  /**
+   * The texts that {@link anchor} kept, by their names, from the first that is not before `from`. Where the store keeps
+   * versions, what was put over one or has hidden it is no other text, but one more.
+   */
+  anchors: (from?: string) => AsyncIterable<Anchor>;
   close: () => void;
 };
+
+/** A text that is kept for ever, found by its name. */
+export type Anchor = { name: string; read: () => Promise<string> };
 
 /** How to reach a store; it can be sent to another thread. A bucket's holds a secret. */
 export type BlobSettings =
@@ -48,6 +63,8 @@ export type BlobSettings =
       secretKey: string;
       /** True: the bucket is part of the path; false: of the host's name. */
       pathStyle: boolean;
+      /** For so many days Object Lock is to keep each anchored text; undefined: as the bucket has it. */
+      anchorDays?: number;
     };
 
 /** Thrown when files cannot be kept or read now: nothing was kept, and it may work later. */
@@ -74,6 +91,11 @@ export class BlobMissingError extends Error {
   constructor(sha256: string) {
     super(`the bytes with SHA-256 ${sha256} are missing`);
   }
+}
+
+/** True for what an anchored text can be named. */
+export function isAnchorName(name: string): boolean {
+  return /^[a-z\d-]{1,200}$/.test(name);
 }
 
 /** True for the hexadecimal SHA-256 that names a file. */

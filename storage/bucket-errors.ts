@@ -73,6 +73,16 @@ export function isBucketThere(error: unknown): boolean {
   return codeOf(error) === 'BucketAlreadyOwnedByYou';
 }
 
+/** True when a bucket without Object Lock is to lock an object. */
+export function isNoLock(error: unknown): boolean {
+  return ['InvalidRequest', 'InvalidArgument', 'ObjectLockConfigurationNotFoundError'].includes(codeOf(error));
+}
+
+/** True when a server does not list versions, or not for these keys. */
+export function isNoVersions(error: unknown): boolean {
+  return ['NotImplemented', 'MethodNotAllowed', 'AccessDenied'].includes(codeOf(error));
+}
+
 /** True when a connection ended without an answer. */
 export function isConnectionLost(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(codeOf(error));

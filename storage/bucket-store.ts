@@ -14,6 +14,7 @@ import {
   isSha256,
   type ReceivedFile,
 } from './blobs.ts';
+import { bucketAnchors } from './bucket-anchors.ts';
 import { describeFailure, isBucketThere, isConnectionLost, isMissingBucket, isMissingObject } from './bucket-errors.ts';
 import { connectTo } from './bucket-transport.ts';
 import { onDisk } from './disk.ts';
@@ -30,13 +31,13 @@ const marker = 'annals-log';
 /**
  * Keeps files in a bucket of S3: `ab/abcdef…`, each under its SHA-256, as the folder has them. A file goes out in one
  * request that is signed with its SHA-256, so the server refuses bytes that were altered on the way, and has either the
- * whole object or none. A call whose connection is lost is made a second time.
+ * whole object or none. A call whose connection is lost is made a second time. Anchored texts are in `checkpoints/`.
  *
  * @param silence milliseconds without a byte from or to the server after which it counts as unreachable.
  * @throws BlobsRefusedError for an endpoint that is none.
  */
 export function openBucketStore(settings: BucketSettings, silence = 20_000): BlobStore {
-  const { incoming, endpoint, bucket, region } = settings;
+  const { incoming, endpoint, bucket, region, anchorDays } = settings;
   const { transport, agent } = connectTo(endpoint, silence);
   const client = openClient(settings, { transport, transportAgent: agent });
   const what = `the bucket ${bucket} at ${endpoint}`;
@@ -73,7 +74,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
       if (isMissingObject(error)) return null;
       if (!isMissingBucket(error)) throw error;
     }
-    await client.makeBucket(bucket, region).catch((error) => {
+    await client.makeBucket(bucket, region, anchorDays ? { ObjectLocking: true } : {}).catch((error) => {
       if (!isBucketThere(error)) throw error;
     });
     return null;
@@ -155,6 +156,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
         next = page.isTruncated ? page.nextContinuationToken : '';
       } while (next !== '');
     },
+    ...bucketAnchors({ client, bucket, anchorDays, what, call }),
     remove: (sha256) => call(() => client.removeObject(bucket, keyOf(sha256))),
     close: () => agent.destroy(),
   };

@@ -1,7 +1,14 @@
 import { createReadStream } from 'node:fs';
-import { access, constants, mkdir, opendir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, opendir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { BlobMissingError, type BlobStore, BlobsRefusedError, BlobsUnavailableError, isSha256 } from './blobs.ts';
+import {
+  BlobMissingError,
+  type BlobStore,
+  BlobsRefusedError,
+  BlobsUnavailableError,
+  isAnchorName,
+  isSha256,
+} from './blobs.ts';
 import { files, isSystemError, onDisk, syncFolder } from './disk.ts';
 import { isDiskFull } from './sqlite.ts';
 
@@ -9,11 +16,13 @@ const chunkBytes = 128 * 1024;
 
 /**
  * Keeps files in a folder: `<folder>/ab/abcdef…`, each named by its SHA-256. Files are received in its `incoming`, so a
- * received file becomes a kept one by its new name. The file `annals-log` names the log whose files they are.
+ * received file becomes a kept one by its new name. The file `annals-log` names the log whose files they are. Anchored texts are
+ * in `checkpoints`.
  */
 export function openFolderStore(folder: string): BlobStore {
   const incoming = join(folder, 'incoming');
   const marker = join(folder, 'annals-log');
+  const anchored = join(folder, 'checkpoints');
   const pathOf = (sha256: string) => join(folder, sha256.slice(0, 2), sha256);
 
   async function sizeOf(path: string): Promise<number | null> {
@@ -30,8 +39,29 @@ export function openFolderStore(folder: string): BlobStore {
     await syncFolder(folder);
   }
 
+  async function anchor(name: string, text: string): Promise<void> {
+    const path = join(anchored, name);
+    const there = await orNull(readFile(path, 'utf8'));
+    if (there === null) {
+      await mkdir(anchored, { recursive: true, mode: 0o700 });
+      await writeWhole(path, text);
+    } else if (there !== text)
+      throw new BlobsRefusedError(`the file ${path} does not hold what was anchored under its name`);
+    await syncFolder(anchored);
+    await syncFolder(folder);
+  }
+
+  async function* anchors(from = '') {
+    const entries = (await onDisk(orNull(readdir(anchored, { withFileTypes: true })))) ?? [];
+    const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    for (const name of names.filter((one) => isAnchorName(one) && one >= from).sort()) {
+      yield { name, read: () => onDisk(readFile(join(anchored, name), 'utf8')) };
+    }
+  }
+
   async function isEmpty(): Promise<boolean> {
     for await (const _ of list()) return false;
+    for await (const _ of anchors()) return false;
     return true;
   }
 
@@ -62,7 +92,7 @@ export function openFolderStore(folder: string): BlobStore {
         if (owner !== null && !(await isEmpty())) {
           throw new BlobsRefusedError(`the folder ${folder} holds the files of another log; it may be moved aside`);
         }
-        await onDisk(writeMarker(marker, logId));
+        await onDisk(writeWhole(marker, `${logId}\n`));
       }
       await onDisk(syncFolder(dirname(folder)));
     },
@@ -74,15 +104,17 @@ export function openFolderStore(folder: string): BlobStore {
     },
     size: (sha256) => onDisk(sizeOf(pathOf(sha256))),
     list,
+    anchor: (name, text) => onDisk(anchor(name, text)),
+    anchors,
     remove: (sha256) => onDisk(rm(pathOf(sha256), { force: true })),
     close() {},
   };
 }
 
-/** Written beside and renamed: one that is half written would refuse the log that it belongs to. */
-async function writeMarker(path: string, logId: string): Promise<void> {
+/** Written beside and renamed: one that is half written would be taken for that of another log, or for an altered one. */
+async function writeWhole(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
-  await writeFile(part, `${logId}\n`, { mode: 0o600, flush: true });
+  await writeFile(part, text, { mode: 0o600, flush: true });
   await rename(part, path);
   await syncFolder(dirname(path));
 }

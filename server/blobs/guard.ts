@@ -5,7 +5,7 @@ import type { Model } from '../../config/model.ts';
 import { openTail } from '../../events/blobs.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
-import { BlobsRefusedError } from '../../storage/blobs.ts';
+import { type BlobStore, BlobsRefusedError } from '../../storage/blobs.ts';
 import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
@@ -22,6 +22,8 @@ export type BlobGuard = {
    * pinned, once that cannot be named any more.
    */
   join: () => Pins & { release: () => Promise<void> };
+  /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
+  store: () => Promise<BlobStore>;
   close: () => void;
 };
 
@@ -84,6 +86,10 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
           release();
         },
       };
+    },
+    async store() {
+      await ready();
+      return blobs;
     },
     close() {
       close();

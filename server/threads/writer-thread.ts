@@ -6,6 +6,7 @@ import type { Schema } from '../../config/schema.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
+import type { SignedHead } from '../../events/log-keys.ts';
 import { type Booted, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
@@ -16,6 +17,8 @@ export type WriterInput = {
   schema: Schema;
   counter: BigInt64Array<SharedArrayBuffer>;
   logId: string;
+  /** What the keys of logs have signed: a log that does not go on from it is refused. */
+  signed: readonly SignedHead[];
 };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
@@ -47,7 +50,7 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'full' | 'unread' | 'internal'; message: string };
 
 const main = parentPort as MessagePort;
-const { directory, schema, counter, logId } = workerData as WriterInput;
+const { directory, schema, counter, logId, signed } = workerData as WriterInput;
 const ids = createIds(counter, Date.now);
 
 function say(message: WriterMessage): void {
@@ -62,6 +65,7 @@ function start(): Booted | null {
       ids,
       now: Date.now,
       logId,
+      signed,
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
     const { log, size } = booted.log.head();

@@ -84,7 +84,10 @@ async function lock(on: Service, email: string): Promise<void> {
 
 /** The files of a data directory that hold a text. */
 function filesWith(data: string, text: string): string[] {
-  return readdirSync(data).filter((name) => readFileSync(join(data, name)).includes(text));
+  const files = readdirSync(data, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
+  return files
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => readFileSync(path).includes(text));
 }
 
 describe('annals create-user', () => {

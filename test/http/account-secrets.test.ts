@@ -210,7 +210,8 @@ function toUrl(base64: string): string {
 
 /** The files of the data directory, by whether they are of the vault. */
 function filesOf(isVault: boolean): Map<string, Buffer> {
-  const names = readdirSync(service.data).filter((name) => name.startsWith('vault.db') === isVault);
+  const entries = readdirSync(service.data, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const names = entries.map(({ name }) => name).filter((name) => name.startsWith('vault.db') === isVault);
   return new Map(names.map((name) => [name, readFileSync(join(service.data, name))]));
 }
 

@@ -133,6 +133,22 @@ function contract(name: string, settings: BlobSettings, plant: Plant): void {
       assert.ok(!listed.some(({ sha256 }) => sha256.toLowerCase() === other));
     });
 
+    it('have texts beside them that are kept for ever, found by name and no files', async () => {
+      const texts = ['0001-ab', '0002-cd', '0010-ab'].map((one) => ({ name: one, text: `the text — ${one}\n` }));
+      for (const { name: one, text } of texts.toReversed()) await store.anchor(one, text);
+      await store.anchor('0001-ab', 'the text — 0001-ab\n');
+      for (const stranger of ['Other', '0001-ab.part', 'x/0001'])
+        await plant(`checkpoints/${stranger}`, Buffer.from('x'));
+      const found = async (from?: string) => {
+        const anchors = await Array.fromAsync(store.anchors(from));
+        return Promise.all(anchors.map(async ({ name: one, read }) => ({ name: one, text: await read() })));
+      };
+      assert.deepEqual(await found(), texts);
+      assert.deepEqual(await found('0002'), texts.slice(1));
+      assert.deepEqual(await found('0011'), []);
+      assert.ok(!(await Array.fromAsync(store.list())).some(({ sha256 }) => sha256.includes('-')));
+    });
+
     it('are gone when they are removed, and can be kept again', async () => {
       const bytes = randomBytes(10);
       const { sha256 } = await keep(bytes);
@@ -293,3 +309,50 @@ function isUnavailable(reason: BlobsUnavailableError['reason'], message: RegExp)
 function descriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
 }
+
+describe('texts that are kept for ever in a folder', () => {
+  const kept = join(folder, 'anchored');
+  const store = openBlobStore({ kind: 'folder', folder: kept });
+
+  it('are not written over, and make the folder that of their log', async () => {
+    await store.prepare('annals/one');
+    await store.anchor('0001-ab', 'one\n');
+    await assert.rejects(store.anchor('0001-ab', 'two\n'), BlobsRefusedError);
+    assert.equal(readFileSync(join(kept, 'checkpoints/0001-ab'), 'utf8'), 'one\n');
+    await assert.rejects(store.prepare('annals/two'), /holds the files of another log/);
+  });
+});
+
+describeWithBucket('texts that are kept for ever in a bucket with Object Lock', () => {
+  // It goes with its server: nobody can remove what is locked.
+  const locked = { ...reach, bucket: `annals-test-locked-${randomBytes(8).toString('hex')}` };
+  const settings = { kind: 'bucket' as const, incoming: join(folder, 'locked'), ...locked, anchorDays: 1 };
+  const store = openBlobStore(settings);
+  after(() => store.close());
+
+  it('are found whatever is done to them, and cannot be removed', async () => {
+    await store.prepare('annals/one');
+    await store.anchor('0001-ab', 'one\n');
+    await store.anchor('0002-ab', 'two\n');
+    const client = openClient({ ...bucket, name: settings.bucket });
+    await client.putObject(settings.bucket, 'checkpoints/0001-ab', 'altered\n');
+    await client.removeObject(settings.bucket, 'checkpoints/0002-ab');
+    const anchors = await Array.fromAsync(store.anchors());
+    const texts = await Promise.all(anchors.map(async ({ name: one, read: text }) => `${one} ${await text()}`));
+    assert.deepEqual(texts.sort(), ['0001-ab altered\n', '0001-ab one\n', '0002-ab two\n']);
+    const denied: string[] = [];
+    for await (const object of client.listObjects(settings.bucket, 'checkpoints/', true, { IncludeVersion: true })) {
+      const { name: key, versionId } = object as { name: string; versionId: string };
+      await client.removeObject(settings.bucket, key, { versionId }).catch(({ code }) => denied.push(`${key} ${code}`));
+    }
+    assert.deepEqual(denied, ['checkpoints/0001-ab AccessDenied', 'checkpoints/0002-ab AccessDenied']);
+    assert.equal((await Array.fromAsync(store.anchors())).length, 2);
+  });
+
+  it('are refused where there is none', async () => {
+    const plain = openBlobStore({ ...settings, bucket: bucket.name });
+    await plain.prepare('annals/one');
+    await assert.rejects(plain.anchor('0003-ab', 'x\n'), /has no Object Lock: .*ANNALS_S3_CHECKPOINT_DAYS/);
+    plain.close();
+  });
+});

@@ -19,7 +19,7 @@ describe('The writer thread', () => {
     const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
     const counter = new BigInt64Array(new SharedArrayBuffer(8));
     const fail = (error: Error) => assert.fail(error);
-    const writer = startWriter({ directory, schema, counter, logId: 'annals/test' }, () => {}, fail);
+    const writer = startWriter({ directory, schema, counter, logId: 'annals/test', signed: [] }, () => {}, fail);
     t.after(writer.close);
     const { size } = await writer.ready;
     const db = openDatabase(join(directory, 'log.db'), { readonly: true });

@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCheckpoints } from '../../events/checkpoints.ts';
+import type { KnownKeys } from '../../events/log-keys.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { parseNote } from '../../events/notes.ts';
+import { openVault, withKnownKeys } from '../../events/vault.ts';
+import type { Finding } from '../../events/verify.ts';
+import { logFile } from '../../projections/boot.ts';
+import { openBlobStore } from '../../storage/blob-store.ts';
+import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import { isStoreFailure } from '../blobs/refusals.ts';
+import { anchored, contradiction, type Judgement, type Judges, judge, judgesOf } from './witnesses.ts';
+
+/** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
+export type Verification = { finding: Finding | null; notes: string[]; isPartial: boolean };
+
+/** So many are read at a time from a store. */
+const atATime = 16;
+
+type Named = { name: string; note: string };
+
+/**
+ * Holds a log against all checkpoints that there are of it: what the key has signed last, those that the log keeps, those that
+ * are anchored. One log for all of them means that they are consistent with each other too.
+ */
+export async function verifyCheckpoints(directory: string, blobs: BlobSettings): Promise<Verification> {
+  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 16 });
+  const notes: string[] = [];
+  const counts = { sound: 0, unknown: 0, disowned: 0 };
+  let isPartial = false;
+  try {
+    const log = readLog(db);
+    const { log: logId, size } = log.head();
+    const vault = join(directory, 'vault.db');
+    const keys = existsSync(vault) ? withKnownKeys(vault, (known) => readKeys(known, logId)) : null;
+    if (!keys) notes.push('there is no vault.db: nobody knows who signed the checkpoints');
+    const judges = keys?.judges ?? judgesOf([], new Set());
+    for (const head of keys?.signed ?? []) {
+      // What has been signed since is not in the moment that is looked at.
+      const finding = contradiction(log, Math.max(size, log.head().size), 'the signing key', head);
+      if (finding) return { finding, notes, isPartial };
+    }
+    const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
+      for await (const { name, note } of checkpoints) {
+        const judgement = judge(log, judges, name, note);
+        if ('finding' in judgement) return judgement.finding;
+        counts[judgement.verdict] += 1;
+      }
+      return null;
+    };
+    const inLog = await look(kept(readCheckpoints(db)));
+    if (inLog) return { finding: inLog, notes, isPartial };
+    try {
+      const finding = await look(textsOf(blobs));
+      if (finding) return { finding, notes, isPartial };
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      isPartial = true;
+      notes.push(`the anchored checkpoints were not looked at: ${error.message}`);
+    }
+    notes.push(...tell(counts, keys !== null));
+    return { finding: null, notes, isPartial };
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Gives up the key of a log that is not the one it signed any more, as the operator has accepted, and every key that signed what is
+ * not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the log.
+ *
+ * @returns what the operator should know, as lines.
+ */
+export async function disownContradicted(directory: string, blobs: BlobSettings): Promise<string[]> {
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  const vault = openVault(join(directory, 'vault.db'));
+  const lines: string[] = [];
+  try {
+    const log = readLog(db);
+    const { log: logId, size } = log.head();
+    const { signer, signed } = vault.logKeys.current(logId);
+    const judges = judgesOf(vault.logKeys.known(logId), vault.logKeys.disowned());
+    const wrong = new Set<string>();
+    if (signed && contradiction(log, size, '', signed)) wrong.add(signer.id);
+    const gone: number[] = [];
+    for (const { size: at, note } of [...readCheckpoints(db).all()]) {
+      if (isSound(judge(log, judges, '', note))) continue;
+      gone.push(at);
+      for (const id of idsIn(note)) wrong.add(id);
+    }
+    try {
+      for await (const { note } of textsOf(blobs)) {
+        if ('finding' in judge(log, judges, '', note)) for (const id of idsIn(note)) wrong.add(id);
+      }
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      lines.push(`the anchored checkpoints could not be looked at: ${error.message}`);
+    }
+    if (wrong.size === 0) return lines;
+    vault.logKeys.replace(logId, [...wrong, signer.id]);
+    const remove = db.prepare('DELETE FROM checkpoints WHERE size = ?');
+    for (const at of gone) remove.run(at);
+    lines.push(
+      'what was signed before is not true any more: the signing key is given up, and checkpoints of it count no more;',
+      `auditors need to know the new one: ${vault.logKeys.current(logId).signer.key}`,
+    );
+    return lines;
+  } finally {
+    vault.close();
+    db.close();
+  }
+}
+
+function isSound(judgement: Judgement): boolean {
+  return !('finding' in judgement) && judgement.verdict !== 'disowned';
+}
+
+function readKeys(known: KnownKeys, logId: string) {
+  const judges: Judges = judgesOf(known.known(logId), known.disowned());
+  const signed = known.signed().filter(({ log }) => log === logId);
+  return { judges, signed: signed.map(({ size, root }) => ({ size, root: Buffer.from(root) })) };
+}
+
+function* kept({ all }: ReturnType<typeof readCheckpoints>): Generator<Named> {
+  for (const { size, note } of [...all()]) yield { name: `the checkpoint of position ${size}`, note };
+}
+
+/** All that are anchored, in order; a few are read at a time. */
+async function* textsOf(settings: BlobSettings): AsyncGenerator<Named> {
+  const store = openBlobStore(settings);
+  const read = async (some: readonly Anchor[]): Promise<Named[]> =>
+    Promise.all(some.map(async ({ name, read }) => ({ name: anchored(name), note: await read() })));
+  try {
+    let some: Anchor[] = [];
+    for await (const anchor of store.anchors()) {
+      some.push(anchor);
+      if (some.length < atATime) continue;
+      yield* await read(some);
+      some = [];
+    }
+    yield* await read(some);
+  } finally {
+    store.close();
+  }
+}
+
+function idsIn(note: string): string[] {
+  return (parseNote(note)?.signatures ?? []).map(({ id }) => id);
+}
+
+function tell(counts: { sound: number; unknown: number; disowned: number }, hasKeys: boolean): string[] {
+  const notes: string[] = [];
+  if (counts.sound > 0) notes.push(`the log is the one of ${counts.sound} signed checkpoints`);
+  if (counts.unknown > 0) {
+    const why = hasKeys ? 'by a key that vault.db does not know' : 'by whatever key';
+    notes.push(`checkpoints signed ${why}: ${counts.unknown}; they fit the log`);
+  }
+  if (counts.disowned > 0) {
+    notes.push(`checkpoints that the log is not held against, for their key was given up: ${counts.disowned}`);
+  }
+  return notes;
+}

@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import type { Client } from 'minio';
+import { type Anchor, type BlobStore, BlobsRefusedError, isAnchorName } from './blobs.ts';
+import { isNoLock, isNoVersions } from './bucket-errors.ts';
+
+type Options = {
+  client: Client;
+  bucket: string;
+  anchorDays: number | undefined;
+  /** Begins what is said of the bucket. */
+  what: string;
+  /** Makes a call, and says what its failure means. */
+  call: <T>(request: () => Promise<T>) => Promise<T>;
+};
+
+/** A part of a list; `next` is where the rest begins. */
+type Page = { found: { name: string; versionId: string }[]; next: Place | null };
+type Place = { key: string; version: string };
+
+/** What the client gives for a page of versions: its types know less of it. */
+type Listing = {
+  objects: { name?: string; versionId?: string | number | null; isDeleteMarker?: boolean }[];
+  isTruncated?: boolean | undefined;
+  keyMarker?: string | undefined;
+  versionIdMarker?: string | undefined;
+};
+
+const folder = 'checkpoints/';
+
+/** Texts that are kept for ever, as the objects of a folder of a bucket. */
+export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anchors'> {
+  const { client, bucket, anchorDays, what, call } = options;
+
+  async function put(name: string, text: string): Promise<void> {
+    // With Object Lock, S3 wants the MD5 beside the SHA-256 that is signed.
+    const headers = {
+      'content-type': 'text/plain; charset=utf-8',
+      'content-md5': hash('md5', text, 'base64'),
+      ...(anchorDays && {
+        'x-amz-object-lock-mode': 'COMPLIANCE',
+        'x-amz-object-lock-retain-until-date': new Date(Date.now() + anchorDays * 86_400_000).toISOString(),
+      }),
+    };
+    const request = { method: 'PUT', bucketName: bucket, objectName: folder + name, headers };
+    try {
+      // As bytes: of a text, the client counts the characters.
+      await client.makeRequestAsyncOmit(request, Buffer.from(text));
+    } catch (error) {
+      if (!anchorDays || !isNoLock(error)) throw error;
+      throw new BlobsRefusedError(
+        `${what} has no Object Lock: it must have been made with it, or ANNALS_S3_CHECKPOINT_DAYS must not be set`,
+      );
+    }
+  }
+
+  async function* list(from: string): AsyncGenerator<Anchor> {
+    let listing = versionsAfter;
+    let next: Place | null = { key: folder + from, version: '' };
+    while (next) {
+      const place: Place = next;
+      // Some servers know no versions, and some keys may not see them.
+      const page: Page | null = await call(() =>
+        listing(place).catch((error) => {
+          if (listing === namesAfter || !isNoVersions(error)) throw error;
+          return null;
+        }),
+      );
+      if (!page) {
+        listing = namesAfter;
+        continue;
+      }
+      for (const { name, versionId } of page.found) {
+        const short = name.slice(folder.length);
+        if (name.startsWith(folder) && isAnchorName(short))
+          yield { name: short, read: () => call(() => read(name, versionId)) };
+      }
+      next = page.next;
+    }
+  }
+
+  /** Also what another object was put over, and what a deletion hides: with Object Lock it is there still. */
+  async function versionsAfter({ key, version }: Place): Promise<Page> {
+    const { objects, isTruncated, keyMarker, versionIdMarker }: Listing = await client.listObjectsQuery(
+      bucket,
+      folder,
+      '',
+      {
+        Delimiter: '',
+        MaxKeys: 1000,
+        IncludeVersion: true,
+        keyMarker: encodeURIComponent(key),
+        versionIdMarker: encodeURIComponent(version),
+      },
+    );
+    const found = objects.flatMap(({ name, versionId, isDeleteMarker }) => {
+      return name && !isDeleteMarker ? [{ name, versionId: String(versionId ?? '') }] : [];
+    });
+    const isMore = String(isTruncated) === 'true' && keyMarker !== undefined;
+    return { found, next: isMore ? { key: keyMarker, version: versionIdMarker ?? '' } : null };
+  }
+
+  async function namesAfter({ key }: Place): Promise<Page> {
+    const { objects, isTruncated } = await client.listObjectsV2Query(bucket, folder, '', '', 1000, key);
+    const found = objects.map(({ name = '' }) => ({ name, versionId: '' }));
+    const last = found.at(-1);
+    return { found, next: isTruncated && last ? { key: last.name, version: '' } : null };
+  }
+
+  async function read(name: string, versionId: string): Promise<string> {
+    const isVersion = versionId !== '' && versionId !== 'null';
+    const response = await client.getObject(bucket, name, isVersion ? { versionId } : {});
+    return Buffer.concat(await response.toArray()).toString();
+  }
+
+  return { anchor: (name, text) => call(() => put(name, text)), anchors: (from = '') => list(from) };
+}

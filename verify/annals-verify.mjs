@@ -593,7 +593,7 @@ function openJournal({ after, shows }) {
     if (!header.type.startsWith('document.') || !uploads.has(header.stream.split('/')[0] ?? '')) return;
     for (const holder of [data, data.set, data.document]) {
       const sha256 = isObject(holder) ? holder.sha256 : null;
-      if (typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256) && !files.has(sha256)) files.set(sha256, header);
+      if (isFileName(sha256) && !files.has(sha256)) files.set(sha256, header);
     }
   }
 
@@ -620,6 +620,11 @@ function openJournal({ after, shows }) {
   }
 
   return { add, settle };
+}
+
+/** @param {unknown} sha256 @returns {sha256 is string} */
+function isFileName(sha256) {
+  return typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
 }
 
 /** @template Item @param {Map<string, Item[]>} lists @param {string} key @param {Item} item */
@@ -817,6 +822,8 @@ function reportCheckpoint(checkpoint, report) {
 
 /** @typedef {{ names: string[], size: (name: string) => number, chunks: (name: string) => AsyncIterable<Uint8Array> }} Source */
 
+const schemaStream = 'system/schema';
+
 /** What may lie beside the data and is for readers only. */
 const unproven = ['README.txt', 'summary.html', 'summary.txt', 'annals-verify.mjs'];
 
@@ -846,14 +853,15 @@ async function checkBundle(source, options, report) {
   const events = readList(bundle.events, checkpoint, 'events');
   const schemas = readList(bundle.schemas, checkpoint, 'schemas');
   const erasures = readList(bundle.erasures, checkpoint, 'erasures');
+  must(schemas[0]?.header.position === 1, 'the schema with which every log begins, event 1, is not shown');
   const stranger = events.find(({ header }) => !streams.includes(header.stream))?.header;
   must(!stranger, `${stranger && nameOf(stranger)} is of no stream that the bundle is about`);
-  const noSchema = schemas.find(({ header, payload }) => header.stream !== 'system/schema' || !payload)?.header;
+  const noSchema = schemas.find(({ header, payload }) => header.stream !== schemaStream || !payload)?.header;
   must(!noSchema, `${noSchema && nameOf(noSchema)} is no schema with its payload`);
   const noErasure = erasures.find(({ header, payload }) => header.type !== 'document.erased' || !payload)?.header;
   must(!noErasure, `${noErasure && nameOf(noErasure)} is no erasure with its payload`);
 
-  const whole = new Set([...streams, 'system/schema']);
+  const whole = new Set([...streams, schemaStream]);
   const journal = openJournal({ after: null, shows: (name) => (whole.has(name) ? 'whole' : 'some') });
   const all = [...events, ...schemas, ...erasures].sort((a, b) => a.header.position - b.header.position);
   for (const event of all) journal.add(event);
@@ -919,10 +927,8 @@ function reportPayloads({ erased, withheld, count }, report) {
  */
 function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report) {
   if (rest === undefined) {
-    const last = streams.map((name) => `${versions.get(name) ?? 0} of ${show(name)}`).join(', ');
-    report.open.push(
-      `whether there are later versions than ${last}: only a complete bundle or the whole log shows that`,
-    );
+    const last = [...streams, schemaStream].map((name) => `${versions.get(name) ?? 0} of ${show(name)}`).join(', ');
+    report.open.push(`whether there are later versions than ${last}: a complete bundle or the whole log shows that`);
     return;
   }
   must(isObject(rest), 'rest is no object');
@@ -941,13 +947,20 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
     const leaf = leafHash(Buffer.from(text));
     journal.add({ header, text, leaf, payload: null, absent: 'left out' });
     const isShown = texts.get(header.position) === text;
-    must(isShown || !streams.includes(header.stream), `${nameOf(header)} was left out of the events`);
+    must(
+      isShown || ![...streams, schemaStream].includes(header.stream),
+      `${nameOf(header)} was left out of the events`,
+    );
     tree.add(leaf);
     roots.look(tree);
   }
   must(tree.size() === checkpoint.size, `rest ends at event ${tree.size()}, the checkpoint is of ${checkpoint.size}`);
   must(tree.root().equals(checkpoint.root), 'the headers in rest are not those of the log');
-  report.proven.push(`up to event ${checkpoint.size} there is no later version`);
+  report.proven.push(`up to event ${checkpoint.size} there is no later version of ${streams.map(show).join(', ')}`);
+  const lastSchema = shown.findLast(({ header }) => header.stream === schemaStream)?.header;
+  if ((lastSchema?.position ?? 0) <= after) {
+    report.open.push(`whether there was a schema after version ${lastSchema?.version ?? 0}, up to event ${after}`);
+  }
 }
 
 /** @param {Record<string, any>} bundle @param {Event[]} events @param {Declaration[]} declarations @param {Report} report */
@@ -1014,11 +1027,17 @@ async function checkFiles(source, bundle, events, needed, report) {
     if (!included) lost.push(sha256);
     else await checkFile(source, sha256, bytes, nameOf(first.header));
   }
-  for (const [sha256, header] of needed) {
-    must(
-      header.stream !== bundle.stream || listed.has(sha256),
-      `${nameOf(header)} names the file ${sha256}, files does not`,
+  for (const { header, payload } of events) {
+    const { data = {} } = payload ?? {};
+    // A schema that is not shown may say which collection is one of files; what looks like a file is one all the same.
+    const files = [data, data.set, data.document].filter(
+      (each) => isObject(each) && 'filename' in each && 'filesize' in each,
     );
+    for (const { sha256 } of files) if (isFileName(sha256)) needed.set(sha256, header);
+  }
+  for (const [sha256, header] of needed) {
+    const isListed = header.stream !== bundle.stream || listed.has(sha256);
+    must(isListed, `${nameOf(header)} names the file ${sha256}, files does not`);
   }
   const extra = source.names.find(
     (name) => name.startsWith('files/') && (!listed.has(name.slice(6)) || lost.includes(name.slice(6))),

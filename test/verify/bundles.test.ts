@@ -27,6 +27,7 @@ import {
 import {
   account,
   bundleIn,
+  erased,
   fileBytes,
   lively,
   medium,
@@ -40,7 +41,7 @@ import {
 const folder = useFolder();
 const signer = createSigner();
 const stranger = createSigner();
-const log = lively();
+const log = erased(lively());
 const kept = writeNote(join(folder, 'kept.txt'), noteOf(log, [signer], 6));
 const pinned = ['--key', signer.verifierKey, '--checkpoint', kept];
 const options = { earlier: [6, 4] };
@@ -75,7 +76,7 @@ describe('annals-verify on bundles', () => {
     assert.match(text, /versions 1 to 5 without gaps/);
     assert.match(text, /it continues the kept checkpoint kept\.txt, of 6 events/);
     assert.match(text, /the document is what its events make/);
-    assert.match(text, /open +whether there are later versions than 5/);
+    assert.match(text, /open +whether there are later versions than 5 of posts\/\S+, 2 of system\/schema/);
     assert.match(text, /^SOUND \(7 events/m);
   });
 
@@ -162,9 +163,7 @@ describe('annals-verify on bundles', () => {
 
 /** The log with the second version of the post written anew; what follows from it, too. */
 function rewrite(): Entry[] {
-  const entries = lively();
-  entries[3] = rewritten(log[3] as Entry, {}, { set: { title: 'Never said' } });
-  return entries.map((entry, index) => (index === 3 ? entry : (log[index] as Entry)));
+  return log.map((entry, at) => (at === 3 ? rewritten(entry, {}, { set: { title: 'Never said' } }) : entry));
 }
 
 /** The same log until 6, and another one after it. */
@@ -376,15 +375,9 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
   },
   'an erasure of fewer versions than are gone': {
     bundle: () => {
-      const entries = lively();
-      entries[13] = rewritten(log[13] as Entry, {}, { streams: [{ stream: account, versions: 0 }] });
-      return bundleOf(
-        entries.map((entry, at) => (at === 13 ? entry : (log[at] as Entry))),
-        signer,
-        account,
-        undefined,
-        options,
-      );
+      const data = { streams: [{ stream: account, versions: 0 }] };
+      const entries = log.map((entry, at) => (at === 13 ? rewritten(entry, {}, data) : entry));
+      return bundleOf(entries, signer, account, undefined, options);
     },
     says: /^1 NOT SOUND: event 5 .*no document\.erased declares it/,
   },
@@ -490,7 +483,15 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
       bundle.schemas.shift();
       return bundle;
     },
-    says: /^1 NOT SOUND: event 7 .*version 1 of system\/schema is missing/,
+    says: /^1 NOT SOUND: the schema with which every log begins, event 1, is not shown/,
+  },
+  'the newest schema left out, seen in a complete bundle': {
+    bundle: () => {
+      const bundle = bundleOf(log, signer, account, undefined, { ...options, isComplete: true });
+      bundle.schemas.pop();
+      return bundle;
+    },
+    says: /^1 NOT SOUND: event 7 \(system\/schema, .*was left out of the events/,
   },
   'a schema withheld': {
     bundle: () => {

@@ -217,7 +217,7 @@ function cloudEvent({ header: h }: Entry): string {
   })}\n`;
 }
 
-/** Writes a `log.db`: whatever the entries are, its tables fit together. */
+/** Writes a `log.db`: whatever the entries are, its tables fit together, for nothing in the file holds a liar back. */
 export function writeLog(
   path: string,
   entries: readonly Entry[],
@@ -226,6 +226,15 @@ export function writeLog(
 ): void {
   const db = openDatabase(path, { durability: 'full' });
   createLog(db, origin);
+  const guards = [
+    'events_update',
+    'events_delete',
+    'events_insert',
+    'payloads_update',
+    'payloads_delete',
+    'payloads_insert',
+  ];
+  db.exec(`${guards.map((name) => `DROP TRIGGER ${name};`).join('')} DROP INDEX events_stream; DROP INDEX events_id`);
   const event = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
   const payload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const note = db.prepare("INSERT INTO checkpoints VALUES (?, ?, '2026-11-20T12:00:00.000Z', 0, 0)");

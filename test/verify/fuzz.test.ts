@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { deflateRawSync } from 'node:zlib';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { run } from '../../verify/annals-verify.mjs';
+import { useFolder } from '../helpers/shared.ts';
+import {
+  bundleOf,
+  createHistory,
+  createSigner,
+  exportOf,
+  noteOf,
+  type Thing,
+  writeLog,
+  writeNote,
+  zipOf,
+} from './forger.ts';
+import { bundleIn, erased, fileBytes, lively, medium, mediumNow, post, postNow, verdictOf } from './histories.ts';
+
+const folder = useFolder();
+const signer = createSigner();
+const log = erased(lively());
+const kept = writeNote(join(folder, 'kept.txt'), noteOf(log, [signer], 6));
+const pinned = ['--key', signer.verifierKey, '--checkpoint', kept];
+const file = join(folder, 'fuzz.zip');
+/** Every byte takes a minute; `FUZZ=1` says that there is time for that. */
+const stride = process.env.FUZZ ? 1 : 23;
+
+async function verdictOn(bytes: Buffer, args = pinned): Promise<string> {
+  writeFileSync(file, bytes);
+  return verdictOf(...args, file);
+}
+
+/** A small bundle with a file, as ZIP. */
+async function smallZip(): Promise<Buffer> {
+  const files = [{ sha256: mediumNow.sha256, bytes: fileBytes.length, version: 1, included: true }];
+  const bundle = bundleOf(log, signer, medium, mediumNow, { earlier: [6], files });
+  return zipOf({
+    'bundle.json': JSON.stringify(bundle),
+    [`files/${mediumNow.sha256}`]: fileBytes,
+    'checkpoint.txt': bundle.checkpoint,
+  });
+}
+
+/** The bytes of a ZIP that say nothing about what is in it: times, versions, attributes, and the bits after a deflated end. */
+function idleBytes(zip: Buffer): Set<number> {
+  const idle = new Set<number>();
+  const range = (from: number, to: number) => {
+    for (let at = from; at < to; at += 1) idle.add(at);
+  };
+  let at = zip.readUInt32LE(zip.length - 6);
+  while (zip.readUInt32LE(at) === 0x02014b50) {
+    const local = zip.readUInt32LE(at + 42);
+    const data = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
+    range(at + 4, at + 8);
+    range(at + 12, at + 16);
+    range(at + 36, at + 42);
+    range(local + 4, local + 6);
+    range(local + 10, local + 14);
+    idle.add(data + zip.readUInt32LE(at + 20) - 1);
+    // What of the extra fields is there, names the time once more.
+    range(at + 46 + zip.readUInt16LE(at + 28), at + 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30));
+    range(local + 30 + zip.readUInt16LE(local + 26), data);
+    at += 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30);
+  }
+  return idle;
+}
+
+describe('annals-verify on damaged files', () => {
+  it('finds every byte that was changed in a ZIP', async () => {
+    const zip = await smallZip();
+    assert.match(await verdictOn(zip), /^0 SOUND/);
+    const idle = idleBytes(zip);
+    for (let at = Math.floor(Math.random() * stride); at < zip.length; at += stride) {
+      const bytes = Buffer.from(zip);
+      bytes[at] = (bytes[at] as number) ^ (1 + Math.floor(Math.random() * 255));
+      const verdict = await verdictOn(bytes);
+      assert.match(verdict, idle.has(at) ? /^[012] / : /^[12] /, `byte ${at}: ${verdict}`);
+    }
+  });
+
+  it('finds every cut, and bytes that were put in front, between and behind', async () => {
+    const zip = await smallZip();
+    for (let length = 0; length < zip.length; length += stride * 5) {
+      assert.match(await verdictOn(zip.subarray(0, length)), /^2 /, `cut at ${length}`);
+    }
+    const middle = zip.indexOf('PK\x01\x02');
+    for (const bytes of [
+      Buffer.concat([Buffer.from('PK'), zip]),
+      Buffer.concat([zip, Buffer.of(0)]),
+      Buffer.concat([zip.subarray(0, middle), Buffer.from('more'), zip.subarray(middle)]),
+      Buffer.concat([zip, zip]),
+    ]) {
+      assert.match(await verdictOn(bytes), /^2 UNDECIDED: the (archive|directory of the archive) /);
+    }
+  });
+
+  it('finds every value of a bundle that was changed, taken away or put in another place', async () => {
+    const bundle = bundleOf(log, signer, post, postNow, { earlier: [6], isComplete: true });
+    assert.match(await verdictOf(...pinned, bundleIn(folder, 'whole', bundle)), /^0 SOUND/);
+    const paths = pathsIn(bundle).filter((path) => path.join() !== 'rest');
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constant(undefined),
+      fc.constantFrom(...paths).map((path) => valueAt(bundle, path)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...paths), value, async (path, replacement) => {
+        const altered = structuredClone(bundle);
+        const holder = valueAt(altered, path.slice(0, -1));
+        if (replacement === undefined && Array.isArray(holder)) holder.splice(Number(path.at(-1)), 1);
+        else if (replacement === undefined) delete holder[path.at(-1) as string];
+        else Object.defineProperty(holder, path.at(-1) as string, { value: replacement, enumerable: true });
+        if (JSON.stringify(altered) === JSON.stringify(bundle)) return;
+        // That the newest schema is left out shows only where all later headers are there, see below.
+        if (path.join() === `schemas,${bundle.schemas.length - 1}` && replacement === undefined) return;
+        const verdict = await verdictOf(...pinned, bundleIn(folder, 'altered', altered));
+        assert.match(verdict, /^[12] (NOT SOUND|UNDECIDED): /, `${path.join('.')} → ${JSON.stringify(replacement)}`);
+        // Whatever it is, it was looked at before it was used.
+        assert.doesNotMatch(verdict, /it cannot be read/, `${path.join('.')} → ${JSON.stringify(replacement)}`);
+      }),
+      { numRuns: process.env.FUZZ ? 10_000 : 250 },
+    );
+  });
+
+  it('finds what of a log.db was changed that the events are made of', async () => {
+    const path = join(folder, 'log.db');
+    writeLog(path, log, [noteOf(log, [signer])], [14]);
+    const whole = readFileSync(path);
+    const content = eventsIn(path);
+    const altered = join(folder, 'altered.db');
+    for (let round = 0; round < (process.env.FUZZ ? 5000 : 120); round += 1) {
+      const bytes = Buffer.from(whole);
+      const at = Math.floor(Math.random() * bytes.length);
+      bytes[at] = (bytes[at] as number) ^ (1 + Math.floor(Math.random() * 255));
+      writeFileSync(altered, bytes);
+      const verdict = await verdictOf(...pinned, altered);
+      assert.match(verdict, /^[012] /);
+      if (verdict.startsWith('0')) assert.deepEqual(eventsIn(altered), content, `byte ${at}`);
+    }
+  });
+});
+
+describe('annals-verify on hostile files', () => {
+  it('unpacks no more than an archive admits to', async () => {
+    const bomb = await zipOf({ 'bundle.json': Buffer.alloc(3_000_000, 32) });
+    const sizes = [bomb.indexOf('PK\x01\x02') + 24, 22];
+    for (const at of sizes) bomb.writeUInt32LE(100, at);
+    assert.match(await verdictOn(bomb), /^[12] .*(larger than the archive says|two sizes)/);
+    const large = await zipOf({ 'bundle.json': deflateRawSync(Buffer.alloc(10)) });
+    large.writeUInt32LE(0xfffffff0, large.indexOf('PK\x01\x02') + 24);
+    large.writeUInt32LE(0xfffffff0, 22);
+    assert.match(await verdictOn(large), /^2 UNDECIDED: bundle\.json has more than/);
+  });
+
+  it('knows no paths but its own', async () => {
+    for (const name of ['files/..', '../bundle.json', '/etc/passwd', 'files/x', 'a\\b', 'sub/bundle.json']) {
+      const zip = await zipOf({ 'bundle.json': '{}', xxxxxxxxxxxxxxx: '' });
+      const place = Buffer.from(name.padEnd(15, 'x').slice(0, 15));
+      for (let at = zip.indexOf('xxxxxxxxxxxxxxx'); at >= 0; at = zip.indexOf('xxxxxxxxxxxxxxx', at + 1))
+        place.copy(zip, at);
+      assert.match(await verdictOn(zip), /^2 UNDECIDED: the archive has an entry/, name);
+    }
+    const linked = join(folder, 'linked');
+    mkdirSync(linked);
+    symlinkSync('/etc/hostname', join(linked, 'bundle.json'));
+    assert.match(await verdictOf(...pinned, linked), /^2 UNDECIDED: bundle\.json does not belong in the folder/);
+  });
+
+  it('is not moved by names that objects have of themselves', async () => {
+    const { entries, record } = createHistory();
+    record('system/schema', 'schema.changed', { schema: { collections: [], globals: [] } });
+    record(
+      post,
+      'document.created',
+      JSON.parse('{"id":"1","__proto__":{"polluted":true},"constructor":1,"toString":2}'),
+    );
+    record(
+      post,
+      'document.updated',
+      JSON.parse('{"set":{"__proto__":{"polluted":2}},"unset":["constructor","hasOwnProperty"]}'),
+    );
+    const document = JSON.parse('{"id":"1","__proto__":{"polluted":2},"toString":2}');
+    const path = bundleIn(folder, 'names', bundleOf(entries, signer, post, document));
+    assert.match(await verdictOf('--key', signer.verifierKey, path), /^0 SOUND/);
+    const other = JSON.parse('{"id":"1","__proto__":{"polluted":true},"toString":2}');
+    const lie = bundleIn(folder, 'other-names', bundleOf(entries, signer, post, other));
+    assert.match(await verdictOf('--key', signer.verifierKey, lie), /^1 NOT SOUND: .*differ in __proto__/);
+    assert.equal(({} as Thing).polluted, undefined);
+  });
+
+  it('ends on what is nested too deeply, and prints no control characters', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const path = bundleIn(folder, 'deep', {});
+    writeFileSync(join(path, 'bundle.json'), `{"format":${deep}}`);
+    assert.match(await verdictOf(...pinned, path), /^[12] /);
+    const bundle = { ...bundleOf(log, signer, post, postNow), origin: 'annals/\u001b[2J\u0007\u202e' };
+    const { text } = await run([...pinned, bundleIn(folder, 'control', bundle)]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for
+    assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\u202e]/);
+    assert.match(text, /the bundle names the log "annals\/\\u001b\[2J/);
+  });
+});
+
+describe('annals-verify as a command', () => {
+  const command = fileURLToPath(new URL('../../verify/annals-verify.mjs', import.meta.url));
+
+  it('runs alone, away from the service, and by a link', async () => {
+    const alone = join(folder, 'somewhere');
+    mkdirSync(alone);
+    cpSync(command, join(alone, 'annals-verify.mjs'));
+    symlinkSync(join(alone, 'annals-verify.mjs'), join(alone, 'link'));
+    writeFileSync(join(alone, 'key.txt'), `${signer.verifierKey}\n`);
+    const { manifest, text } = exportOf(log, signer, 1, 16);
+    const zip = await zipOf({ 'manifest.json': JSON.stringify(manifest), 'events.ndjson': text });
+    writeFileSync(join(alone, 'export.zip'), zip);
+    const options = { cwd: alone, env: {} };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['link', '--key-file', 'key.txt', 'export.zip'],
+      options,
+    );
+    assert.match(stdout, /^export of annals\/[\s\S]*\nSOUND \(16 events/);
+  });
+
+  it('answers wrong usage with 2 and what is right', async () => {
+    const wrong: [string[], RegExp][] = [
+      [[], /^2[\s\S]*name one PATH/],
+      [['a', 'b'], /^2[\s\S]*name one PATH/],
+      [['--kee', 'x', 'a'], /^2[\s\S]*Unknown option '--kee'/],
+      [['--key', 'x', file], /^2[\s\S]*x is no verifier key/],
+      [['--key', signer.verifierKey.replace('+', '+0').slice(0, -1), file], /^2[\s\S]*is no verifier key/],
+      [['--key', signer.verifierKey.replace(/^annals/, 'annal5'), file], /^2[\s\S]*is no verifier key/],
+      [['--key', signer.verifierKey, '--trust-inside', file], /^2[\s\S]*exclude each other/],
+      [['--key', signer.verifierKey, 'nothing-there'], /^2[\s\S]*there is no nothing-there/],
+      [['--key', signer.verifierKey, command], /^2[\s\S]*is no bundle, no export and no log\.db/],
+      [
+        ['--key', signer.verifierKey, '--files', folder, bundleIn(folder, 'empty', {})],
+        /^2[\s\S]*--files goes with log\.db only/,
+      ],
+      [['--key', signer.verifierKey, '--checkpoint', 'nothing-there', file], /^2[\s\S]*nothing-there/],
+      [['--key', signer.verifierKey, join(folder, 'somewhere')], /^2[\s\S]*does not belong|holds no bundle/],
+    ];
+    for (const [args, says] of wrong) {
+      const { exit, text } = await run(args);
+      assert.match(`${exit} ${text}`, says);
+      assert.doesNotMatch(text, /\n +at /, 'no stack');
+    }
+    assert.match((await run(['--help'])).text, /^Usage/);
+  });
+});
+
+function pathsIn(value: Thing, path: string[] = []): string[][] {
+  if (value === null || typeof value !== 'object') return [path];
+  const inside = Object.keys(value).flatMap((name) => pathsIn(value[name], [...path, name]));
+  return path.length > 0 ? [path, ...inside] : inside;
+}
+
+function valueAt(value: Thing, path: readonly string[]): Thing {
+  return path.reduce((holder, name) => holder[name], value);
+}
+
+function eventsIn(path: string): unknown[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db
+      .prepare('SELECT position, header, body FROM events LEFT JOIN payloads USING (position) ORDER BY position')
+      .all();
+  } finally {
+    db.close();
+  }
+}

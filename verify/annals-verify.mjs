@@ -3,7 +3,7 @@
 /*
  * annals-verify: checks what an Annals log shows of itself, and trusts neither the server nor its code.
  *
- * One file, Node 20 or newer, nothing but Node's own modules, no network, nothing is written. It shares no line with the service:
+ * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written. It shares no line with the service:
  * a mistake there is not repeated here. Read it from the top; each part uses only what stands above it.
  *
  *   node annals-verify.mjs [options] PATH
@@ -178,9 +178,11 @@ function checkMembers(value, required, optional, what) {
 
 /** @param {...Uint8Array} parts @returns {Buffer} */
 function sha256(...parts) {
-  const hash = crypto.createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
+  return crypto.hash(
+    'sha256',
+    parts.length === 1 ? /** @type {Uint8Array} */ (parts[0]) : Buffer.concat(parts),
+    'buffer',
+  );
 }
 
 const leafPrefix = Buffer.of(0);
@@ -287,7 +289,7 @@ function growingTree(size, subtrees) {
 
   function root() {
     const last = stack.at(-1);
-    if (!last) return sha256();
+    if (!last) return sha256(Buffer.alloc(0));
     return stack.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last);
   }
 
@@ -361,7 +363,10 @@ function openCheckpoint(text, keys, what) {
   must(origin !== '' && !extensions.includes(''), `${what} is not a checkpoint`);
   must(/^(0|[1-9]\d{0,15})$/.test(size) && isWhole(Number(size), 0), `${what} names no size, but ${show(size)}`);
   const hash = hashFrom(root, `the root of ${what}`);
-  must(Number(size) > 0 || hash.equals(sha256()), `${what} is of no events, and its root is not that of none`);
+  must(
+    Number(size) > 0 || hash.equals(sha256(Buffer.alloc(0))),
+    `${what} is of no events, and its root is not that of none`,
+  );
   for (const { name } of keys) must(name === origin, `${what} is of the log ${show(origin)}, the key of ${show(name)}`);
   return { origin, size: Number(size), root: hash, text };
 }
@@ -389,11 +394,13 @@ function canonical(value) {
   if (typeof value === 'string') return value.isWellFormed() ? JSON.stringify(value) : null;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
   if (!isObject(value)) return null;
-  const members = Object.keys(value)
-    .sort()
-    .map((name) => [canonical(name), canonical(value[name])]);
-  if (members.flat().includes(null)) return null;
-  return `{${members.map(([name, member]) => `${name}:${member}`).join(',')}}`;
+  let text = '';
+  for (const name of Object.keys(value).sort()) {
+    const [key, member] = [canonical(name), canonical(value[name])];
+    if (key === null || member === null) return null;
+    text += `${text === '' ? '' : ','}${key}:${member}`;
+  }
+  return `{${text}}`;
 }
 
 const headerMembers = 'actor,correlationId,id,log,payload,position,recordedAt,schemaVersion,stream,type,v,version';
@@ -1862,6 +1869,10 @@ export async function run(args) {
   const started = performance.now();
   let isJson = false;
   const { exit, finding, text } = await outcomeOf(async () => {
+    decidable(
+      typeof crypto.hash === 'function' && typeof zlib.crc32 === 'function',
+      `this is Node ${process.version}: take Node 22.2 or newer`,
+    );
     const values = readArguments(args);
     isJson = values.json === true;
     if (values.help) return usage;

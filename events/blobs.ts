@@ -41,9 +41,14 @@ export function* readNamings(
 
 function* namingsIn({ position, header, enc, body }: Row): Generator<Naming> {
   if (enc !== 0) throw new BrokenLogError(`event ${position}: its payload has an unknown encoding ${enc}`);
-  const { type, stream, version } = JSON.parse(header) as Header;
-  if (!type.startsWith('document.')) return;
-  for (const sha256 of namedIn((JSON.parse(body) as Payload).data)) yield { sha256, position, stream, version };
+  const parsed = JSON.parse(header) as Header;
+  const { stream, version } = parsed;
+  for (const sha256 of filesNamedIn(parsed, body)) yield { sha256, position, stream, version };
+}
+
+/** The files that one event names. @param body the text of its payload. */
+export function filesNamedIn({ type }: Pick<Header, 'type'>, body: string): Set<string> {
+  return type.startsWith('document.') ? namedIn((JSON.parse(body) as Payload).data) : new Set();
 }
 
 /** Made or replaced whole, a document holds its values as they are; changed, under `set`. */

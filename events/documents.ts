@@ -90,7 +90,7 @@ function nextTime({ document }: Current, at: number): string {
  */
 export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {
   if (type === 'document.created') return data;
-  if (type === 'document.deleted') return null;
+  if (type === 'document.deleted' || type === 'document.erased') return null;
   const after: JsonObject = { ...before, ...objectOf(data.set) };
   for (const name of Array.isArray(data.unset) ? data.unset : []) delete after[String(name)];
   return after;

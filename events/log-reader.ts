@@ -1,5 +1,6 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { Header, Payload } from './envelope.ts';
+import { openErasures } from './erasures.ts';
 import type { RecordedEvent } from './log.ts';
 import { BrokenLogError, type Head } from './log-file.ts';
 import { type HashSource, leafHash, rootOf, tileWidth, treeAt } from './merkle.ts';
@@ -28,6 +29,10 @@ export function readLog(db: Sqlite) {
   const selectVersion = db.prepare('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck();
   const selectHeaders = db
     .prepare('SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position')
+    .pluck();
+  // Everything that begins with a prefix is before what begins with the next character.
+  const selectUnder = db
+    .prepare('SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream')
     .pluck();
   const selectTile = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
 
@@ -93,6 +98,11 @@ export function readLog(db: Sqlite) {
     return (selectVersion.get(name) as number | null) ?? 0;
   }
 
+  /** The names of all streams that begin with a prefix that ends in a slash, in their order. */
+  function streamsUnder(prefix: string): string[] {
+    return selectUnder.all(prefix, `${prefix.slice(0, -1)}0`) as string[];
+  }
+
   /** Hashes of the tree: from stored tiles, and at its right edge, which has no full tile yet, from the headers. */
   const hashes: HashSource = (level, start, count) => {
     const index = Math.floor(start / tileWidth);
@@ -123,8 +133,10 @@ export function readLog(db: Sqlite) {
     positionsWithin,
     positionAt,
     versionOf,
+    streamsUnder,
     hashes,
     rootAt,
+    erasures: openErasures(db),
   };
 }
 

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isFailure, type Sqlite } from '../storage/sqlite.ts';
 import { schemaVersionOf } from './catalogue.ts';
 import { keepCheckpoints } from './checkpoints.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
+import { erasedStreams, openErasing } from './erasures.ts';
 import { type Ids, timeOfId } from './ids.ts';
 import type { Change, Claim, Command, NewEvent, Outcome, RecordedEvent } from './log.ts';
 import { BrokenLogError } from './log-file.ts';
@@ -40,6 +42,8 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
      ON CONFLICT (level, idx) DO UPDATE SET hashes = CAST(tiles.hashes || excluded.hashes AS BLOB)`,
   );
   const updateHead = db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?');
+
+  const erasing = openErasing(db);
 
   let head = reader.head();
   const [newest] = reader.range(head.size - 1, head.size);
@@ -137,9 +141,13 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     if (conflict) return conflict;
 
     const recordedAt = timeAfter(recorded);
+    const erased = (command.erases ?? []).map((stream) => ({ stream, versions: reader.versionOf(stream) }));
+    if (erased.length > 0 && !isDeepStrictEqual(erasedStreams(events[0]?.data ?? null), erased))
+      throw new Error(`the erasure of ${stream} does not declare what it takes`);
     write(command, before);
     const position = tree.size + leaves.length;
     for (const change of also) write(change, reader.versionOf(change.stream));
+    if (erased.length > 0) erasing.erase(position, erased);
     return { ok: true, position, version: before + events.length, recordedAt };
 
     function write({ stream, events, claims, releases }: Change, before: number): void {
@@ -251,7 +259,15 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     }
   }
 
-  return { ...reader, head: () => head, append, changeSchema, keepCheckpoint: keepCheckpoints(db) };
+  const { setFiles, finish } = erasing;
+  return {
+    ...reader,
+    head: () => head,
+    append,
+    changeSchema,
+    keepCheckpoint: keepCheckpoints(db),
+    erasing: { setFiles, finish },
+  };
 }
 
 function isStale(expectedVersion: number | null, version: number): boolean {

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { commitmentOf, encodeHeader, type Header } from './envelope.ts';
+import { commitmentOf, encodeHeader, type Header, type Payload } from './envelope.ts';
+import { erasedStreams, staysErased } from './erasures.ts';
 import { expectedSchema, isLog, schemaOf } from './log-file.ts';
 import { type LogReader, readLog } from './log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
@@ -16,6 +18,7 @@ type Row = {
   header: string;
   enc: number | null;
   body: string | null;
+  isErasure: number;
 };
 
 const chunk = 500;
@@ -33,6 +36,7 @@ export function verifyLog(db: Sqlite, progress: (done: number, total: number) =>
   const log = readLog(db);
   return (
     checkStructure(db) ??
+    checkErasures(db) ??
     checkEvents(db, log, progress) ??
     checkVersions(db) ??
     checkCounts(db, log) ??
@@ -46,19 +50,53 @@ function checkStructure(db: Sqlite): Finding | null {
   return answer === 'ok' ? null : `log.db is damaged: ${String(answer)}`;
 }
 
+/** Every row about an erasure must be of an event that is one; the reverse is looked for with the events. */
+function checkErasures(db: Sqlite): Finding | null {
+  const rows = db
+    .prepare('SELECT position, header FROM erasures LEFT JOIN events USING (position) ORDER BY position')
+    .all() as { position: number; header: string | null }[];
+  const wrong = rows.find(({ header }) => !header || parseHeader(header)?.type !== 'document.erased');
+  return wrong ? `event ${wrong.position} is among the erasures, and erased nothing` : null;
+}
+
+/**
+ * Tells which payloads the events of a log have erased: a missing one is sound exactly when it was declared. What is read here
+ * of those events is held against their commitments when their turn comes.
+ */
+function erasedPayloads(db: Sqlite): (header: Header) => boolean {
+  const bodies = db.prepare('SELECT body FROM erasures JOIN payloads USING (position)').pluck();
+  const versionsOf = new Map<string, number>();
+  for (const body of bodies.all() as string[]) {
+    for (const { stream, versions } of erasedStreams(dataIn(body))) {
+      versionsOf.set(stream, Math.max(versionsOf.get(stream) ?? 0, versions));
+    }
+  }
+  return ({ stream, version, type }) => version <= (versionsOf.get(stream) ?? 0) && !staysErased(type);
+}
+
+function dataIn(body: string): JsonObject | null {
+  try {
+    return (JSON.parse(body) as Payload | null)?.data ?? null;
+  } catch {
+    return null;
+  }
+}
+
 function checkEvents(db: Sqlite, log: LogReader, progress: (done: number, total: number) => void): Finding | null {
   const { size, root, log: logId, recordedAt } = log.head();
   const select = db.prepare(
-    `SELECT position, id, stream, version, header, enc, body
+    `SELECT position, id, stream, version, header, enc, body,
+       EXISTS (SELECT 1 FROM erasures WHERE position = events.position) AS isErasure
      FROM events LEFT JOIN payloads USING (position) WHERE position > ? ORDER BY position LIMIT ${chunk}`,
   );
   const tree: Tree = { size: 0, nodes: [] };
   const tiles = tileChecker(db);
+  const isErased = erasedPayloads(db);
   let last = '';
   for (;;) {
     const rows = select.all(tree.size) as Row[];
     for (const row of rows) {
-      const finding = checkEvent(db, row, tree.size + 1, logId, last);
+      const finding = checkEvent(db, row, { position: tree.size + 1, logId, last, isErased });
       if (typeof finding === 'string') return finding;
       last = finding.recordedAt;
       appendLeaf(tree, leafHash(row.header), tiles.add);
@@ -72,7 +110,9 @@ function checkEvents(db: Sqlite, log: LogReader, progress: (done: number, total:
   return tiles.finish();
 }
 
-function checkEvent(db: Sqlite, row: Row, position: number, logId: string, last: string): Finding | Header {
+type Expected = { position: number; logId: string; last: string; isErased: (header: Header) => boolean };
+
+function checkEvent(db: Sqlite, row: Row, { position, logId, last, isErased }: Expected): Finding | Header {
   const at = `event ${position}`;
   if (row.position !== position) return `${at} is missing: the next one is at position ${row.position}`;
   // Headers are ASCII, so bytes that are no valid UTF-8 cannot be read as the text that was there before.
@@ -85,7 +125,11 @@ function checkEvent(db: Sqlite, row: Row, position: number, logId: string, last:
     if (header[name] !== row[name]) return `${at}: its row says ${name} ${row[name]}, its header ${header[name]}`;
   }
   if (header.recordedAt < last) return `${at} was recorded before event ${position - 1}`;
-  if (row.body === null) return `${at}: its payload is missing`;
+  const mustBeGone = isErased(header);
+  if (row.body === null) return mustBeGone ? header : `${at}: its payload is missing`;
+  if (mustBeGone) return `${at} (${header.stream}): its payload was erased, and is there`;
+  if (header.type === 'document.erased' && !row.isErasure)
+    return `${at} erased something, and is not among the erasures`;
   if (row.enc !== 0) return `${at}: its payload has an unknown encoding ${row.enc}`;
   if (commitmentOf(bytesOf(db, row.body, position)) !== header.payload)
     return `${at} (${header.stream}): its payload is not the one committed to`;
@@ -173,9 +217,11 @@ function checkVersions(db: Sqlite): Finding | null {
   return `event ${row.position} is version ${row.version} of ${row.stream}, which is not the next one there`;
 }
 
+/** Each event was seen with its payload, or without one that was erased: what is left is a payload of no event. */
 function checkCounts(db: Sqlite, log: LogReader): Finding | null {
-  const payloads = db.prepare('SELECT count(*) FROM payloads').pluck().get() as number;
-  return payloads === log.head().size ? null : `there are ${payloads} payloads for ${log.head().size} events`;
+  const extra = db.prepare('SELECT position FROM payloads WHERE position < 1 OR position > ? LIMIT 1').pluck();
+  const position = extra.get(log.head().size);
+  return position === undefined ? null : `there is a payload of event ${position}, which there is not`;
 }
 
 /** The guards against honest mistakes must be the ones the log was made with. */

@@ -2,6 +2,7 @@ import type { MailKind } from '../config/model.ts';
 import type { Json, JsonObject } from '../config/schema.ts';
 import { accountStream, type EventType, splitAccountStream, splitStream } from '../events/catalogue.ts';
 import type { Context, Header } from '../events/envelope.ts';
+import { erasedStreams } from '../events/erasures.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 
@@ -80,6 +81,7 @@ export function openAccountFold(db: Sqlite) {
   const insertMail = db.prepare('INSERT INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const deleteMail = db.prepare('DELETE FROM mails WHERE event = ?');
   const deleteMailWith = db.prepare('DELETE FROM mails WHERE token = ?');
+  const deleteMailsOf = db.prepare('DELETE FROM mails WHERE stream = ?');
 
   /** What each type does beside moving the version of its stream. */
   const effects: { [type in EventType]?: (event: AccountEvent) => void } = {
@@ -157,9 +159,25 @@ export function openAccountFold(db: Sqlite) {
     deleteSessions.run(slug, id, null);
   }
 
+  /**
+   * Forgets what streams have said. What has expired goes with it: an event that was erased may have been the one that ended it,
+   * which a replay does not know any more.
+   */
+  function forget(document: string, data: JsonObject, at: number): void {
+    endAccount(document);
+    purgeSessions.run(at);
+    for (const gone of purgeInvites.all(at)) deleteMailWith.run(gone);
+    for (const { stream } of erasedStreams(data)) {
+      deleteMailsOf.run(stream);
+      const about = splitAccountStream(stream);
+      if (about?.isInvite) deleteInvite.run(about.id);
+    }
+  }
+
   /** Applies one event; to be called for every event of the log, in order. */
   function apply({ header, data, context }: RecordedEvent): void {
     if (header.type === 'document.deleted') endAccount(header.stream);
+    if (header.type === 'document.erased') forget(header.stream, data ?? {}, Date.parse(header.recordedAt));
     const about = splitAccountStream(header.stream);
     if (!about) return;
     if (about.isInvite) updateInvite.run(header.version, about.id);

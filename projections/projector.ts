@@ -101,7 +101,8 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
     const entry = touched.get(header.stream) ?? load(writer, header.stream, touched);
     const before = entry.current;
     const after = foldDocument(before?.document ?? null, header.type, upcaster.upcast(key, header, data));
-    entry.current = writer.advance(entry.id, header, before, after);
+    const isErased = header.type === 'document.erased';
+    entry.current = isErased ? writer.forget(entry.id, before) : writer.advance(entry.id, header, before, after);
   }
 
   function load(writer: TableWriter, stream: string, touched: Map<string, Entry>): Entry {
@@ -148,6 +149,12 @@ function tableWriter(db: Sqlite, tables: Tables) {
   const deleteLink = linkTable
     ? db.prepare(`DELETE FROM ${linkTable} WHERE field = ? AND target = ? AND source = ?`)
     : null;
+  const deletePastTexts = db.prepare(
+    `DELETE FROM ${pastTexts} WHERE valid_from IN (SELECT valid_from FROM ${versions} WHERE id = ?)`,
+  );
+  const deletePastLinks = linkTable ? db.prepare(`DELETE FROM ${pastLinks} WHERE source = ?`) : null;
+  const deleteVersions = db.prepare(`DELETE FROM ${versions} WHERE id = ?`);
+  const hasIndexes = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(`versions ${tables.key} id`);
   const updates = new Map<string, Statement>();
 
   function load(id: string): Version | null {
@@ -192,6 +199,17 @@ function tableWriter(db: Sqlite, tables: Tables) {
       return typeof value === 'string' ? fold(value) : null;
     });
     return [...valuesOf(version), ...keys];
+  }
+
+  /** Takes all that a document ever was, and leaves none. Its living rows go with the end of the batch. */
+  function forget(id: string, current: Version | null): null {
+    for (const { name } of links) for (const target of idsOf(current, name)) deleteLink?.run(name, target, id);
+    // A file that is built anew, and has no indexes yet, never had any: their payloads are gone from the log.
+    if (!hasIndexes) return null;
+    deletePastTexts.run(id);
+    deleteVersions.run(id);
+    deletePastLinks?.run(id);
+    return null;
   }
 
   /** Brings the rows of a document from what is stored to what it is now. */
@@ -239,7 +257,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
     }
   }
 
-  return { key: tables.key, load, advance, write };
+  return { key: tables.key, load, advance, forget, write };
 }
 
 function holes(names: readonly unknown[]): string {

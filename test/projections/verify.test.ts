@@ -414,7 +414,10 @@ describe('tampering that is more than one byte', () => {
   it('is found when a payload is gone, added or marked as encrypted', () => {
     const after = (sql: string) => findingAfter(small, (copy) => copy.tamper(() => copy.log.exec(sql)));
     assert.equal(after('DELETE FROM payloads WHERE position = 6'), 'event 6: its payload is missing');
-    assert.equal(after("INSERT INTO payloads VALUES (21, 0, '{}')"), 'there are 21 payloads for 20 events');
+    assert.equal(
+      after("INSERT INTO payloads VALUES (21, 0, '{}')"),
+      'there is a payload of event 21, which there is not',
+    );
     assert.match(after('UPDATE payloads SET enc = 1 WHERE position = 6'), /^event 6: .* unknown encoding 1/);
   });
 

@@ -40,6 +40,9 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const selectText = db
     .prepare(`SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
     .pluck();
+  const selectStored = db
+    .prepare(`SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
+    .raw();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectCurrent = db.prepare(
     `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
@@ -66,6 +69,12 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   function text(id: string): string | null {
     const found = selectText.get(id) as string | null | undefined;
     return found === undefined ? null : intact(found, texts, id);
+  }
+
+  /** The document as it is sent, and the version of its stream; null when there is none. */
+  function stored(id: string): { text: string; version: number } | null {
+    const found = selectStored.get(id) as [version: number, text: string | null] | undefined;
+    return found === undefined ? null : { text: intact(found[1], texts, id), version: found[0] };
   }
 
   /** The document and the version of its stream, to decide a change on; null when there is none. */
@@ -182,7 +191,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     }
   }
 
-  return { text, current, asOf, exists, matches, find, newestChange, some, list };
+  return { text, stored, current, asOf, exists, matches, find, newestChange, some, list };
 }
 
 /** The id of a stored document, without parsing it: it is always its first member. */

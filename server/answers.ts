@@ -3,6 +3,7 @@ import type { JsonObject } from '../config/schema.ts';
 import type { Page } from '../projections/documents.ts';
 import { visibleElsewhere } from './access.ts';
 import type { App, Target } from './app.ts';
+import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
 import { readableFields } from './field-access.ts';
 import { onRead } from './hooks.ts';
 import { populate, type Show } from './populate.ts';
@@ -21,6 +22,8 @@ export type Presenter = {
   texts: (request: Request, texts: readonly string[], depth?: number) => readonly string[] | Promise<readonly string[]>;
   /** A document in memory, as it has just been written. */
   document: (request: Request, document: JsonObject, depth?: number) => string | Promise<string>;
+  /** The tag of what is shown of a version: of a stored text, or where something else was made of it of the answer. */
+  tag: (version: number, answer: string, shown?: { depth?: number; isStored?: boolean }) => Tag;
 };
 
 /** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
@@ -49,7 +52,11 @@ export function presenterOf(app: App, target: Target): Presenter {
     return answer;
   }
 
-  return { text, texts, document };
+  function tag(version: number, answer: string, { depth = 0, isStored = true } = {}): Tag {
+    return isPlain && isStored && depth === 0 ? plainTag(version, app.shape) : textTag(version, answer);
+  }
+
+  return { text, texts, document, tag };
 }
 
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */

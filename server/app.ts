@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Logger } from 'pino';
 import { compileValidator, type Validator } from '../config/documents.ts';
 import type { Collection, Global, Model } from '../config/model.ts';
@@ -8,8 +9,10 @@ import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
+import { compileUpcaster, type Upcaster } from '../events/upcasters.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type AuditIndex, openAuditIndex } from '../projections/audit.ts';
+import { epochsOf } from '../projections/boot.ts';
 import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { openBlobStore } from '../storage/blob-store.ts';
@@ -56,6 +59,10 @@ export type App = {
   events: LogReader;
   /** Finds events in it. */
   auditIndex: AuditIndex;
+  /** Brings events to the names of today. */
+  upcaster: () => Upcaster;
+  /** Names the form in which documents are stored to be read: another configuration of fields has another one. */
+  shape: string;
   ids: Ids;
   accounts: Accounts;
   keeper: Keeper;
@@ -110,12 +117,20 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
   const events = openDatabase(logFile, { readonly: true });
+  const eventReader = readLog(events);
+  let upcaster: Upcaster | null = null;
   return {
     model,
     ...openTargets(read, model),
     append,
-    events: readLog(events),
     auditIndex: openAuditIndex(read),
+    events: eventReader,
+    upcaster() {
+      // Only what is rare looks back, and schemas may be many.
+      upcaster ??= compileUpcaster(epochsOf(eventReader));
+      return upcaster;
+    },
+    shape: basename(readFile, '.db').slice('read-'.length),
     ids: createIds(counter, Date.now),
     accounts: openAccounts(read),
     keeper,

@@ -7,6 +7,7 @@ import { clearCookie, cookieCollections, cookieOf, isForeign } from './accounts/
 import { type Claims, tokenReader } from './accounts/tokens.ts';
 import { readUser } from './accounts/users.ts';
 import type { App } from './app.ts';
+import { refuseMisplaced } from './concurrency/headers.ts';
 
 /** The name of the authentication strategy; every route names it, for a default would be server-wide. */
 export const strategy = 'annals';
@@ -31,6 +32,7 @@ export function registerAuthentication(server: Server, app: App): void {
   const authenticate = authenticator(app);
   server.auth.scheme(strategy, () => ({
     authenticate(request, h) {
+      refuseMisplaced(request);
       noteAddress(request, app.model.trustProxy);
       return h.authenticated({ credentials: { user: authenticate(request, h) } });
     },
@@ -38,6 +40,7 @@ export function registerAuthentication(server: Server, app: App): void {
   server.auth.strategy(strategy, strategy);
   server.auth.scheme(publicStrategy, () => ({
     authenticate(request, h) {
+      refuseMisplaced(request);
       noteAddress(request, app.model.trustProxy);
       return h.authenticated({ credentials: { user: anonymous } });
     },

@@ -5,16 +5,19 @@ import { authorize } from './access.ts';
 import type { App, Target } from './app.ts';
 import { actorOf, idOf } from './requests.ts';
 
+/** A document as it is stored, and the version of its stream. */
+export type Stored = { text: string; version: number };
+
 /**
- * The text of the document that the path names by its `{id}`, once it is known that the caller may read it.
+ * The document that the path names by its `{id}`, once it is known that the caller may read it.
  *
  * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
  */
-export async function readableText(app: App, request: Request, target: Target<Collection>): Promise<string> {
-  const text = target.documents.text(idOf(request));
-  if (text === null) return refuseMissing(app, request, target, 'read');
-  await authorize(app, request, target, 'read', { doc: () => JSON.parse(text), data: null });
-  return text;
+export async function readableDocument(app: App, request: Request, target: Target<Collection>): Promise<Stored> {
+  const stored = target.documents.stored(idOf(request));
+  if (stored === null) return refuseMissing(app, request, target, 'read');
+  await authorize(app, request, target, 'read', { doc: () => JSON.parse(stored.text), data: null });
+  return stored;
 }
 
 /** Whether a document exists is not told to somebody who might not be let near it anyway. */

@@ -50,6 +50,29 @@ const ofFiles = {
   'Content-Security-Policy': { description: 'Keeps what would run in a browser from running.', required: false },
 } as const;
 
+/** A document, with the tag that stands for it. */
+export function document(description: string, schema: string): Answer {
+  return { ...json(description, schema), headers: ofDocument };
+}
+
+/** What a document says when the caller has it already, as one that reads asks for by `If-None-Match`. */
+export function unchanged(): Answers {
+  return { 304: { description: 'The document is the one that is there already.', headers: ofDocument } };
+}
+
+/** The refusal of a write that is meant for another version. */
+export function refusalOfStale(): Answers {
+  return { 412: json('The document is at another version than `If-Match` names.', 'Stale') };
+}
+
+const ofDocument = {
+  ETag: {
+    description: 'Stands for the document: it begins with its version, and changes when the answer does.',
+    required: true,
+    schema: { type: 'string' },
+  },
+};
+
 /** Bytes of a file, of its own type, with these headers. */
 export function bytes(description: string, headers: readonly (keyof typeof ofFiles)[]): Answer {
   return { description, schema: { type: 'string', format: 'binary' }, type: '*/*', headers: headersOf(headers) };

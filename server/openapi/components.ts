@@ -75,6 +75,16 @@ function errorSchema(name: Schema, errors: Record<string, Schema> = { errors: fi
   return closed({ statusCode: whole, error: name, message: text, ...errors }, ['statusCode', 'error', 'message']);
 }
 
+const stale = {
+  version: { type: 'integer', minimum: 0, description: 'The version that the document is at.' },
+  etag: { type: 'string', description: 'Its `ETag`; only for who may read it.' },
+  fields: {
+    type: 'array',
+    description: 'The fields that are not as the caller knows them; only for who may read the document.',
+    items: closed({ field: text, before: {}, current: {} }, ['field', 'current']),
+  },
+};
+
 const operators = Object.fromEntries(operatorNames.map((name) => [name, {}]));
 
 const fieldSchema: Schema = {
@@ -152,6 +162,7 @@ const fixed: Record<string, Schema> = {
       },
     },
   },
+  Stale: { ...errorSchema(text, stale), required: ['statusCode', 'error', 'message', 'version'] },
   Field: fieldSchema,
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
   Schemas: schemasOf('forKeys'),

@@ -5,13 +5,16 @@ import { hasChangeHooks, hasReadHooks } from '../hooks.ts';
 import {
   type Answers,
   bytes,
+  document,
   headersOf,
   json,
   ofHooks,
+  refusalOfStale,
   refusals,
   refusalsForNow,
   refusalsOfStore,
   refusalsOfUploads,
+  unchanged,
 } from './answers.ts';
 import type { Caller } from './callers.ts';
 import type { Schema } from './fields.ts';
@@ -61,6 +64,22 @@ const listQuery = Joi.object({
   ),
 });
 
+const ifKnown = Joi.object({
+  'If-None-Match': Joi.string().description('The `ETag` of the answer that is there already.'),
+});
+const ifMatch = Joi.string().description(
+  'The `ETag` of the document as it is known, or `*`: else 412, and nothing is done.',
+);
+const reason = Joi.string()
+  .max(500)
+  .description("Why. What is not latin1 is percent-encoded UTF-8 after `UTF-8''` (RFC 8187).");
+
+/** What a write may say about itself. */
+function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {
+  const isNeeded = target.kind === 'collection' && target.requiresReason;
+  return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, ...others });
+}
+
 /** `GET /api/collections/<slug>` */
 export function listOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
@@ -83,7 +102,13 @@ export function readOperation(model: Model, target: Collection): Operation {
     summary: `Read a document of ${slug}`,
     params: id,
     query: depthOnly,
-    answers: { 200: json('The document.', `collections.${slug}`), ...readRefusals(model, target), ...refusals([404]) },
+    headers: ifKnown,
+    answers: {
+      200: document('The document.', `collections.${slug}`),
+      ...unchanged(),
+      ...readRefusals(model, target),
+      ...refusals([404]),
+    },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -96,9 +121,10 @@ export function createOperation({ rateLimit }: Model, target: Collection): Opera
     id: `create_${slug}`,
     tag: slug,
     summary: `Create a document of ${slug}`,
+    headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: json('The document, as it was created.', `collections.${slug}`),
+      201: document('The document, as it was created.', `collections.${slug}`),
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
       // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
@@ -116,10 +142,12 @@ export function updateOperation(target: Collection): Operation {
     tag: slug,
     summary: `Change fields of a document of ${slug}`,
     params: id,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: `collections.${slug}.update`,
     ...(isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: json('The whole document.', `collections.${slug}`),
+      200: document('The whole document.', `collections.${slug}`),
+      ...refusalOfStale(),
       ...writeRefusals(target),
       ...refusals([404, 409]),
     },
@@ -135,8 +163,10 @@ export function deleteOperation(target: Collection): Operation {
     tag: slug,
     summary: `Delete a document of ${slug}`,
     params: id,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
       200: json('The document that was.', `collections.${slug}`),
+      ...refusalOfStale(),
       ...refusals([400, 404, 409, 500, 503]),
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
@@ -190,7 +220,8 @@ export function readGlobalOperation(model: Model, target: Global): Operation {
     tag: 'globals',
     summary: `Read the global ${slug}`,
     query: depthOnly,
-    answers: { 200: json('The global.', `globals.${slug}`), ...readRefusals(model, target) },
+    headers: ifKnown,
+    answers: { 200: document('The global.', `globals.${slug}`), ...unchanged(), ...readRefusals(model, target) },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -202,9 +233,11 @@ export function updateGlobalOperation(target: Global): Operation {
     id: `updateGlobal_${slug}`,
     tag: 'globals',
     summary: `Change fields of the global ${slug}`,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: `globals.${slug}.update`,
     answers: {
-      200: json('The whole global.', `globals.${slug}`),
+      200: document('The whole global.', `globals.${slug}`),
+      ...refusalOfStale(),
       ...writeRefusals(target),
       ...refusals([409]),
     },

@@ -1,4 +1,4 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import type { Collection, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { decideNothing } from '../../events/accounts.ts';
@@ -13,8 +13,11 @@ import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { noPayload } from '../body.ts';
-import { readableText, refuseMissing } from '../document-access.ts';
-import { after, beforeDelete } from '../hooks.ts';
+import { sendTagged } from '../concurrency/etags.ts';
+import { refuseIfMatch } from '../concurrency/headers.ts';
+import { requireExpected, type Written } from '../concurrency/precondition.ts';
+import { readableDocument, refuseMissing } from '../document-access.ts';
+import { after, beforeDelete, type Occasion } from '../hooks.ts';
 import {
   createOperation,
   deleteOperation,
@@ -48,6 +51,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => listOperation(app.model, model) } },
       handler: async (request, h) => {
+        refuseIfMatch(request);
         const visible = await authorizeList(app, request, target);
         const query = await readListQuery(request.query, () => reachOf(app, request, target));
         const page = await visiblePage(query, visible);
@@ -59,9 +63,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path: `${path}/{id}`,
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
-        const text = await readableText(app, request, target);
+        refuseIfMatch(request);
+        const { text, version } = await readableDocument(app, request, target);
         const depth = readDepth(request.query);
-        return sendText(h, await present.text(request, text, depth));
+        const answer = await present.text(request, text, depth);
+        return sendTagged(request, h, answer, present.tag(version, answer, { depth }));
       },
     },
     {
@@ -77,29 +83,33 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         // Where everybody may sign up, each call costs a hash.
         if (model.auth && actorOf(request).type === 'anonymous') await countCall(app, request, null);
         const { occasion, document } = await intake.read(request, (body, upload) => create(request, body, upload));
-        return sendText(
-          h,
-          await present.document(request, await after(app, target, 'afterChange', occasion, document)),
-        ).code(201);
+        return (await answerWith(request, h, 1, occasion, document)).code(201);
       },
     },
     {
       method: 'PATCH',
       path: `${path}/{id}`,
-      options: { auth: strategy, plugins: { openApi: () => updateOperation(model) }, ...intake.options('update') },
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => updateOperation(model), takes: ['if-match'] },
+        ...intake.options('update'),
+      },
       handler: async (request, h) => {
         requireCredential(request, target, 'update');
-        const { occasion, document, isChanged } = await intake.read(request, (body, upload) => {
+        const { occasion, document, version } = await intake.read(request, (body, upload) => {
           return update(request, body, upload);
         });
-        const answer = isChanged ? await after(app, target, 'afterChange', occasion, document) : document;
-        return sendText(h, await present.document(request, answer));
+        return answerWith(request, h, version, occasion, document);
       },
     },
     {
       method: 'DELETE',
       path: `${path}/{id}`,
-      options: { auth: strategy, payload: noPayload, plugins: { openApi: () => deleteOperation(model) } },
+      options: {
+        auth: strategy,
+        payload: noPayload,
+        plugins: { openApi: () => deleteOperation(model), takes: ['if-match'] },
+      },
       handler: async (request, h) => {
         const id = idOf(request);
         let credential: string | null = null;
@@ -152,11 +162,25 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       const set = decision?.events[0]?.data.set as JsonObject | undefined;
       const document = target.documentOf(id, { ...current.document, ...set });
       const changes = await also(decision ? null : current.version);
-      return { decision, also: changes, answer: { occasion, document, isChanged: decision !== null } };
+      const version = current.version + (decision ? 1 : 0);
+      return { decision, also: changes, answer: { occasion: decision && occasion, document, version } };
     };
     return withPasswordOf(app, request, target, id, body, (also) =>
       write(app, request, documentStream(slug, id), () => attempt(also)),
     );
+  }
+
+  /** @param occasion null where nothing has changed. */
+  async function answerWith(
+    request: Request,
+    h: ResponseToolkit,
+    version: number,
+    occasion: Occasion | null,
+    document: JsonObject,
+  ): Promise<ResponseObject> {
+    const shown = occasion ? await after(app, target, 'afterChange', occasion, document) : document;
+    const answer = await present.document(request, shown);
+    return sendTagged(request, h, answer, present.tag(version, answer, { isStored: shown === document }));
   }
 
   /** The bytes are safe before a document names them. Those that it names already may be sent to mend a store. */
@@ -169,6 +193,13 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     const current = operation === 'create' ? null : documents.current(idOf(request));
     if (operation !== 'create' && !current) await refuseMissing(app, request, target, operation);
     await authorizeInAdvance(app, request, target, operation, current?.document ?? null);
+    if (current) await requireExpected(written(request), current);
+  }
+
+  function written(request: Request): Written {
+    const id = idOf(request);
+    const answerOf = (fields: JsonObject) => target.documentOf(id, fields);
+    return { app, request, target, present, stream: documentStream(slug, id), answerOf };
   }
 
   function permit(request: Request, operation: Operation, doc: () => JsonObject | null, data: unknown = null) {
@@ -179,6 +210,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     const current = documents.current(idOf(request));
     if (!current) return refuseMissing(app, request, target, operation);
     await permit(request, operation, () => current.document, data);
+    await requireExpected(written(request), current);
     return current;
   }
 

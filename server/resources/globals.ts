@@ -5,10 +5,13 @@ import type { JsonObject } from '../../config/schema.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { type Current, decideGlobalUpdate } from '../../events/documents.ts';
 import { authorize, requireCredential } from '../access.ts';
-import { presenterOf, sendText } from '../answers.ts';
+import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
+import { sendTagged, textTag } from '../concurrency/etags.ts';
+import { refuseIfMatch } from '../concurrency/headers.ts';
+import { requireExpected } from '../concurrency/precondition.ts';
 import { after } from '../hooks.ts';
 import { readGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
 import { readDepth, readNoQuery } from '../query.ts';
@@ -25,6 +28,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
   const path = `/api/globals/${slug}`;
   const maxBytes = app.model.limits.body;
 
+  const stream = globalStream(slug);
   const present = presenterOf(app, target);
 
   server.route([
@@ -33,22 +37,29 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(app.model, model) } },
       handler: async (request, h) => {
-        const { document } = current();
+        refuseIfMatch(request);
+        const { document, version } = current();
         await authorize(app, request, target, 'read', { doc: () => document, data: null });
         const depth = readDepth(request.query);
-        return sendText(h, await present.document(request, answerOf(document), depth));
+        const answer = await present.document(request, answerOf(document), depth);
+        return sendTagged(request, h, answer, textTag(version, answer));
       },
     },
     {
       method: 'PATCH',
       path,
-      options: { auth: strategy, plugins: { openApi: () => updateGlobalOperation(model) }, payload: jsonPayload },
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => updateGlobalOperation(model), takes: ['if-match'] },
+        payload: jsonPayload,
+      },
       handler: async (request, h) => {
         requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);
-        const { occasion, document, isChanged } = await write(app, request, globalStream(slug), async () => {
+        const { occasion, document, version } = await write(app, request, stream, async () => {
           const before = current();
           await authorize(app, request, target, 'update', { doc: () => before.document, data: body });
+          await requireExpected({ app, request, target, present, stream, answerOf }, before);
           readNoQuery(request.query);
           noteReason(request, model);
           const occasion = { request, operation: 'update', doc: before.document } as const;
@@ -56,10 +67,12 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
           const decision = decideGlobalUpdate(slug, before, values, app.ids.next().at);
           const set = decision?.events[0]?.data.set as JsonObject | undefined;
           const document = answerOf({ ...before.document, ...set });
-          return { decision, answer: { occasion, document, isChanged: decision !== null } };
+          const version = before.version + (decision ? 1 : 0);
+          return { decision, answer: { occasion: decision && occasion, document, version } };
         });
-        const answer = isChanged ? await after(app, target, 'afterChange', occasion, document) : document;
-        return sendText(h, await present.document(request, answer));
+        const shown = occasion ? await after(app, target, 'afterChange', occasion, document) : document;
+        const answer = await present.document(request, shown);
+        return sendTagged(request, h, answer, textTag(version, answer));
       },
     },
   ]);

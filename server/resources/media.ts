@@ -11,7 +11,7 @@ import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
-import { readableText } from '../document-access.ts';
+import { readableDocument } from '../document-access.ts';
 import { watchDownload } from '../media/download.ts';
 import { namesTag, rangeOf } from '../media/ranges.ts';
 import { servingOf } from '../media/serving.ts';
@@ -82,7 +82,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
 
   /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
   async function readableFile(request: Request): Promise<FileValues> {
-    const text = await readableText(app, request, target);
+    const { text } = await readableDocument(app, request, target);
     readNoQuery(request.query);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
     if (target.hasReadHooks) await present.text(request, text);

@@ -257,39 +257,39 @@ describe('The OpenAPI document (4.7)', () => {
     const expected: Record<string, string[]> = {
       'GET /api/collections/things': ['200', '403', ...refusalsOfReads],
       'GET /api/collections/plain': ['200', ...refusalsOfReads],
-      'GET /api/collections/things/{id}': ['200', '403', '404', ...refusalsOfReads],
+      'GET /api/collections/things/{id}': ['200', '304', '403', '404', ...refusalsOfReads],
       'POST /api/collections/things': ['201', '409', ...refusalsOfWrites],
       'POST /api/collections/plain': ['201', ...refusalsOfWrites],
       'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
-      'PATCH /api/collections/things/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/collections/things/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
       // Only keys get in where there is no rule for the collection, and their fields are not looked at.
-      'PATCH /api/collections/ruled/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/collections/ruled/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
       'POST /api/collections/far': ['201', ...refusalsOfWrites],
       'GET /api/collections/hooked': ['200', '403', ...refusalsOfReads],
       'POST /api/collections/hooked': ['201', 'default', ...refusalsOfWrites],
-      'PATCH /api/collections/hooked/{id}': ['200', '403', '404', '409', 'default', ...refusalsOfWrites],
-      'DELETE /api/collections/hooked/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
-      'GET /api/collections/fieldHooked/{id}': ['200', '404', ...refusalsOfReads],
+      'PATCH /api/collections/hooked/{id}': ['200', '412', '403', '404', '409', 'default', ...refusalsOfWrites],
+      'DELETE /api/collections/hooked/{id}': ['200', '412', '404', '409', '503', ...refusalsOfReads],
+      'GET /api/collections/fieldHooked/{id}': ['200', '304', '404', ...refusalsOfReads],
       'POST /api/collections/fieldHooked': ['201', 'default', ...refusalsOfWrites],
       'GET /api/collections/kept': ['200', ...refusalsOfReads],
       'POST /api/collections/kept': ['201', ...refusalsOfWrites],
-      'DELETE /api/collections/kept/{id}': ['200', '404', '409', '503', 'default', ...refusalsOfReads],
+      'DELETE /api/collections/kept/{id}': ['200', '412', '404', '409', '503', 'default', ...refusalsOfReads],
       // What a write answers goes through the read hooks too, and what `depth` adds through those of its collection.
       'GET /api/collections/lawful': ['200', 'default', ...refusalsOfReads],
       'POST /api/collections/lawful': ['201', 'default', ...refusalsOfWrites],
-      'DELETE /api/collections/lawful/{id}': ['200', '404', '409', '503', 'default', ...refusalsOfReads],
+      'DELETE /api/collections/lawful/{id}': ['200', '412', '404', '409', '503', 'default', ...refusalsOfReads],
       'GET /api/collections/near': ['200', 'default', ...refusalsOfReads],
-      'PATCH /api/collections/near/{id}': ['200', '404', '409', ...refusalsOfWrites],
-      'DELETE /api/collections/near/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
-      'GET /api/collections/far/{id}': ['200', '404', 'default', ...refusalsOfReads],
+      'PATCH /api/collections/near/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
+      'DELETE /api/collections/near/{id}': ['200', '412', '404', '409', '503', ...refusalsOfReads],
+      'GET /api/collections/far/{id}': ['200', '304', '404', 'default', ...refusalsOfReads],
       'GET /api/collections/farther': ['200', 'default', ...refusalsOfReads],
-      'GET /api/globals/front': ['200', 'default', ...refusalsOfReads],
-      'PATCH /api/globals/front': ['200', '409', ...refusalsOfWrites],
-      'DELETE /api/collections/things/{id}': ['200', '404', '409', '503', ...refusalsOfReads],
-      'GET /api/globals/site': ['200', '403', ...refusalsOfReads],
-      'PATCH /api/globals/site': ['200', '409', ...refusalsOfWrites],
+      'GET /api/globals/front': ['200', '304', 'default', ...refusalsOfReads],
+      'PATCH /api/globals/front': ['200', '412', '409', ...refusalsOfWrites],
+      'DELETE /api/collections/things/{id}': ['200', '412', '404', '409', '503', ...refusalsOfReads],
+      'GET /api/globals/site': ['200', '304', '403', ...refusalsOfReads],
+      'PATCH /api/globals/site': ['200', '412', '409', ...refusalsOfWrites],
       'POST /api/collections/files': ['201', ...refusalsOfWrites],
-      'PATCH /api/collections/files/{id}': ['200', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/collections/files/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
       'GET /api/media/files/{id}/{filename}': ['200', '206', '304', '403', '404', '416', '503', ...refusalsOfReads],
       'GET /api/schemas': ['200', ...refusalsOfReads],
       'GET /api/openapi.json': ['200', ...refusalsOfReads],
@@ -323,11 +323,11 @@ describe('The OpenAPI document (4.7)', () => {
       'GET /api/collections/plain': ['200', ...refusalsOfReads],
       // A cookie may come from elsewhere, whatever the route.
       'POST /api/collections/plain': ['201', '403', ...refusalsOfWrites],
-      'DELETE /api/collections/plain/{id}': ['200', '403', '404', '409', '503', ...refusalsOfReads],
-      'PATCH /api/globals/site': ['200', '403', '409', ...refusalsOfWrites],
+      'DELETE /api/collections/plain/{id}': ['200', '412', '403', '404', '409', '503', ...refusalsOfReads],
+      'PATCH /api/globals/site': ['200', '412', '403', '409', ...refusalsOfWrites],
       'GET /api/schemas': ['200', ...refusalsOfReads],
       // Without a rule, users may read themselves only.
-      'GET /api/collections/users/{id}': ['200', '403', '404', 'default', ...refusalsOfReads],
+      'GET /api/collections/users/{id}': ['200', '304', '403', '404', 'default', ...refusalsOfReads],
       'POST /api/collections/users': ['201', '403', '409', ...refusalsOfWrites],
       'POST /api/collections/users/login': ['200', '401', '503', ...counted],
       'POST /api/collections/users/logout': ['200', '403', '503', ...refusalsOfReads],
@@ -362,7 +362,7 @@ describe('The OpenAPI document (4.7)', () => {
       'POST /api/collections/members/reset-password': ['200', '409', '503', ...refusalsOfBodies],
       'POST /api/collections/plain': ['201', ...refusalsOfWrites],
       // A user may be refused a field, which a key is not.
-      'PATCH /api/collections/ruled/{id}': ['200', '403', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/collections/ruled/{id}': ['200', '412', '403', '404', '409', ...refusalsOfWrites],
       'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
       'POST /api/collections/far': ['201', '403', ...refusalsOfWrites],
     });
@@ -435,14 +435,16 @@ describe('The OpenAPI document (4.7)', () => {
     assert.equal(where({ text: 'x' }), false);
 
     const single = document.paths['/api/collections/things/{id}'];
-    const [id, depth] = single.get.parameters;
+    const [known, id, depth] = single.get.parameters;
+    assert.deepEqual([known.name, known.in], ['If-None-Match', 'header']);
     assert.deepEqual(
       [id.name, id.in, id.required, id.schema],
       ['id', 'path', true, { type: 'string', format: 'uuid' }],
     );
     assert.deepEqual([depth.name, depth.in], ['depth', 'query']);
-    assert.deepEqual(single.delete.parameters.length, 1);
-    assert.equal(document.paths['/api/globals/site'].get.parameters[0].name, 'depth');
+    const namesOf = ({ parameters }: OpenApi) => parameters.map(({ name }: OpenApi) => name);
+    assert.deepEqual(namesOf(single.delete), ['X-Change-Reason', 'If-Match', 'id']);
+    assert.deepEqual(namesOf(document.paths['/api/globals/site'].get), ['If-None-Match', 'depth']);
   });
 
   it('describes what is sent with a file as a form, and the file as bytes', async () => {
@@ -499,7 +501,7 @@ function assertStatuses(document: OpenApi, expected: Record<string, string[]>): 
 
 /** Routes that take no body where others do, and one whose answer has none. */
 const withoutBody = /\/(logout|refresh-token)$/;
-const withoutAnswer = /\/logout 200$|^get \/api\/media\/.* 304$/;
+const withoutAnswer = /\/logout 200$|^get .* 304$/;
 const isFile = /^get \/api\/media\/.* 20[06]$/;
 
 /** What holds for every operation. */
@@ -612,6 +614,14 @@ describe('The answers of the service', () => {
       const { body } = await described(`GET ${things}`, 200, { path: `${things}${query}` });
       assert.ok(body.total >= 2);
     }
+    const read = await described(`GET ${things}/{id}`, 200, { path: `${things}/${id}` });
+    const known = { 'if-none-match': read.headers.get('etag') ?? '' };
+    await described(`GET ${things}/{id}`, 304, { path: `${things}/${id}`, headers: known });
+    const stale = { path: `${things}/${id}`, headers: { 'if-match': '"1-x"' } };
+    await service.call('PATCH', stale.path, { number: 2 });
+    const { body } = await described(`PATCH ${things}/{id}`, 412, { ...stale, body: { number: 3 } });
+    assert.deepEqual(body.fields, [{ field: 'number', before: 1.5, current: 2 }]);
+    await described(`DELETE ${things}/{id}`, 412, stale);
     await described(`GET ${things}`, 200, { path: `${things}?limit=1&page=7&where[text][equals]=none` });
     await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${empty.id}` });
   });
@@ -622,6 +632,8 @@ describe('The answers of the service', () => {
     await described(`PATCH ${site}`, 400, { body: { titel: 'x' } });
     await described(`PATCH ${site}`, 200, { body: { title: 'x', links: [{ a: 'x' }] } });
     await described(`GET ${site}`, 200, { path: `${site}?depth=1` });
+    await described(`PATCH ${site}`, 412, { body: {}, headers: { 'if-match': '"0-x"' } });
+    await described(`GET ${site}`, 304, { headers: { 'if-none-match': '*' } });
     await described(`GET ${site}`, 400, { path: `${site}?limit=1` });
     await described(`PATCH ${site}`, 401, { body: {}, key: null });
   });
@@ -729,6 +741,7 @@ describe('The answers of the service', () => {
     await described(`POST ${files}`, 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
     await described(`PATCH ${files}/{id}`, 400, { ...at, body: { file: 'x' } });
     await described(`PATCH ${files}/{id}`, 401, { ...at, body: formOf('x'), key: null });
+    await described(`PATCH ${files}/{id}`, 412, { ...at, body: formOf('x'), headers: { 'if-match': '"1-x"' } });
     await described(`PATCH ${files}/{id}`, 413, { ...at, body: formOf('x'.repeat(2001)) });
     await described(`PATCH ${files}/{id}`, 404, { path: `${files}/none`, body: formOf('x') });
     await described(`PATCH ${files}/{id}`, 415, { ...at, body: 'x', headers: { 'content-type': 'text/plain' } });

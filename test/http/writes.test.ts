@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
 import { errorsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
 const service = useService(
@@ -10,6 +13,21 @@ const service = useService(
   rateLimit: false,
   collections: [
     { slug: 'posts', fields: [{ name: 'title', type: 'text' }, { name: 'code', type: 'text', unique: true }, { name: 'n', type: 'number' }] },
+    {
+      slug: 'notes',
+      access: { read: () => true },
+      fields: [{ name: 'post', type: 'relationship', relationTo: 'posts' }, { name: 'seenBy', type: 'text' }],
+      hooks: { afterRead: ({ data, req }) => ({ ...data, seenBy: req.headers['x-who'] ?? 'nobody' }) },
+    },
+    {
+      slug: 'drafts',
+      access: {
+        read: ({ req }) => req.headers['x-who'] === 'reader',
+        update: ({ req }) => ['reader', 'blind'].includes(req.headers['x-who']),
+      },
+      fields: [{ name: 'title', type: 'text' }, { name: 'secret', type: 'text', access: { read: () => false } }],
+    },
+    { slug: 'files', upload: true, fields: [] },
     { slug: 'laws', requireReason: true, fields: [{ name: 'text', type: 'text', required: true }], access: { create: ({ data }) => data.text !== 'no' } },
     { slug: 'people', auth: true, requireReason: true, fields: [] },
   ],
@@ -83,5 +101,171 @@ describe('X-Change-Reason', () => {
     const { status, body } = await service.call('POST', '/api/collections/people/first-user', first, { key: null });
     assert.equal(status, 201);
     assert.deepEqual(reasonsOf(`people/${body.user.id}`), ['set up as the first user']);
+  });
+});
+
+/** A request on a connection of its own, so that both threads get their share. */
+const alone = (options: CallOptions = {}) => ({ ...options, headers: { connection: 'close', ...options.headers } });
+
+describe('ETag', () => {
+  const create = async (body: object) => {
+    const { body: made, headers } = await service.call('POST', '/api/collections/posts', body);
+    return { path: `/api/collections/posts/${made.id}`, etag: headers.get('etag') ?? '', id: made.id as string };
+  };
+  const match = (etag: string) => ({ headers: { 'if-match': etag } });
+
+  it('is the same for every answer with one version of a document, and another for the next', async () => {
+    const { path, etag } = await create({ title: 'a' });
+    assert.match(etag, /^"1-[0-9a-f]+"$/);
+    assert.equal((await service.call('GET', path)).headers.get('etag'), etag);
+    const unchanged = await service.call('PATCH', path, { title: 'a' });
+    assert.equal(unchanged.headers.get('etag'), etag);
+    const changed = await service.call('PATCH', path, { title: 'b' });
+    assert.match(changed.headers.get('etag') ?? '', /^"2-/);
+    assert.equal((await service.call('GET', path)).headers.get('etag'), changed.headers.get('etag'));
+    assert.equal((await service.call('DELETE', path)).headers.get('etag'), null);
+  });
+
+  it('changes with what else stands in an answer: related documents, joins and what hooks make', async () => {
+    const { id } = await create({ title: 'a' });
+    const { body: note } = await service.call('POST', '/api/collections/notes', { post: id });
+    const path = `/api/collections/notes/${note.id}`;
+    const tags = async (query = '') => (await service.call('GET', path + query)).headers.get('etag');
+    const [plain, deep] = [await tags(), await tags('?depth=1')];
+    assert.notEqual(plain, deep);
+    await service.call('PATCH', `/api/collections/posts/${id}`, { title: 'b' });
+    assert.equal(await tags(), plain);
+    assert.notEqual(await tags('?depth=1'), deep);
+    // Made by a hook that knows who asks.
+    const anonymous = await service.call('GET', path, undefined, { key: null });
+    assert.deepEqual([anonymous.status, anonymous.body.seenBy], [200, 'nobody']);
+    assert.equal((await service.call('GET', path, undefined, { headers: { 'x-who': 'ada' } })).body.seenBy, 'ada');
+    assert.notEqual(
+      await tags(),
+      (await service.call('GET', path, undefined, { headers: { 'x-who': 'ada' } })).headers.get('etag'),
+    );
+  });
+
+  it('answers 304 without a body to If-None-Match, whatever a proxy made of the tag', async () => {
+    const { path, etag: compressed } = await create({ title: 'a'.repeat(5000) });
+    const etag = compressed.replace('-gzip', '');
+    const tags = [etag, `W/${etag}`, `"x", ${etag}`, '*', compressed];
+    for (const tag of tags) {
+      const answer = await service.call('GET', path, undefined, { headers: { 'if-none-match': tag } });
+      const named = answer.headers.get('etag')?.replace('-gzip', '');
+      assert.deepEqual([answer.status, answer.body, named], [304, null, etag], tag);
+      assert.equal(answer.headers.get('vary'), 'accept-encoding');
+    }
+    assert.equal((await service.call('GET', path, undefined, { headers: { 'if-none-match': '"1-x"' } })).status, 200);
+    assert.equal((await service.call('HEAD', path, undefined, { headers: { 'if-none-match': etag } })).status, 304);
+    // fetch asks for gzip, and a compressed answer has a tag of its own.
+    const whole = await service.call('GET', path);
+    assert.deepEqual([whole.headers.get('etag'), compressed === etag], [compressed, false]);
+    const site = await service.call('GET', '/api/globals/site');
+    const known = { 'if-none-match': site.headers.get('etag') ?? '' };
+    assert.equal((await service.call('GET', '/api/globals/site', undefined, { headers: known })).status, 304);
+    // Who may not read it is not told that it is still the same.
+    const closed = await service.call('GET', path, undefined, { key: null, headers: { 'if-none-match': '*' } });
+    assert.equal(closed.status, 401);
+  });
+
+  it('lets exactly one of many writers with the same If-Match win, and tells the others what differs', async () => {
+    const { path, etag, id } = await create({ title: 'a', n: 0 });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => service.call('PATCH', path, { n: n + 1 }, alone(match(etag)))),
+    );
+    const won = answers.filter(({ status }) => status === 200);
+    const lost = answers.filter(({ status }) => status === 412);
+    assert.deepEqual([won.length, lost.length], [1, 11]);
+    const [{ body, headers }] = won as [Answer];
+    for (const { body: refused } of lost) {
+      assert.deepEqual(refused, {
+        statusCode: 412,
+        error: 'Precondition Failed',
+        message: 'the document has changed: it is at version 2, which if-match does not name',
+        version: 2,
+        etag: headers.get('etag'),
+        fields: [{ field: 'n', before: 0, current: body.n }],
+      });
+    }
+    assert.equal(recordedEvents(service.data, `posts/${id}`).length, 2);
+  });
+
+  it('is asked by DELETE and by PATCH of a global too', async () => {
+    const { path, etag } = await create({ title: 'a' });
+    await service.call('PATCH', path, { title: 'b' });
+    const refused = await service.call('DELETE', path, undefined, match(etag));
+    assert.deepEqual([refused.status, refused.body.version], [412, 2]);
+    assert.equal((await service.call('DELETE', path, undefined, match(`"7-x", W/"2-gone-gzip"`))).status, 200);
+    assert.equal((await service.call('PATCH', path, {}, match('*'))).status, 404);
+    const { headers } = await service.call('GET', '/api/globals/site');
+    const known = match(headers.get('etag') ?? '');
+    assert.equal((await service.call('PATCH', '/api/globals/site', { name: 'y' }, known)).status, 200);
+    assert.equal((await service.call('PATCH', '/api/globals/site', { name: 'z' }, known)).status, 412);
+    assert.equal((await service.call('PATCH', '/api/globals/site', { name: 'z' }, match('*'))).status, 200);
+  });
+
+  it('is 400 where it is malformed, or promised in vain', async () => {
+    const { path } = await create({ title: 'a' });
+    for (const tag of ['1-x', '"1-x', '"a" "b"', '""x', '*, "a"']) {
+      const answer = await service.call('PATCH', path, { title: 'b' }, match(tag));
+      assert.deepEqual([answer.status, Object.keys(errorsOf(answer))], [400, ['if-match']], tag);
+    }
+    const posts = '/api/collections/posts';
+    const login = '/api/collections/people/login';
+    for (const [method, at, header] of [
+      ['POST', posts, 'if-match'],
+      ['GET', posts, 'if-match'],
+      ['GET', path, 'if-match'],
+      ['GET', '/api/globals/site', 'if-match'],
+      ['POST', login, 'if-match'],
+      ['POST', login, 'idempotency-key'],
+      ['PATCH', path, 'if-none-match'],
+      ['POST', posts, 'if-none-match'],
+    ] as const) {
+      const body = method === 'GET' ? undefined : {};
+      const answer = await service.call(method, at, body, { headers: { [header]: '*' } });
+      assert.deepEqual([answer.status, Object.keys(errorsOf(answer))], [400, [header]], `${method} ${at}`);
+    }
+    assert.equal((await service.call('GET', '/api/nowhere', undefined, match('*'))).status, 404);
+  });
+
+  it('tells of a document only what the caller may see of it', async () => {
+    const { body } = await service.call('POST', '/api/collections/drafts', { title: 'a', secret: 'x' });
+    const path = `/api/collections/drafts/${body.id}`;
+    await service.call('PATCH', path, { title: 'b', secret: 'y' });
+    const change = (who: string) => {
+      return service.call(
+        'PATCH',
+        path,
+        { title: 'c' },
+        { key: null, headers: { 'x-who': who, ...match('"1-x"').headers } },
+      );
+    };
+    const blind = await change('blind');
+    assert.deepEqual(Object.keys(blind.body).sort(), ['error', 'message', 'statusCode', 'version']);
+    const reader = await change('reader');
+    assert.deepEqual(reader.body.fields, [{ field: 'title', current: 'b' }]);
+    assert.equal((await change('stranger')).status, 401);
+    // Far from any version that there was.
+    for (const tag of ['"9-x"', '"0-x"', '"x"', `"${'9'.repeat(400)}-x"`]) {
+      const answer = await service.call('PATCH', path, {}, match(tag));
+      assert.deepEqual([answer.status, answer.body.version, answer.body.fields], [412, 2, undefined], tag);
+    }
+  });
+
+  it('refuses a file before its bytes are kept', async () => {
+    const send = (method: string, at: string, text: string, headers: Record<string, string> = {}) => {
+      const form = new FormData();
+      form.set('file', new Blob([text]), 'a.txt');
+      return fetch(`${service.url}${at}`, { method, body: form, headers: { 'x-api-key': apiKey, ...headers } });
+    };
+    const made = (await (await send('POST', '/api/collections/files', 'one')).json()) as { id: string };
+    const path = `/api/collections/files/${made.id}`;
+    const { status } = await send('PATCH', path, 'two', { 'if-match': '"7-x"' });
+    const sha256 = createHash('sha256').update('two').digest('hex');
+    const kept = readdirSync(join(service.data, 'blobs'), { recursive: true }).map(String);
+    assert.deepEqual([status, kept.filter((name) => name.endsWith(sha256))], [412, []]);
+    assert.equal((await send('PATCH', path, 'two', { 'if-match': '"1-x"' })).status, 200);
   });
 });

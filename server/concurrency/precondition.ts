@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Json, JsonObject } from '../../config/schema.ts';
+import type { Current } from '../../events/documents.ts';
+import type { Presenter } from '../answers.ts';
+import type { App, Target } from '../app.ts';
+import { requestId } from '../requests.ts';
+import { type Expected, expectedVersions } from './etags.ts';
+import { mayRead, mayReadPast, pastOf } from './past.ts';
+
+/** What a write is about. `answerOf` makes an answer of the fields of a version. */
+export type Written = {
+  app: App;
+  request: Request;
+  target: Target;
+  present: Presenter;
+  stream: string;
+  answerOf: (fields: JsonObject) => JsonObject;
+};
+
+/** A field whose value is another than the client knows. `before` only for who may see what was. */
+export type Difference = { field: string; before?: Json; current: Json };
+
+/**
+ * Holds the `If-Match` of a request against the document: to be asked in each attempt of a write, once the caller is known to be
+ * let in, and before anything is kept for it.
+ *
+ * @param current null: there is none, which no tag can name.
+ * @throws DomainError `precondition-failed` with the version that there is, and for readers its `etag` and the fields that differ.
+ */
+export async function requireExpected(written: Written, current: Current | null): Promise<void> {
+  const expected = expectedVersions(written.request);
+  if (expected === null) return;
+  if (current && (expected === '*' || expected.has(current.version))) return;
+  throw await stale(written, expected, current);
+}
+
+async function stale(written: Written, expected: Expected, current: Current | null): Promise<DomainError> {
+  const { app, stream } = written;
+  const version = current?.version ?? app.events.versionOf(stream);
+  const message = current
+    ? `the document has changed: it is at version ${version}, which if-match does not name`
+    : 'the document has been deleted, so if-match names nothing';
+  const known = expected === '*' ? [] : [...expected].filter((one) => one > 0 && one < version);
+  const shown = current && (await shownOf(written, current, Math.max(0, ...known)));
+  return new DomainError('precondition-failed', message, [], null, { version, ...shown });
+}
+
+/** A refusal must not be lost over what it tells: where a hook refuses to show the document, it tells the version only. */
+async function shownOf(written: Written, current: Current, base: number): Promise<JsonObject | null> {
+  const { app, request, target, present, answerOf } = written;
+  if (!(await mayRead(app, request, target, current.document))) return null;
+  try {
+    const text = await present.document(request, answerOf(current.document));
+    const etag = `"${present.tag(current.version, text)}"`;
+    const fields = base > 0 ? await differences(written, base, JSON.parse(text)) : null;
+    return { etag, ...(fields ? { fields: fields as JsonObject[] } : {}) };
+  } catch (err) {
+    app.log.warn({ err, requestId: requestId(request) }, 'a 412 could not tell what differs');
+    return null;
+  }
+}
+
+async function differences(written: Written, base: number, current: JsonObject): Promise<Difference[] | null> {
+  const { app, request, target, stream, answerOf } = written;
+  const past = pastOf(app, stream, { version: base });
+  if (!past?.document) return null;
+  const { document } = past;
+  const before = JSON.parse(await written.present.document(request, answerOf(document))) as JsonObject;
+  const isShown = await mayReadPast(app, request, target, { stream, document, isThere: true });
+  return differencesOf(before, current).map(({ field, before, current }) => {
+    return isShown ? { field, before, current } : { field, current };
+  });
+}
+
+/** What the server assigns differs in every version, or in none. */
+const assigned = new Set(['id', 'createdAt', 'updatedAt']);
+
+/** The fields of two versions as they are shown that differ, in their order. */
+export function differencesOf(
+  before: JsonObject,
+  current: JsonObject,
+): { field: string; before: Json; current: Json }[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(current)]);
+  return [...names]
+    .filter((name) => !assigned.has(name))
+    .map((field) => ({ field, before: before[field] ?? null, current: current[field] ?? null }))
+    .filter(({ before, current }) => !isDeepStrictEqual(before, current));
+}

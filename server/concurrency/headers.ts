@@ -18,25 +18,31 @@ const places: Record<WriteHeader | 'if-none-match', string> = {
 };
 
 /**
- * Refuses what a client would rely on in vain: a write that is not made conditional by it, or is done twice. Reads are
- * repeatable anyway, so there a key is passed over.
+ * Refuses what a client would rely on in vain: what is done whatever its condition says, or done twice. Reads are repeatable
+ * anyway, so there a key is passed over.
  *
  * @throws DomainError `invalid` naming the header.
  */
-export function refuseMisplaced({ method, headers, route: { settings } }: Request): void {
-  const { 'if-match': match, 'if-none-match': noneMatch, 'idempotency-key': key } = headers;
-  if (match === undefined && noneMatch === undefined && key === undefined) return;
-  const { takes = [], openApi } = settings.plugins ?? {};
-  // What is no part of the API says for itself what it makes of its callers.
-  if (!openApi || method === 'get' || method === 'head') return;
-  if (match !== undefined && !takes.includes('if-match')) throw misplaced('if-match');
-  if (key !== undefined && !takes.includes('idempotency-key')) throw misplaced('idempotency-key');
-  if (noneMatch !== undefined) throw misplaced('if-none-match');
+export function refuseMisplaced(request: Request): void {
+  const { headers } = request;
+  // Every request comes by here, and hardly any has one of them.
+  const isPlain =
+    headers['if-match'] === undefined &&
+    headers['idempotency-key'] === undefined &&
+    headers['if-none-match'] === undefined;
+  if (!isPlain) refuseUnlessTaken(request);
 }
 
-/** @throws DomainError `invalid` for a read that comes with `If-Match`. */
-export function refuseIfMatch({ headers }: Request): void {
-  if (headers['if-match'] !== undefined) throw misplaced('if-match');
+function refuseUnlessTaken({ method, headers, route: { settings } }: Request): void {
+  const { takes = [], openApi } = settings.plugins ?? {};
+  // What is no part of the API says for itself what it makes of its callers.
+  if (!openApi) return;
+  const isReading = method === 'get' || method === 'head';
+  if (headers['if-match'] !== undefined && !takes.includes('if-match')) throw misplaced('if-match');
+  if (isReading) return;
+  if (headers['idempotency-key'] !== undefined && !takes.includes('idempotency-key'))
+    throw misplaced('idempotency-key');
+  if (headers['if-none-match'] !== undefined) throw misplaced('if-none-match');
 }
 
 function misplaced(header: keyof typeof places): DomainError {

@@ -181,6 +181,7 @@ const file = Joi.object({
 const ofFile = Joi.object({
   Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
   'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
+  'If-Match': Joi.string().description('The `ETag` that the wanted bytes must be of: else 412.'),
   'If-None-Match': Joi.string().description('The `ETag` of the bytes that are there already.'),
 });
 
@@ -203,6 +204,7 @@ export function mediaOperation(target: Collection): Operation {
         'Content-Security-Policy',
       ]),
       304: { description: 'The bytes are those that are there already.', headers: headersOf(['ETag']) },
+      412: json('The file is another than `If-Match` names.', 'Error'),
       416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
       ...refusals([400, 404, 500]),
       ...refusalsOfStore(),

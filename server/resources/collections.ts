@@ -14,7 +14,6 @@ import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { noPayload } from '../body.ts';
 import { sendTagged } from '../concurrency/etags.ts';
-import { refuseIfMatch } from '../concurrency/headers.ts';
 import { requireExpected, type Written } from '../concurrency/precondition.ts';
 import { readableDocument, refuseMissing } from '../document-access.ts';
 import { after, beforeDelete, type Occasion } from '../hooks.ts';
@@ -51,7 +50,6 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => listOperation(app.model, model) } },
       handler: async (request, h) => {
-        refuseIfMatch(request);
         const visible = await authorizeList(app, request, target);
         const query = await readListQuery(request.query, () => reachOf(app, request, target));
         const page = await visiblePage(query, visible);
@@ -63,7 +61,6 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path: `${path}/{id}`,
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
-        refuseIfMatch(request);
         const { text, version } = await readableDocument(app, request, target);
         const depth = readDepth(request.query);
         const answer = await present.text(request, text, depth);

@@ -10,7 +10,6 @@ import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { sendTagged, textTag } from '../concurrency/etags.ts';
-import { refuseIfMatch } from '../concurrency/headers.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
 import { after } from '../hooks.ts';
 import { readGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
@@ -37,7 +36,6 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(app.model, model) } },
       handler: async (request, h) => {
-        refuseIfMatch(request);
         const { document, version } = current();
         await authorize(app, request, target, 'read', { doc: () => document, data: null });
         const depth = readDepth(request.query);

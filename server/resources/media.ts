@@ -65,7 +65,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     path: `/api/media/${target.slug}/{id}/{filename}`,
     options: {
       auth: strategy,
-      plugins: { openApi: () => mediaOperation(target.model) },
+      plugins: { openApi: () => mediaOperation(target.model), takes: ['if-match'] },
       // The ranges are ours: hapi reads a file to its end to send a part of it.
       response: { ranges: false },
       timeout: { socket: patience },
@@ -73,6 +73,9 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     handler: async (request, h) => {
       const file = await readableFile(request);
       const tag = `"${file.sha256}"`;
+      const wanted: unknown = request.headers['if-match'];
+      if (wanted !== undefined && !namesTag(String(wanted), tag))
+        throw new DomainError('precondition-failed', `the file is another than if-match names: it is ${tag}`);
       const isKnown = namesTag(String(request.headers['if-none-match']), tag);
       const response = isKnown ? h.response().code(304) : await fileAnswer(app, request, h, file, tag);
       for (const [name, value] of Object.entries(cachingOf(request))) response.header(name, value);

@@ -290,7 +290,17 @@ describe('The OpenAPI document (4.7)', () => {
       'PATCH /api/globals/site': ['200', '412', '409', ...refusalsOfWrites],
       'POST /api/collections/files': ['201', ...refusalsOfWrites],
       'PATCH /api/collections/files/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
-      'GET /api/media/files/{id}/{filename}': ['200', '206', '304', '403', '404', '416', '503', ...refusalsOfReads],
+      'GET /api/media/files/{id}/{filename}': [
+        '200',
+        '206',
+        '304',
+        '403',
+        '404',
+        '412',
+        '416',
+        '503',
+        ...refusalsOfReads,
+      ],
       'GET /api/schemas': ['200', ...refusalsOfReads],
       'GET /api/openapi.json': ['200', ...refusalsOfReads],
       'GET /health': ['200'],
@@ -473,6 +483,7 @@ describe('The OpenAPI document (4.7)', () => {
       [
         ['Range', 'header', undefined],
         ['If-Range', 'header', undefined],
+        ['If-Match', 'header', undefined],
         ['If-None-Match', 'header', undefined],
         ['id', 'path', true],
         ['filename', 'path', true],
@@ -728,6 +739,8 @@ describe('The answers of the service', () => {
     await described(media, 304, { path: replaced.url, headers: { 'if-none-match': etag } });
     const part = await described(media, 206, { path: replaced.url, headers: { range: 'bytes=0-6' } });
     assert.equal(String(part.body), 'another');
+    await described(media, 412, { path: replaced.url, headers: { 'if-match': '"x"' } });
+    await described(media, 206, { path: replaced.url, headers: { 'if-match': etag, range: 'bytes=0-6' } });
     await described(media, 416, { path: replaced.url, headers: { range: 'bytes=12-' } });
     await described(media, 400, { path: `${replaced.url}?depth=1` });
     await described(media, 401, { path: replaced.url, key: 'wrong' });

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isFailure, type Sqlite } from '../storage/sqlite.ts';
+import { keepAttempts } from './attempts.ts';
 import { schemaVersionOf } from './catalogue.ts';
 import { keepCheckpoints } from './checkpoints.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
@@ -41,6 +42,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     `INSERT INTO tiles VALUES (?, ?, ?)
      ON CONFLICT (level, idx) DO UPDATE SET hashes = CAST(tiles.hashes || excluded.hashes AS BLOB)`,
   );
+  const attempts = keepAttempts(db);
   const updateHead = db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?');
 
   const erasing = openErasing(db);
@@ -101,6 +103,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     const leaves: string[] = [];
     try {
       begin.run();
+      attempts.prune(Date.parse(head.recordedAt) || 0);
       for (const command of commands) {
         outcomes.push((hasSavepoints ? recordAlone : record)(command, recorded, leaves));
       }
@@ -133,7 +136,10 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
 
   /** Nothing is written before every conflict of every change has been looked for. */
   function record(command: Command, recorded: RecordedEvent[], leaves: string[]): Outcome {
-    const { stream, expectedVersion, events, claims, also = [] } = command;
+    const { stream, expectedVersion, events, claims, also = [], attempt } = command;
+    // Before all else: what was done once conflicts with itself.
+    const first = attempt && attempts.find(attempt.key, now());
+    if (first) return { ok: false, conflict: 'attempt', first };
     const before = reader.versionOf(stream);
     if (isStale(expectedVersion, before)) return { ok: false, conflict: 'version', version: before };
     // Most commands are about one stream alone, and are spared what several need.
@@ -148,7 +154,9 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     const position = tree.size + leaves.length;
     for (const change of also) write(change, reader.versionOf(change.stream));
     if (erased.length > 0) erasing.erase(position, erased);
-    return { ok: true, position, version: before + events.length, recordedAt };
+    const version = before + events.length;
+    if (attempt) attempts.keep(attempt, { stream, position, version }, now());
+    return { ok: true, position, version, recordedAt };
 
     function write({ stream, events, claims, releases }: Change, before: number): void {
       for (const { scope, value } of releases) {

@@ -35,6 +35,23 @@ export async function authorize(
 }
 
 /**
+ * As {@link authorize} for what the same caller has done before to a document that is gone by now. A condition counts as met: it
+ * was when it was done, and there is nothing any longer that it could be asked of.
+ */
+export async function authorizeGone(
+  app: App,
+  request: Request,
+  target: Target,
+  operation: Operation,
+  subject: Subject,
+): Promise<void> {
+  if (isTrusted(request, target.model)) return;
+  const rule = ruleOf(app, target, operation);
+  if (!rule) return authorize(app, request, target, operation, subject);
+  if ((await answerOf(app, request, target, operation, subject, rule)) === false) refuse(request, target, operation);
+}
+
+/**
  * As {@link authorize} as far as it goes before there is a body. A rule that looks at the body passes, to be asked when it is
  * there.
  *
@@ -182,14 +199,25 @@ async function allows(
 ): Promise<boolean> {
   const rule = ruleOf(app, target, operation);
   if (!rule) return actorOf(request).type !== 'anonymous';
+  const answer = await answerOf(app, request, target, operation, subject, rule);
+  return typeof answer === 'boolean' ? answer : admits(target, operation, subject.doc(), answer);
+}
+
+async function answerOf(
+  app: App,
+  request: Request,
+  target: Target,
+  operation: Operation,
+  subject: Subject,
+  rule: AccessRule,
+): Promise<boolean | Where> {
   let result: unknown;
   try {
     result = await rule(argsOf(request, { ...subject, data: withHiddenPassword(target, subject.data) }));
   } catch (error) {
     throw ruleThrew(app, request, target, operation, error);
   }
-  const answer = await readAnswer(app, target, operation, result);
-  return typeof answer === 'boolean' ? answer : admits(target, operation, subject.doc(), answer);
+  return readAnswer(app, target, operation, result);
 }
 
 /** What a rule's answer means for one document. */

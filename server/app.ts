@@ -4,6 +4,7 @@ import { compileValidator, type Validator } from '../config/documents.ts';
 import type { Collection, Global, Model } from '../config/model.ts';
 import { dataFields, type JsonObject } from '../config/schema.ts';
 import { compileDocument, compileShape, type DocumentShape } from '../config/shape.ts';
+import { type Attempts, readAttempts } from '../events/attempts.ts';
 import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { createIds, type Ids } from '../events/ids.ts';
@@ -59,6 +60,10 @@ export type App = {
   events: LogReader;
   /** Finds events in it. */
   auditIndex: AuditIndex;
+  /** What was recorded with an Idempotency-Key. */
+  attempts: Attempts;
+  /** The key of the hashes that those are kept as. */
+  attemptSecret: string;
   /** Brings events to the names of today. */
   upcaster: () => Upcaster;
   /** Names the form in which documents are stored to be read: another configuration of fields has another one. */
@@ -98,6 +103,7 @@ export type Shared = {
   /** For what the service signs: the first signs, all verify. */
   secrets: readonly string[];
   operatorHash: Buffer;
+  attemptSecret: string;
   baseUrl: string | null;
   isProduction: boolean;
   blobs: BlobSettings;
@@ -125,6 +131,8 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     append,
     auditIndex: openAuditIndex(read),
     events: eventReader,
+    attempts: readAttempts(events),
+    attemptSecret: shared.attemptSecret,
     upcaster() {
       // Only what is rare looks back, and schemas may be many.
       upcaster ??= compileUpcaster(epochsOf(eventReader));

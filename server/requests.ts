@@ -3,6 +3,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Collection, Global, RequestView, User } from '../config/model.ts';
 import type { Actor, Context } from '../events/envelope.ts';
+import type { Attempt } from '../events/log.ts';
 
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
@@ -12,6 +13,8 @@ declare module '@hapi/hapi' {
     /** Reads the user whose token came; absent for other callers. */
     readUser?: () => User | null;
     user?: User | null;
+    /** How the caller names this attempt to write, so as to repeat it. */
+    attempt?: Attempt | null;
     /** Why the caller writes, once that was looked at; null where it is not told. */
     reason?: string | null;
   }

@@ -207,6 +207,7 @@ function sharedOf(settings: Settings, directory: Directory) {
     apiKeys,
     secrets,
     operatorHash,
+    attemptSecret: vault.secret('attempts'),
     isProduction,
     baseUrl: baseUrl ?? null,
     blobs: blobSettingsOf(settings),

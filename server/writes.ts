@@ -7,6 +7,7 @@ import type { Actor } from '../events/envelope.ts';
 import type { Change } from '../events/log.ts';
 import { requireLiving } from './accounts/sessions.ts';
 import type { App, Target } from './app.ts';
+import { RepeatedError } from './concurrency/attempts.ts';
 import { checkFieldsWritable, withOwnHints } from './field-access.ts';
 import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
 import { resolvePath } from './paths.ts';
@@ -57,8 +58,10 @@ export function write<T>(
       const [first, ...others] = decision ? [decision, ...also] : also;
       if (!first) return answer;
       const who = { actor, correlationId: requestId(request), context: contextOf(request) };
-      const outcome = await app.append({ ...first, also: others, ...who });
+      const { attempt: named } = request.app;
+      const outcome = await app.append({ ...first, also: others, ...(named ? { attempt: named } : {}), ...who });
       if (outcome.ok) return answer;
+      if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
       if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);
     }
     throw new DomainError('conflict', 'others keep changing this document; read it and try again');

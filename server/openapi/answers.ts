@@ -65,6 +65,11 @@ export function refusalOfStale(): Answers {
   return { 412: json('The document is at another version than `If-Match` names.', 'Stale') };
 }
 
+/** The refusal of an `Idempotency-Key` that came with something else before. */
+export function refusalOfOther(): Answers {
+  return { 422: json('The `Idempotency-Key` was used before, for another request.', 'Error') };
+}
+
 const ofDocument = {
   ETag: {
     description: 'Stands for the document: it begins with its version, and changes when the answer does.',

@@ -9,6 +9,7 @@ import {
   headersOf,
   json,
   ofHooks,
+  refusalOfOther,
   refusalOfStale,
   refusals,
   refusalsForNow,
@@ -74,10 +75,16 @@ const reason = Joi.string()
   .max(500)
   .description("Why. What is not latin1 is percent-encoded UTF-8 after `UTF-8''` (RFC 8187).");
 
+const key = Joi.string()
+  .min(1)
+  .max(255)
+  .pattern(/^[!-~]+$/)
+  .description('Names this attempt: sent again within 7 days with the same body, it gets the first answer again.');
+
 /** What a write may say about itself. */
 function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {
   const isNeeded = target.kind === 'collection' && target.requiresReason;
-  return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, ...others });
+  return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, 'Idempotency-Key': key, ...others });
 }
 
 /** `GET /api/collections/<slug>` */
@@ -125,6 +132,7 @@ export function createOperation({ rateLimit }: Model, target: Collection): Opera
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
       201: document('The document, as it was created.', `collections.${slug}`),
+      ...refusalOfOther(),
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
       // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
@@ -148,6 +156,7 @@ export function updateOperation(target: Collection): Operation {
     answers: {
       200: document('The whole document.', `collections.${slug}`),
       ...refusalOfStale(),
+      ...refusalOfOther(),
       ...writeRefusals(target),
       ...refusals([404, 409]),
     },
@@ -167,6 +176,7 @@ export function deleteOperation(target: Collection): Operation {
     answers: {
       200: json('The document that was.', `collections.${slug}`),
       ...refusalOfStale(),
+      ...refusalOfOther(),
       ...refusals([400, 404, 409, 500, 503]),
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
@@ -240,6 +250,7 @@ export function updateGlobalOperation(target: Global): Operation {
     answers: {
       200: document('The whole global.', `globals.${slug}`),
       ...refusalOfStale(),
+      ...refusalOfOther(),
       ...writeRefusals(target),
       ...refusals([409]),
     },

@@ -1,16 +1,20 @@
-import type { Server } from '@hapi/hapi';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { defaultDocument } from '../../config/documents.ts';
 import type { Global } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
+import { decideNothing } from '../../events/accounts.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { type Current, decideGlobalUpdate } from '../../events/documents.ts';
+import type { FirstAnswer } from '../../events/log.ts';
 import { authorize, requireCredential } from '../access.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
+import { atMostOnce } from '../concurrency/attempts.ts';
 import { sendTagged, textTag } from '../concurrency/etags.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
+import { replayOf } from '../concurrency/replay.ts';
 import { after } from '../hooks.ts';
 import { readGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
 import { readDepth, readNoQuery } from '../query.ts';
@@ -48,32 +52,39 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: {
         auth: strategy,
-        plugins: { openApi: () => updateGlobalOperation(model), takes: ['if-match'] },
+        plugins: { openApi: () => updateGlobalOperation(model), takes: ['if-match', 'idempotency-key'] },
         payload: jsonPayload,
       },
       handler: async (request, h) => {
         requireCredential(request, target, 'update');
         const body = await readBody(request, maxBytes);
-        const { occasion, document, version } = await write(app, request, stream, async () => {
-          const before = current();
-          await authorize(app, request, target, 'update', { doc: () => before.document, data: body });
-          await requireExpected({ app, request, target, present, stream, answerOf }, before);
-          readNoQuery(request.query);
-          noteReason(request, model);
-          const occasion = { request, operation: 'update', doc: before.document } as const;
-          const values = await checkedValues(app, target, occasion, body);
-          const decision = decideGlobalUpdate(slug, before, values, app.ids.next().at);
-          const set = decision?.events[0]?.data.set as JsonObject | undefined;
-          const document = answerOf({ ...before.document, ...set });
-          const version = before.version + (decision ? 1 : 0);
-          return { decision, answer: { occasion: decision && occasion, document, version } };
-        });
-        const shown = occasion ? await after(app, target, 'afterChange', occasion, document) : document;
-        const answer = await present.document(request, shown);
-        return sendTagged(request, h, answer, textTag(version, answer));
+        const repeated = { target, present, operation: 'update', data: body } as const;
+        const replay = (first: FirstAnswer) => replayOf(app, request, h, repeated, first);
+        return atMostOnce(app, request, target, { body }, replay, () => update(request, h, body));
       },
     },
   ]);
+
+  async function update(request: Request, h: ResponseToolkit, body: unknown): Promise<ResponseObject> {
+    const { occasion, document, version } = await write(app, request, stream, async () => {
+      const before = current();
+      await authorize(app, request, target, 'update', { doc: () => before.document, data: body });
+      await requireExpected({ app, request, target, present, stream, answerOf }, before);
+      readNoQuery(request.query);
+      noteReason(request, model);
+      const occasion = { request, operation: 'update', doc: before.document } as const;
+      const values = await checkedValues(app, target, occasion, body);
+      const decision = decideGlobalUpdate(slug, before, values, app.ids.next().at);
+      const set = decision?.events[0]?.data.set as JsonObject | undefined;
+      const document = answerOf({ ...before.document, ...set });
+      const version = before.version + (decision ? 1 : 0);
+      const named = request.app.attempt ? decideNothing(stream, before.version) : null;
+      return { decision: decision ?? named, answer: { occasion: decision && occasion, document, version } };
+    });
+    const shown = occasion ? await after(app, target, 'afterChange', occasion, document) : document;
+    const answer = await present.document(request, shown);
+    return sendTagged(request, h, answer, textTag(version, answer));
+  }
 
   function current(): Current {
     const found = documents.current(slug);

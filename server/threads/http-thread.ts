@@ -47,7 +47,8 @@ main.on('message', async (order: HttpOrder) => {
 
 async function listen({ shared, writer, keeper, notary, pins, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
-  const openApi = () => makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], blobs: noBlobs } });
+  const openApi = () =>
+    makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs } });
   const ports = {
     append: connectWriter(writer),
     keeper: callsThrough<Keeper>(keeper),

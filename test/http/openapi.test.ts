@@ -258,38 +258,38 @@ describe('The OpenAPI document (4.7)', () => {
       'GET /api/collections/things': ['200', '403', ...refusalsOfReads],
       'GET /api/collections/plain': ['200', ...refusalsOfReads],
       'GET /api/collections/things/{id}': ['200', '304', '403', '404', ...refusalsOfReads],
-      'POST /api/collections/things': ['201', '409', ...refusalsOfWrites],
-      'POST /api/collections/plain': ['201', ...refusalsOfWrites],
-      'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
-      'PATCH /api/collections/things/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
+      'POST /api/collections/things': ['201', '422', '409', ...refusalsOfWrites],
+      'POST /api/collections/plain': ['201', '422', ...refusalsOfWrites],
+      'POST /api/collections/ruled': ['201', '422', '403', ...refusalsOfWrites],
+      'PATCH /api/collections/things/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
       // Only keys get in where there is no rule for the collection, and their fields are not looked at.
-      'PATCH /api/collections/ruled/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
-      'POST /api/collections/far': ['201', ...refusalsOfWrites],
+      'PATCH /api/collections/ruled/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
+      'POST /api/collections/far': ['201', '422', ...refusalsOfWrites],
       'GET /api/collections/hooked': ['200', '403', ...refusalsOfReads],
-      'POST /api/collections/hooked': ['201', 'default', ...refusalsOfWrites],
-      'PATCH /api/collections/hooked/{id}': ['200', '412', '403', '404', '409', 'default', ...refusalsOfWrites],
-      'DELETE /api/collections/hooked/{id}': ['200', '412', '404', '409', '503', ...refusalsOfReads],
+      'POST /api/collections/hooked': ['201', '422', 'default', ...refusalsOfWrites],
+      'PATCH /api/collections/hooked/{id}': ['200', '422', '412', '403', '404', '409', 'default', ...refusalsOfWrites],
+      'DELETE /api/collections/hooked/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
       'GET /api/collections/fieldHooked/{id}': ['200', '304', '404', ...refusalsOfReads],
-      'POST /api/collections/fieldHooked': ['201', 'default', ...refusalsOfWrites],
+      'POST /api/collections/fieldHooked': ['201', '422', 'default', ...refusalsOfWrites],
       'GET /api/collections/kept': ['200', ...refusalsOfReads],
-      'POST /api/collections/kept': ['201', ...refusalsOfWrites],
-      'DELETE /api/collections/kept/{id}': ['200', '412', '404', '409', '503', 'default', ...refusalsOfReads],
+      'POST /api/collections/kept': ['201', '422', ...refusalsOfWrites],
+      'DELETE /api/collections/kept/{id}': ['200', '422', '412', '404', '409', '503', 'default', ...refusalsOfReads],
       // What a write answers goes through the read hooks too, and what `depth` adds through those of its collection.
       'GET /api/collections/lawful': ['200', 'default', ...refusalsOfReads],
-      'POST /api/collections/lawful': ['201', 'default', ...refusalsOfWrites],
-      'DELETE /api/collections/lawful/{id}': ['200', '412', '404', '409', '503', 'default', ...refusalsOfReads],
+      'POST /api/collections/lawful': ['201', '422', 'default', ...refusalsOfWrites],
+      'DELETE /api/collections/lawful/{id}': ['200', '422', '412', '404', '409', '503', 'default', ...refusalsOfReads],
       'GET /api/collections/near': ['200', 'default', ...refusalsOfReads],
-      'PATCH /api/collections/near/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
-      'DELETE /api/collections/near/{id}': ['200', '412', '404', '409', '503', ...refusalsOfReads],
+      'PATCH /api/collections/near/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
+      'DELETE /api/collections/near/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
       'GET /api/collections/far/{id}': ['200', '304', '404', 'default', ...refusalsOfReads],
       'GET /api/collections/farther': ['200', 'default', ...refusalsOfReads],
       'GET /api/globals/front': ['200', '304', 'default', ...refusalsOfReads],
-      'PATCH /api/globals/front': ['200', '412', '409', ...refusalsOfWrites],
-      'DELETE /api/collections/things/{id}': ['200', '412', '404', '409', '503', ...refusalsOfReads],
+      'PATCH /api/globals/front': ['200', '422', '412', '409', ...refusalsOfWrites],
+      'DELETE /api/collections/things/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
       'GET /api/globals/site': ['200', '304', '403', ...refusalsOfReads],
-      'PATCH /api/globals/site': ['200', '412', '409', ...refusalsOfWrites],
-      'POST /api/collections/files': ['201', ...refusalsOfWrites],
-      'PATCH /api/collections/files/{id}': ['200', '412', '404', '409', ...refusalsOfWrites],
+      'PATCH /api/globals/site': ['200', '422', '412', '409', ...refusalsOfWrites],
+      'POST /api/collections/files': ['201', '422', ...refusalsOfWrites],
+      'PATCH /api/collections/files/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
       'GET /api/media/files/{id}/{filename}': [
         '200',
         '206',
@@ -332,13 +332,13 @@ describe('The OpenAPI document (4.7)', () => {
     assertStatuses(document, {
       'GET /api/collections/plain': ['200', ...refusalsOfReads],
       // A cookie may come from elsewhere, whatever the route.
-      'POST /api/collections/plain': ['201', '403', ...refusalsOfWrites],
-      'DELETE /api/collections/plain/{id}': ['200', '412', '403', '404', '409', '503', ...refusalsOfReads],
-      'PATCH /api/globals/site': ['200', '412', '403', '409', ...refusalsOfWrites],
+      'POST /api/collections/plain': ['201', '422', '403', ...refusalsOfWrites],
+      'DELETE /api/collections/plain/{id}': ['200', '422', '412', '403', '404', '409', '503', ...refusalsOfReads],
+      'PATCH /api/globals/site': ['200', '422', '412', '403', '409', ...refusalsOfWrites],
       'GET /api/schemas': ['200', ...refusalsOfReads],
       // Without a rule, users may read themselves only.
       'GET /api/collections/users/{id}': ['200', '304', '403', '404', 'default', ...refusalsOfReads],
-      'POST /api/collections/users': ['201', '403', '409', ...refusalsOfWrites],
+      'POST /api/collections/users': ['201', '422', '403', '409', ...refusalsOfWrites],
       'POST /api/collections/users/login': ['200', '401', '503', ...counted],
       'POST /api/collections/users/logout': ['200', '403', '503', ...refusalsOfReads],
       // `auth.depth` goes through the read hooks of what is related.
@@ -370,11 +370,11 @@ describe('The OpenAPI document (4.7)', () => {
       'POST /api/collections/members/logout': ['200', '503', ...refusalsOfReads],
       'POST /api/collections/members/forgot-password': ['200', ...refusalsOfBodies],
       'POST /api/collections/members/reset-password': ['200', '409', '503', ...refusalsOfBodies],
-      'POST /api/collections/plain': ['201', ...refusalsOfWrites],
+      'POST /api/collections/plain': ['201', '422', ...refusalsOfWrites],
       // A user may be refused a field, which a key is not.
-      'PATCH /api/collections/ruled/{id}': ['200', '412', '403', '404', '409', ...refusalsOfWrites],
-      'POST /api/collections/ruled': ['201', '403', ...refusalsOfWrites],
-      'POST /api/collections/far': ['201', '403', ...refusalsOfWrites],
+      'PATCH /api/collections/ruled/{id}': ['200', '422', '412', '403', '404', '409', ...refusalsOfWrites],
+      'POST /api/collections/ruled': ['201', '422', '403', ...refusalsOfWrites],
+      'POST /api/collections/far': ['201', '422', '403', ...refusalsOfWrites],
     });
     const headersOf = (document: OpenApi, slug: string) =>
       document.paths[`/api/collections/${slug}/login`].post.responses['200'].headers;
@@ -453,7 +453,7 @@ describe('The OpenAPI document (4.7)', () => {
     );
     assert.deepEqual([depth.name, depth.in], ['depth', 'query']);
     const namesOf = ({ parameters }: OpenApi) => parameters.map(({ name }: OpenApi) => name);
-    assert.deepEqual(namesOf(single.delete), ['X-Change-Reason', 'If-Match', 'id']);
+    assert.deepEqual(namesOf(single.delete), ['X-Change-Reason', 'Idempotency-Key', 'If-Match', 'id']);
     assert.deepEqual(namesOf(document.paths['/api/globals/site'].get), ['If-None-Match', 'depth']);
   });
 
@@ -625,10 +625,16 @@ describe('The answers of the service', () => {
       const { body } = await described(`GET ${things}`, 200, { path: `${things}${query}` });
       assert.ok(body.total >= 2);
     }
+    const [once, twice] = [{ body: { number: 1 } }, { body: { number: 2 } }];
+    const named = { path: `${things}/${id}`, headers: { 'idempotency-key': 'one' } };
+    await described(`PATCH ${things}/{id}`, 200, { ...named, ...once });
+    await described(`PATCH ${things}/{id}`, 200, { ...named, ...once });
+    await described(`PATCH ${things}/{id}`, 422, { ...named, ...twice });
+    await service.call('PATCH', named.path, { number: 1.5 });
     const read = await described(`GET ${things}/{id}`, 200, { path: `${things}/${id}` });
     const known = { 'if-none-match': read.headers.get('etag') ?? '' };
     await described(`GET ${things}/{id}`, 304, { path: `${things}/${id}`, headers: known });
-    const stale = { path: `${things}/${id}`, headers: { 'if-match': '"1-x"' } };
+    const stale = { path: `${things}/${id}`, headers: { 'if-match': '"3-x"' } };
     await service.call('PATCH', stale.path, { number: 2 });
     const { body } = await described(`PATCH ${things}/{id}`, 412, { ...stale, body: { number: 3 } });
     assert.deepEqual(body.fields, [{ field: 'number', before: 1.5, current: 2 }]);
@@ -761,7 +767,7 @@ describe('The answers of the service', () => {
     await described(`DELETE ${files}/{id}`, 200, at);
 
     const ofFiles = answersOf(document()).filter((one) => /^(POST|PATCH) .*\/files\b|\/media\//.test(one));
-    const notHere = / (403|408|409|500|503)$/;
+    const notHere = / (403|408|409|422|500|503)$/;
     assert.ok(ofFiles.length >= 30);
     assert.deepEqual(
       ofFiles.filter((one) => !met.has(one) && !notHere.test(one)),

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
+import { type Answer, apiKey, type CallOptions, type Service, startService } from '../helpers/service.ts';
 import { errorsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
 const service = useService(
@@ -15,7 +15,7 @@ const service = useService(
     { slug: 'posts', fields: [{ name: 'title', type: 'text' }, { name: 'code', type: 'text', unique: true }, { name: 'n', type: 'number' }] },
     {
       slug: 'notes',
-      access: { read: () => true },
+      access: { read: () => true, create: () => true },
       fields: [{ name: 'post', type: 'relationship', relationTo: 'posts' }, { name: 'seenBy', type: 'text' }],
       hooks: { afterRead: ({ data, req }) => ({ ...data, seenBy: req.headers['x-who'] ?? 'nobody' }) },
     },
@@ -28,6 +28,11 @@ const service = useService(
       fields: [{ name: 'title', type: 'text' }, { name: 'secret', type: 'text', access: { read: () => false } }],
     },
     { slug: 'files', upload: true, fields: [] },
+    {
+      slug: 'locked',
+      access: { update: ({ doc }) => doc.title !== 'locked', delete: () => ({ title: { equals: 'own' } }) },
+      fields: [{ name: 'title', type: 'text' }],
+    },
     { slug: 'laws', requireReason: true, fields: [{ name: 'text', type: 'text', required: true }], access: { create: ({ data }) => data.text !== 'no' } },
     { slug: 'people', auth: true, requireReason: true, fields: [] },
   ],
@@ -267,5 +272,159 @@ describe('ETag', () => {
     const kept = readdirSync(join(service.data, 'blobs'), { recursive: true }).map(String);
     assert.deepEqual([status, kept.filter((name) => name.endsWith(sha256))], [412, []]);
     assert.equal((await send('PATCH', path, 'two', { 'if-match': '"1-x"' })).status, 200);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const posts = '/api/collections/posts';
+  const named = (key: string, headers: Record<string, string> = {}) => ({
+    headers: { ...headers, 'idempotency-key': key },
+  });
+  const streamLength = (stream: string) => recordedEvents(service.data, stream).length;
+  const isReplayed = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true';
+
+  it('gives the first answer again, for whatever write, also when the document has changed or gone since', async () => {
+    const first = await service.call('POST', posts, { title: 'a', n: 1 }, named('create'));
+    const again = await service.call('POST', posts, { n: 1, title: 'a' }, named('create'));
+    assert.deepEqual([again.status, again.body], [201, first.body]);
+    assert.deepEqual([isReplayed(first), isReplayed(again)], [false, true]);
+    assert.equal(again.headers.get('etag'), first.headers.get('etag'));
+
+    const path = `${posts}/${first.body.id}`;
+    const match = { 'if-match': first.headers.get('etag') ?? '' };
+    const changed = await service.call('PATCH', path, { title: 'b' }, named('change', match));
+    const nothing = await service.call('PATCH', path, { title: 'b' }, named('nothing'));
+    await service.call('PATCH', path, { title: 'c' });
+    const changedAgain = await service.call('PATCH', path, { title: 'b' }, named('change', match));
+    assert.deepEqual([changedAgain.status, changedAgain.body, isReplayed(changedAgain)], [200, changed.body, true]);
+    const nothingAgain = await service.call('PATCH', path, { title: 'b' }, named('nothing'));
+    assert.deepEqual([nothingAgain.body, isReplayed(nothingAgain)], [nothing.body, true]);
+    assert.equal((await service.call('GET', path)).body.title, 'c');
+
+    const gone = await service.call('DELETE', path, undefined, named('end'));
+    const goneAgain = await service.call('DELETE', path, undefined, named('end'));
+    assert.deepEqual([goneAgain.status, goneAgain.body, isReplayed(goneAgain)], [200, gone.body, true]);
+    const patched = await service.call('PATCH', path, { title: 'b' }, named('change', match));
+    assert.deepEqual([patched.status, patched.body], [200, changed.body]);
+    assert.equal(streamLength(`posts/${first.body.id}`), 4);
+
+    const site = await service.call('PATCH', '/api/globals/site', { name: 'k' }, named('site'));
+    await service.call('PATCH', '/api/globals/site', { name: 'l' });
+    const siteAgain = await service.call('PATCH', '/api/globals/site', { name: 'k' }, named('site'));
+    assert.deepEqual([siteAgain.body, isReplayed(siteAgain)], [site.body, true]);
+  });
+
+  it('is 422 with another body, reason or condition, and another key on another route', async () => {
+    const body = { title: 'x' };
+    const { body: made } = await service.call('POST', posts, body, named('other'));
+    assert.equal((await service.call('POST', posts, { title: 'y' }, named('other'))).status, 422);
+    assert.equal((await service.call('POST', posts, body, named('other', { 'x-change-reason': 'so' }))).status, 422);
+    const path = `${posts}/${made.id}`;
+    assert.equal((await service.call('PATCH', path, body, named('other'))).status, 200);
+    assert.equal((await service.call('PATCH', path, body, named('other', { 'if-match': '*' }))).status, 422);
+  });
+
+  it('executes one of many at once, in whatever thread they arrive, and all get its answer', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => service.call('POST', posts, { code: 'once' }, alone(named('race')))),
+    );
+    const ids = new Set(answers.map(({ body }) => body.id));
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    assert.deepEqual([ids.size, answers.filter((one) => !isReplayed(one)).length], [1, 1]);
+    const path = `${posts}/${[...ids][0]}`;
+    const etag = answers[0]?.headers.get('etag') ?? '';
+    const changes = await Promise.all(
+      Array.from({ length: 10 }, () => service.call('PATCH', path, { n: 5 }, alone(named('n', { 'if-match': etag })))),
+    );
+    assert.deepEqual(
+      changes.map(({ status, body }) => [status, body.n]),
+      Array(10).fill([200, 5]),
+    );
+    const ends = await Promise.all(
+      Array.from({ length: 10 }, () => service.call('DELETE', path, undefined, alone(named('end')))),
+    );
+    assert.deepEqual(
+      ends.map(({ status }) => status),
+      Array(10).fill(200),
+    );
+    assert.equal(streamLength(`posts/${[...ids][0]}`), 3);
+  });
+
+  it('keeps nothing of what was refused', async () => {
+    assert.equal((await service.call('POST', posts, { title: 3 }, named('refused'))).status, 400);
+    assert.equal((await service.call('POST', posts, { title: 'ok' }, named('refused'))).status, 201);
+  });
+
+  it('asks again whether the caller may', async () => {
+    const body = { title: 'a' };
+    const { body: made } = await service.call('POST', '/api/collections/locked', body);
+    const path = `/api/collections/locked/${made.id}`;
+    const login = { email: 'ada@example.com', password: 'correct horse' };
+    const { body: session } = await service.call('POST', '/api/collections/people/login', login, { key: null });
+    const asAda = { key: null, headers: { authorization: `Bearer ${session.token}`, 'idempotency-key': 'k' } };
+    assert.equal((await service.call('PATCH', path, { title: 'b' }, asAda)).status, 200);
+    assert.equal((await service.call('PATCH', path, { title: 'b' }, asAda)).status, 200);
+    // Another caller's key is another key.
+    assert.equal(isReplayed(await service.call('PATCH', path, { title: 'b' }, named('k'))), false);
+    await service.call('PATCH', path, { title: 'locked' });
+    assert.equal((await service.call('PATCH', path, { title: 'b' }, asAda)).status, 403);
+    assert.equal((await service.call('DELETE', path, undefined, { ...asAda })).status, 403);
+    await service.call('PATCH', path, { title: 'own' });
+    const end = await service.call('DELETE', path, undefined, asAda);
+    const again = await service.call('DELETE', path, undefined, asAda);
+    assert.deepEqual([end.status, again.status, again.body, isReplayed(again)], [200, 200, end.body, true]);
+  });
+
+  it('is 400 where it cannot be, of an anonymous caller, and beside a password', async () => {
+    for (const key of ['', 'a b', 'ä', 'a'.repeat(256)]) {
+      const answer = await service.call('POST', posts, {}, named(key));
+      assert.deepEqual([answer.status, Object.keys(errorsOf(answer))], [400, ['idempotency-key']], key);
+    }
+    assert.equal((await service.call('POST', posts, {}, named('~'.repeat(255)))).status, 201);
+    const anonymous = await service.call('POST', '/api/collections/notes', {}, { key: null, ...named('k') });
+    assert.equal(anonymous.status, 400);
+    const account = { email: 'x@example.com', password: 'correct horse' };
+    const secret = await service.call('POST', '/api/collections/people', account, named('k'));
+    assert.equal(secret.status, 400);
+  });
+
+  it('keeps neither keys nor bodies, but hashes that nobody can try', async () => {
+    await service.call('POST', posts, { title: 'plain words' }, named('plain-key'));
+    const db = new Database(join(service.data, 'log.db'), { readonly: true });
+    const rows = db.prepare('SELECT key, fingerprint FROM commands').all() as { key: string; fingerprint: string }[];
+    db.close();
+    assert.ok(rows.length > 5);
+    for (const row of rows) assert.match(`${row.key} ${row.fingerprint}`, /^[\w-]{43} [\w-]{43}$/);
+  });
+
+  it('holds for files, by their bytes', async () => {
+    const send = async (text: string) => {
+      const form = new FormData();
+      form.set('file', new Blob([text]), 'a.txt');
+      const headers = { 'x-api-key': apiKey, 'idempotency-key': 'file' };
+      const response = await fetch(`${service.url}/api/collections/files`, { method: 'POST', body: form, headers });
+      return { status: response.status, body: (await response.json()) as { id: string } };
+    };
+    const [first, again, other] = [await send('same'), await send('same'), await send('else')];
+    assert.deepEqual([again.status, again.body, other.status], [201, first.body, 422]);
+  });
+
+  it('replays after a crash that came between the commit and the answer', async (t) => {
+    const config = { collections: [{ slug: 'posts', fields: [{ name: 'n', type: 'number' }] }] };
+    const crashed = await startService(t, config);
+    const send = (to: Service, n: number) => to.call('POST', posts, { n }, named(`crash-${n}`));
+    // As many as the crash finds under way have no answer, though some of them are recorded.
+    const sending = Array.from({ length: 60 }, (_, n) => send(crashed, n).catch(() => null));
+    await Promise.race(sending);
+    await crashed.kill();
+    const answered = await Promise.all(sending);
+    const stored = recordedEvents(crashed.data).filter(({ type }) => type === 'document.created');
+    const next = await startService(t, config, { data: crashed.data });
+    const again = await Promise.all(answered.map((_, n) => send(next, n)));
+    for (const [n, { status, body }] of again.entries()) {
+      assert.deepEqual([status, body.n, body.id], [201, n, answered[n]?.body.id ?? body.id]);
+    }
+    assert.equal(again.filter(isReplayed).length, stored.length);
+    assert.equal((await next.call('GET', posts)).body.total, 60);
   });
 });

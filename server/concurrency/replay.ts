@@ -1,0 +1,52 @@
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { splitStream } from '../../events/catalogue.ts';
+import type { FirstAnswer } from '../../events/log.ts';
+import { authorize, authorizeGone } from '../access.ts';
+import type { Presenter } from '../answers.ts';
+import type { App, Target } from '../app.ts';
+import { sendTagged } from './etags.ts';
+import { pastOf } from './past.ts';
+
+/** What a request does, as it was done before: with `data` as rules may look at it. */
+export type Repeated = {
+  target: Target;
+  present: Presenter;
+  operation: 'create' | 'update' | 'delete';
+  data: unknown;
+};
+
+/**
+ * Gives the first answer to an attempt again: the document as it was after it, or before its end. Whether the caller may do such
+ * a thing is asked again; nothing else is.
+ *
+ * @throws DomainError `unauthorized` or `forbidden`; `conflict` where what the document was has been erased.
+ */
+export async function replayOf(
+  app: App,
+  request: Request,
+  h: ResponseToolkit,
+  { target, present, operation, data }: Repeated,
+  { stream, version }: FirstAnswer,
+): Promise<ResponseObject> {
+  const [, id] = splitStream(stream);
+  const past = pastOf(app, stream, { version: operation === 'delete' ? version - 1 : version });
+  if (!past?.document)
+    throw new DomainError('conflict', 'this was done before, but what the answer was has been erased');
+  const { document: fields } = past;
+  const document = answerOf(target, id, fields);
+  const current = target.documents.current(id);
+  if (operation === 'create') await authorize(app, request, target, operation, { doc: () => null, data });
+  else if (current) await authorize(app, request, target, operation, { doc: () => current.document, data });
+  else await authorizeGone(app, request, target, operation, { doc: () => fields, data });
+  const answer = await present.document(request, document);
+  const response = h.response(answer).type('application/json').header('idempotent-replayed', 'true');
+  if (operation === 'delete') return response;
+  return sendTagged(request, h, answer, present.tag(version, answer)).header('idempotent-replayed', 'true');
+}
+
+function answerOf(target: Target, id: string, fields: JsonObject): JsonObject {
+  if (target.model.kind === 'collection') return target.documentOf(id, fields);
+  return { createdAt: fields.createdAt ?? null, updatedAt: fields.updatedAt ?? null, ...target.shape(fields) };
+}

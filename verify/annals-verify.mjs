@@ -662,61 +662,52 @@ function uploadsOf({ schema }) {
 // 7. What the events of a stream make of its document
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** @typedef {{ document: Record<string, any> | null, isKnown: boolean }} State not known after a payload that was withheld */
+
 /**
  * Folds a stream, as docs/events.md says: no renames, no defaults, the fields as they were recorded. An erasure takes the document
  * away, whatever stream it is recorded in.
  *
  * @param {Event[]} events of one stream, in order
  * @param {Declaration[]} erasures of this stream
- * @returns {{ document: Record<string, any> | null, isKnown: boolean }} not known after a payload that was withheld
+ * @param {(state: State, header: Header) => void} look is shown what each event leaves
+ * @returns {State}
  */
-function fold(events, erasures) {
-  /** @type {Record<string, any> | null} */
-  let document = null;
-  let isKnown = true;
+function fold(events, erasures, look) {
+  /** @type {State} */
+  let state = { document: null, isKnown: true };
   let done = 0;
-  for (const { header, payload, absent } of events) {
-    const { type, position } = header;
-    if (erasures.some((erasure) => erasure.position > done && erasure.position <= position)) {
-      document = null;
-      isKnown = true;
-    }
+  for (const event of events) {
+    const { position } = event.header;
+    const isErased = erasures.some((erasure) => erasure.position > done && erasure.position <= position);
+    state = after(isErased ? { document: null, isKnown: true } : state, event);
     done = position;
-    if (!/^(document|global)\./.test(type) || type === 'document.erased') continue;
-    decidable(
-      header.schemaVersion === 1,
-      `${nameOf(header)} has schemaVersion ${header.schemaVersion}, this verifier knows 1`,
-    );
-    if (type === 'document.deleted') {
-      document = null;
-      isKnown = true;
-      continue;
-    }
-    if (!payload) {
-      isKnown &&= absent === 'erased';
-      continue;
-    }
-    const { data } = payload;
-    if (type === 'document.created') {
-      document = data;
-      isKnown = true;
-    } else if (type === 'document.restored' || type === 'global.restored') {
-      must(isObject(data.document), `${nameOf(header)} does not hold the document that it restores`);
-      document = data.document;
-      isKnown = true;
-    } else if (type === 'document.updated' || type === 'global.updated') {
-      must(isObject(data.set), `${nameOf(header)} does not say what it sets`);
-      // Spread defines members, so one that is named __proto__ is a member like any other.
-      /** @type {Record<string, any>} */
-      const after = { ...document, ...data.set };
-      for (const name of Array.isArray(data.unset) ? data.unset : []) delete after[String(name)];
-      document = after;
-    } else {
-      throw new Undecided(`${nameOf(header)} is of a type that this verifier does not know`);
-    }
+    look(state, event.header);
   }
-  if (erasures.some((erasure) => erasure.position > done)) return { document: null, isKnown: true };
-  return { document, isKnown };
+  return erasures.some((erasure) => erasure.position > done) ? { document: null, isKnown: true } : state;
+}
+
+/** @param {State} before @param {Event} event @returns {State} */
+function after(before, { header, payload, absent }) {
+  const { type, schemaVersion } = header;
+  if (!/^(document|global)\./.test(type) || type === 'document.erased') return before;
+  const name = nameOf(header);
+  decidable(schemaVersion === 1, `${name} has schemaVersion ${schemaVersion}, this verifier knows 1`);
+  if (type === 'document.deleted') return { document: null, isKnown: true };
+  if (!payload) return { ...before, isKnown: before.isKnown && absent === 'erased' };
+  const { data } = payload;
+  if (type === 'document.created') return { document: data, isKnown: true };
+  if (type === 'document.restored' || type === 'global.restored') {
+    must(isObject(data.document), `${name} does not hold the document that it restores`);
+    return { document: data.document, isKnown: true };
+  }
+  decidable(/^(document|global)\.updated$/.test(type), `${name} is of a type that this verifier does not know`);
+  must(isObject(data.set), `${name} does not say what it sets`);
+  // Spread defines members, so one that is named __proto__ is a member like any other.
+  /** @type {Record<string, any>} */
+  const document = { ...before.document, ...data.set };
+  for (const field of Array.isArray(data.unset) ? data.unset : []) delete document[String(field)];
+  return { document, isKnown: before.isKnown };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -883,8 +874,8 @@ async function checkBundle(source, options, report) {
   const roots = rootsAt(kept);
   checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
   checkKept(kept, checkpoint, bundle.earlier, roots.found, report);
-  checkDocument(bundle, events, found.declarations, report);
-  await checkFiles(source, bundle, events, found.files, report);
+  const files = checkDocument(bundle, events, found.declarations, report);
+  await checkFiles(source, bundle.files, files, report);
 }
 
 /** @param {unknown} list @param {Checkpoint} checkpoint @param {string} what */
@@ -970,31 +961,40 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
   }
 }
 
-/** @param {Record<string, any>} bundle @param {Event[]} events @param {Declaration[]} declarations @param {Report} report */
+/**
+ * @param {Record<string, any>} bundle
+ * @param {Event[]} events
+ * @param {Declaration[]} declarations
+ * @param {Report} report
+ * @returns {Map<string, { header: Header, bytes: number }>} the files that the document ever was, and the first event of each
+ */
 function checkDocument(bundle, events, declarations, report) {
   const { stream, document } = bundle;
   const isShown = Object.hasOwn(bundle, 'document');
+  const files = new Map();
   if (/^(accounts|system)\//.test(stream)) {
     must(!isShown, `${show(stream)} is no document, and one is shown`);
-    return;
+    return files;
   }
-  const folded = fold(
-    events.filter(({ header }) => header.stream === stream),
-    declarations.filter((each) => each.stream === stream),
-  );
-  if (!folded.isKnown) {
-    must(!isShown, `a document is shown, and the payloads that would prove it are withheld`);
+  const own = events.filter(({ header }) => header.stream === stream);
+  const erasures = declarations.filter((each) => each.stream === stream);
+  const state = fold(own, erasures, ({ document: now }, header) => {
+    const { sha256, filename, filesize } = now ?? {};
+    const isFile = isFileName(sha256) && typeof filename === 'string' && typeof filesize === 'number';
+    if (isFile && !files.has(sha256)) files.set(sha256, { header, bytes: filesize });
+  });
+  if (!state.isKnown) {
+    must(!isShown, 'a document is shown, and the payloads that would prove it are withheld');
     report.open.push('what the document says: payloads that it needs were withheld');
-    return;
+    return files;
   }
   must(isShown, 'the events prove what the document says, and the bundle does not show it');
-  must(
-    isDeepStrictEqual(document, folded.document),
-    `the document is not what its events make: ${difference(document, folded.document)}`,
-  );
+  const isSame = isDeepStrictEqual(document, state.document);
+  must(isSame, `the document is not what its events make: ${difference(document, state.document)}`);
   report.proven.push(
-    folded.document ? 'the document is what its events make' : 'the document is gone, as its events say',
+    state.document ? 'the document is what its events make' : 'the document is gone, as its events say',
   );
+  return files;
 }
 
 /** @param {unknown} shown @param {unknown} made */
@@ -1007,57 +1007,43 @@ function difference(shown, made) {
     .join(', ')}`;
 }
 
-/** @param {Source} source @param {Record<string, any>} bundle @param {Event[]} events @param {Map<string, Header>} needed @param {Report} report */
-async function checkFiles(source, bundle, events, needed, report) {
-  must(Array.isArray(bundle.files), 'files is not a list');
+/**
+ * The bytes of the files, which are to be those that the events name.
+ *
+ * @param {Source} source
+ * @param {unknown} list
+ * @param {ReturnType<typeof checkDocument>} named
+ * @param {Report} report
+ */
+async function checkFiles(source, list, named, report) {
+  must(Array.isArray(list), 'files is not a list');
   const listed = new Set();
-  /** @type {string[]} */
-  const lost = [];
-  for (const file of bundle.files) {
+  const included = new Set();
+  for (const file of list) {
     must(isObject(file), 'files has what is no file');
     checkMembers(file, ['sha256', 'bytes', 'version', 'included'], ['missing'], 'a file in files');
-    const { sha256, bytes, included, missing } = file;
-    const first = events.find(
-      ({ header, payload }) => header.stream === bundle.stream && payload && filesIn(payload.data).has(sha256),
-    );
-    must(first && !listed.has(sha256), `no event names the file ${show(sha256)}, or files names it twice`);
-    must(
-      first.header.version === file.version,
-      `the file ${show(sha256)} came with version ${first.header.version}, not ${show(file.version)}`,
-    );
-    must(typeof included === 'boolean' && isWhole(bytes, 0), `the file ${show(sha256)} is badly described`);
-    must(
-      missing === undefined || (missing === true && !included),
-      `the file ${show(sha256)} is said to be missing and included`,
-    );
-    listed.add(sha256);
-    if (!included) lost.push(sha256);
-    else await checkFile(source, sha256, bytes, nameOf(first.header));
+    const first = named.get(file.sha256);
+    const what = `the file ${show(file.sha256)}`;
+    must(first && !listed.has(file.sha256), `no event names ${what}, or files names it twice`);
+    const { header, bytes } = first;
+    must(header.version === file.version, `${what} came with version ${header.version}, not ${show(file.version)}`);
+    must(bytes === file.bytes, `${what} has ${bytes} bytes, as ${nameOf(header)} says, not ${show(file.bytes)}`);
+    must(typeof file.included === 'boolean', `${what} is neither included nor not`);
+    const isLost = file.missing === true && !file.included;
+    must(isLost || file.missing === undefined, `${what} is said to be missing and included`);
+    listed.add(file.sha256);
+    if (!file.included) continue;
+    await checkFile(source, file.sha256, bytes, nameOf(header));
+    included.add(`files/${file.sha256}`);
   }
-  for (const { header, payload } of events) {
-    const { data = {} } = payload ?? {};
-    // A schema that is not shown may say which collection is one of files; what looks like a file is one all the same.
-    const files = [data, data.set, data.document].filter(
-      (each) => isObject(each) && 'filename' in each && 'filesize' in each,
-    );
-    for (const { sha256 } of files) if (isFileName(sha256)) needed.set(sha256, header);
+  for (const [sha256, { header }] of named) {
+    must(listed.has(sha256), `${nameOf(header)} names the file ${sha256}, files does not`);
   }
-  for (const [sha256, header] of needed) {
-    const isListed = header.stream !== bundle.stream || listed.has(sha256);
-    must(isListed, `${nameOf(header)} names the file ${sha256}, files does not`);
-  }
-  const extra = source.names.find(
-    (name) => name.startsWith('files/') && (!listed.has(name.slice(6)) || lost.includes(name.slice(6))),
-  );
+  const extra = source.names.find((name) => name.startsWith('files/') && !included.has(name));
   must(extra === undefined, `${show(extra)} is in the bundle, and files does not say so`);
-  if (listed.size > lost.length)
-    report.proven.push(`${listed.size - lost.length} files are, byte for byte, those that the events name`);
-  if (lost.length > 0) report.open.push(`${lost.length} files that the events name are not in the bundle`);
-}
-
-/** @param {Record<string, any>} data @returns {Set<unknown>} */
-function filesIn(data) {
-  return new Set([data, data.set, data.document].filter(isObject).map(({ sha256 }) => sha256));
+  if (included.size > 0) report.proven.push(`${included.size} files are, byte for byte, those that the events name`);
+  const left = listed.size - included.size;
+  if (left > 0) report.open.push(`${left} files that the events name are not in the bundle`);
 }
 
 /** @param {Source} source @param {string} name @param {number} bytes @param {string} event */
@@ -1127,7 +1113,12 @@ const eventFiles = { ndjson: 'events.ndjson', csv: 'events.csv', cloudevents: 'e
 
 /** How each kind of filter looks at a header. @type {Record<string, (header: Header) => (string | undefined)[]>} */
 const filters = {
-  collection: ({ stream }) => [stream.split('/')[0]],
+  // The collection, the global, or in accounts/… and system/… both the kind of stream and what it is about.
+  collection: ({ stream }) => {
+    const [category = '', slug] = stream.split('/');
+    if (category === 'accounts') return [category, `${category}/${slug}`];
+    return category === 'globals' || category === 'system' ? [category, stream] : [category];
+  },
   stream: ({ stream }) => [stream],
   type: ({ type }) => [type],
   actor: ({ actor }) => [actor.id, actor.type],
@@ -1300,7 +1291,7 @@ async function* readCloudEvents(chunks, { checkpoint: { origin } }) {
     must(isObject(line), `${at} is no event`);
     checkMembers(line, cloudEventMembers.split(','), ['actorid', 'reason', 'erased', 'withheld', 'data'], at);
     const isTyped = line.specversion === '1.0' && typeof line.type === 'string' && line.type.startsWith('org.annals.');
-    const isNumbered = typeof line.sequence === 'string' && /^[1-9]\d{0,15}$/.test(line.sequence);
+    const isNumbered = line.sequence === String(Number(line.sequence)).padStart(10, '0');
     must(isTyped && isNumbered && line.sequencetype === 'Integer', `${at} is no CloudEvent of Annals`);
     yield rebuilt(origin, at, {
       actor: { ...(line.actorid === undefined ? {} : { id: line.actorid }), type: line.actortype },

@@ -98,6 +98,26 @@ describe('annals-verify on exports', () => {
     assert.match(csv.text, /open +the contents of events\.csv/);
   });
 
+  it('knows by what collections and streams are found', async () => {
+    const fitting = {
+      posts: 7,
+      globals: 2,
+      'globals/site': 2,
+      accounts: 1,
+      'accounts/users': 1,
+      system: 3,
+      'system/schema': 2,
+    };
+    for (const [collection, events] of Object.entries(fitting)) {
+      const { manifest, text } = honest(1, 16, { filters: { collection } });
+      assert.equal(manifest.events, events, collection);
+      assert.match(await verdictOf(...pinned, folderOf({ manifest, text })), /^0 SOUND/, collection);
+    }
+    const other = honest(1, 16, { filters: { collection: 'globals/site' } });
+    const named = { ...other.manifest, filters: { collection: 'globals/other' } };
+    assert.match(await verdictOf(...pinned, folderOf({ ...other, manifest: named })), /^1 NOT SOUND: .*does not fit/);
+  });
+
   it('takes no empty line, no lone half, no other format for what it knows', async () => {
     const made = honest();
     assert.match(

@@ -158,8 +158,10 @@ export function exportOf(
   const held = entries.slice(0, size);
   const hashes = held.map(leafOf);
   const isWhole = Object.keys(filters).length === 0;
-  const fits = ({ header }: Entry) =>
-    isWhole || header.stream === filters.stream || header.stream.split('/')[0] === filters.collection;
+  const fits = ({ header: { stream } }: Entry) => {
+    const wanted = filters.collection ?? filters.stream ?? stream;
+    return stream === wanted || stream.startsWith(`${wanted}/`);
+  };
   const events = held.slice(from - 1, to).filter(fits);
   const lines: Record<string, (entry: Entry) => string> = {
     ndjson: (entry) =>
@@ -188,8 +190,7 @@ export function exportOf(
       ? { before: encoded(subtreesOf(hashes.slice(0, from - 1))), consistency: encoded(consistencyOf(to, hashes)) }
       : {}),
     erasures: held
-      .slice(to)
-      .filter(({ header }) => header.type === 'document.erased')
+      .filter((entry) => entry.header.type === 'document.erased' && !events.includes(entry))
       .map((entry) => shown(entry, held)),
     earlier: earlier.map((first) => ({ size: first, proof: encoded(consistencyOf(first, hashes)) })),
   };
@@ -211,7 +212,12 @@ function cloudEvent({ header: h }: Entry): string {
   const { id, stream: subject, version, payload } = h;
   return `${JSON.stringify({
     ...{ specversion: '1.0', id, source: h.log, type: `org.annals.${h.type}`, subject, time: h.recordedAt },
-    ...{ datacontenttype: 'application/json', sequence: String(h.position), sequencetype: 'Integer', version },
+    ...{
+      datacontenttype: 'application/json',
+      sequence: String(h.position).padStart(10, '0'),
+      sequencetype: 'Integer',
+      version,
+    },
     ...{ schemaversion: h.schemaVersion, actortype: h.actor.type, ...(h.actor.id ? { actorid: h.actor.id } : {}) },
     ...{ correlationid: h.correlationId, payload },
   })}\n`;

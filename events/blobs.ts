@@ -1,5 +1,5 @@
 import { DomainError } from '../config/errors.ts';
-import type { JsonObject } from '../config/schema.ts';
+import type { Json, JsonObject } from '../config/schema.ts';
 import { isSha256 } from '../storage/blobs.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { Header, Payload } from './envelope.ts';
@@ -48,15 +48,19 @@ function* namingsIn({ position, header, enc, body }: Row): Generator<Naming> {
 
 /** The files that one event names. @param body the text of its payload. */
 export function filesNamedIn({ type }: Pick<Header, 'type'>, body: string): Set<string> {
-  return type.startsWith('document.') ? namedIn((JSON.parse(body) as Payload).data) : new Set();
+  return type.startsWith('document.') ? filesIn((JSON.parse(body) as Payload).data) : new Set();
 }
 
 /** Made or replaced whole, a document holds its values as they are; changed, under `set`. */
-function namedIn(data: JsonObject): Set<string> {
-  const { set } = data;
-  const holders = [data, ...(set !== null && typeof set === 'object' && !Array.isArray(set) ? [set] : [])];
+export function filesIn(data: JsonObject): Set<string> {
+  // A restored document is whole, under its own name.
+  const holders = [data, ...[data.set, data.document].filter(isObject)];
   const found = holders.map(({ sha256 }) => sha256);
   return new Set(found.filter((value) => typeof value === 'string').filter(isSha256));
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 /** True when some event of the log names a file. */

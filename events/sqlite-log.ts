@@ -4,7 +4,7 @@ import { keepAttempts } from './attempts.ts';
 import { schemaVersionOf } from './catalogue.ts';
 import { keepCheckpoints } from './checkpoints.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
-import { erasedStreams, openErasing } from './erasures.ts';
+import { type ErasedStream, erasedStreams, openErasing } from './erasures.ts';
 import { type Ids, timeOfId } from './ids.ts';
 import type { Change, Claim, Command, NewEvent, Outcome, RecordedEvent } from './log.ts';
 import { BrokenLogError } from './log-file.ts';
@@ -147,9 +147,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     if (conflict) return conflict;
 
     const recordedAt = timeAfter(recorded);
-    const erased = (command.erases ?? []).map((stream) => ({ stream, versions: reader.versionOf(stream) }));
-    if (erased.length > 0 && !isDeepStrictEqual(erasedStreams(events[0]?.data ?? null), erased))
-      throw new Error(`the erasure of ${stream} does not declare what it takes`);
+    const erased = declaredBy(command);
     write(command, before);
     const position = tree.size + leaves.length;
     for (const change of also) write(change, reader.versionOf(change.stream));
@@ -173,6 +171,19 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
         leaves.push(text);
       });
     }
+  }
+
+  /** The streams to be erased: what goes must be what the event says, and no more than there is. */
+  function declaredBy({ stream, events, erases = [] }: Command): ErasedStream[] {
+    if (erases.length === 0) return [];
+    const declared = erasedStreams(events[0]?.data ?? null);
+    const isMeant = isDeepStrictEqual(
+      declared.map(({ stream }) => stream),
+      erases,
+    );
+    if (!isMeant || declared.some(({ stream, versions }) => versions > reader.versionOf(stream)))
+      throw new Error(`the erasure of ${stream} does not declare what it takes`);
+    return declared;
   }
 
   /** Of several changes, each finds those before it: their events count, and their values are taken. */

@@ -22,6 +22,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import type { Keeper } from './accounts/keeper.ts';
 import type { ApiKey } from './authentication.ts';
 import type { Pins } from './blobs/pins.ts';
+import type { Erasers } from './erasure/eraser.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
 import type { Notary } from './notary/notary.ts';
@@ -75,6 +76,7 @@ export type App = {
   /** Where the bytes of uploads are. */
   blobs: BlobStore;
   pins: Pins;
+  eraser: Erasers;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   /** The hash of the credential that the command line has: it reads it from the vault. */
@@ -111,12 +113,12 @@ export type Shared = {
 
 type OpenOptions = { model: Model; shared: Shared } & Pick<
   App,
-  'append' | 'keeper' | 'notary' | 'pins' | 'log' | 'openApi'
+  'append' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'log' | 'openApi'
 >;
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
-  const { model, shared, append, keeper, notary, pins, log, openApi } = options;
+  const { model, shared, append, keeper, notary, pins, eraser, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const background = new Set<Promise<void>>();
   const blobs = openBlobStore(shared.blobs);
@@ -145,6 +147,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     notary,
     blobs,
     pins,
+    eraser,
     apiKeys,
     secrets,
     operatorHash,

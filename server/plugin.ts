@@ -8,6 +8,7 @@ import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
 import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
+import { erasures } from './resources/erasures.ts';
 import { feed } from './resources/feed.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
@@ -34,6 +35,7 @@ const resources: readonly Resource[] = [
   proofs,
   history,
   feed,
+  erasures,
   schemas,
   openApi,
   docs,

@@ -109,3 +109,24 @@ export function refuse(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }
+
+/** Reads whether a call is only to say what it would do. */
+export function readDryRun(query: Record<string, unknown>): boolean {
+  const errors = unknownParameters(query, ['dryRun']);
+  const { dryRun = 'false' } = query;
+  if (dryRun !== 'true' && dryRun !== 'false') {
+    const came = Array.isArray(dryRun) ? `${dryRun.length} values` : show(dryRun);
+    errors.push({ field: 'dryRun', message: `dryRun must be true or false, got ${came}` });
+  }
+  refuse(errors);
+  return dryRun === 'true';
+}
+
+/** Reads the query of a list that goes back along the log: at most `limit` of those before a position. */
+export function readErasuresQuery(query: Record<string, unknown>): { before: number; limit: number } {
+  const errors = unknownParameters(query, ['before', 'limit']);
+  const before = readCount(query, 'before', 1, Number.MAX_SAFE_INTEGER, errors);
+  const limit = readCount(query, 'limit', 1, maxLimit, errors);
+  refuse(errors);
+  return { before, limit: Math.min(limit, maxLimit) };
+}

@@ -13,6 +13,7 @@ import type { Pins } from './blobs/pins.ts';
 import { blobSettingsOf } from './blobs/store.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
+import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
 import type { LogSink } from './logging.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
@@ -92,6 +93,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   let guard: BlobGuard | null = null;
   let app: OpenApp | null = null;
   let mail: Mail | null = null;
+  let eraser: Eraser | null = null;
 
   async function start(): Promise<Ready> {
     const { readFile, log: logName, size } = await writer.ready;
@@ -99,6 +101,14 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
     guard = blobGuard;
     const mainNotary = await openSigning(blobGuard);
+    const finisher = openEraser({
+      logFile: logFile(directory.path),
+      guard: blobGuard,
+      scrub: writer.scrub,
+      logger: log,
+    });
+    eraser = finisher;
+    finisher.poke();
     const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
@@ -109,6 +119,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
         keeper,
         notary: mainNotary,
         pins: blobGuard.join(),
+        eraser: erasersOf(finisher, blobGuard, null),
         log,
         openApi: notAsked,
       });
@@ -124,6 +135,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
         keeper: () => connect<Keeper>(keeper),
         notary: () => connectNotary(mainNotary),
         pins: () => connectPins(blobGuard),
+        eraser: () => connect<Erasers>(erasersOf(finisher, blobGuard, mailer)),
       },
       settings,
     );
@@ -161,6 +173,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       await threads.stop();
       await mail?.close();
       await app?.close();
+      await eraser?.close();
       // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
       await notary?.close();
       await anchoring?.close();
@@ -196,6 +209,15 @@ function connectNotary({ checkpoint, recent, verifierKey }: Notary): MessagePort
 function connectPins(guard: BlobGuard): MessagePort {
   const { release, ...pins } = guard.join();
   return connect<Pins>(pins, release);
+}
+
+function erasersOf({ settle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
+  return {
+    settle,
+    neededBeside,
+    countMails: async (emails) => mailer?.caught?.count(emails) ?? 0,
+    forgetMails: async (emails) => mailer?.caught?.forget(emails),
+  };
 }
 
 /** What threads are given of the settings and of what is secret. */

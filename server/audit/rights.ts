@@ -64,7 +64,7 @@ function readAnswer(answer: unknown): ReadonlySet<AuditScope> {
 }
 
 /** As the routes of an auth collection are to a key, unless `useAPIKey` opens them. */
-function isClosedToKeys({ model }: App, stream: string): boolean {
+export function isClosedToKeys({ model }: App, stream: string): boolean {
   const key = schemaKey(stream);
   const slug = key === 'accounts' ? (stream.split('/')[1] ?? '') : key;
   const collection = model.collections.get(slug);

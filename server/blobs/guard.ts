@@ -10,6 +10,7 @@ import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
 import { createCollector } from './collector.ts';
+import { openFileErasing } from './erasing.ts';
 import { createPins, type Pins } from './pins.ts';
 import { createReadiness } from './readiness.ts';
 import { isStoreFailure, type StoreFailure, storeRefusal } from './refusals.ts';
@@ -24,6 +25,14 @@ export type BlobGuard = {
   join: () => Pins & { release: () => Promise<void> };
   /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
   store: () => Promise<BlobStore>;
+  /**
+   * Removes files that no event names any more, and gives those that may be still there: somebody sends the same bytes just now.
+   *
+   * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
+   */
+  erase: (sha256: readonly string[]) => Promise<string[]>;
+  /** Which of these files are named by events of other streams than these. */
+  neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
   close: () => void;
 };
 
@@ -67,7 +76,11 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const { remove } = blobs;
   const collector = createCollector({ store: storeName(blobSettings), remove, ready, pins, isNamed: openTail(db) });
 
+  const { erase, neededBeside } = openFileErasing({ db, pins, remove, ready });
+
   return {
+    erase,
+    neededBeside,
     join() {
       const { pin, unpin, release } = pins.hold();
       return {

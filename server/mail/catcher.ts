@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerDataStream } from 'smtp-server';
+import { normalEmail } from '../../config/addresses.ts';
 import { escapeHtml } from '../html.ts';
 
 /** A mail server for development: it sends nothing on and shows what it took. */
@@ -12,6 +13,9 @@ export type Catcher = {
   port: number;
   /** The page that shows a mail, found in what the server said when it took it. */
   urlIn: (response: string) => string;
+  /** How many mails to these addresses it keeps. */
+  count: (addresses: readonly string[]) => number;
+  forget: (addresses: readonly string[]) => void;
   close: () => Promise<void>;
 };
 
@@ -36,6 +40,12 @@ export async function startCatcher(): Promise<Catcher> {
       caught.delete(oldest);
     }
     return `queued as ${id}`;
+  }
+
+  function to(recipients: readonly string[]): string[] {
+    const sought = new Set(recipients.map(normalEmail));
+    const isTo = ({ to = [] }: Email) => to.some(({ address = '' }) => sought.has(normalEmail(address)));
+    return [...caught].flatMap(([id, email]) => (isTo(email) ? [id] : []));
   }
 
   const mail = new SMTPServer({
@@ -65,6 +75,10 @@ export async function startCatcher(): Promise<Catcher> {
   return {
     port,
     urlIn: (response) => `${origin}/mail/${/queued as (\S+)$/.exec(response)?.[1] ?? ''}`,
+    count: (recipients) => to(recipients).length,
+    forget(recipients) {
+      for (const id of to(recipients)) caught.delete(id);
+    },
     async close() {
       pages.closeAllConnections();
       await Promise.all([

@@ -7,6 +7,7 @@ import { senderRule } from '../../config/check-email.ts';
 import type { EmailOptions, MailKind } from '../../config/model.ts';
 import { once } from '../once.ts';
 import { UsageError } from '../settings.ts';
+import type { Catcher } from './catcher.ts';
 import type { Message } from './messages.ts';
 
 /** A message to one address. `event` is the id of the event that asked for it. */
@@ -20,9 +21,14 @@ export type Mailer = {
    * @throws Undeliverable when it is of no use to try again; for any other error it is.
    */
   send: (mail: OutgoingMail) => Promise<void>;
+  /** Where mails are caught and not sent: those that are kept. */
+  caught?: CaughtMails;
   /** Ends the connections, also of what is being sent. */
   close: () => Promise<void>;
 };
+
+/** Mails to some addresses that are kept by this process. */
+export type CaughtMails = Pick<Catcher, 'count' | 'forget'>;
 
 /** Thrown for a mail that cannot be sent. Its message is recorded, so it holds no address and nothing of a server's words. */
 export class Undeliverable extends Error {
@@ -168,10 +174,12 @@ const catcherSender = 'Annals <annals@localhost>';
 
 function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Mailer {
   let close = async () => {};
+  let caught: CaughtMails = { count: () => 0, forget: () => {} };
   // Nothing of it is loaded before there is a mail.
   const start = once(async () => {
     const { startCatcher } = await import('./catcher.ts');
     const catcher = await startCatcher();
+    caught = catcher;
     const options = { host: '127.0.0.1', port: catcher.port, ignoreTLS: true };
     const transporter = await connect(options, 'the mail catcher');
     close = async () => {
@@ -189,6 +197,7 @@ function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Mailer {
         `mail caught: ${mail.kind} to ${mail.to}: ${catcher.urlIn(response)}`,
       );
     },
+    caught: { count: (addresses) => caught.count(addresses), forget: (addresses) => caught.forget(addresses) },
     close: () => close(),
   };
 }

@@ -4,6 +4,7 @@ import type { Keeper } from '../accounts/keeper.ts';
 import { openApp, type Shared } from '../app.ts';
 import type { Pins } from '../blobs/pins.ts';
 import { loadConfiguration } from '../configuration.ts';
+import type { Erasers } from '../erasure/eraser.ts';
 import { type Address, startServer } from '../http.ts';
 import { createLog, gatherLines } from '../logging.ts';
 import type { Notary } from '../notary/notary.ts';
@@ -17,7 +18,7 @@ export type HttpInput = { config: string; logLevel: string };
 /** What the main thread asks for: to answer requests, to finish what is in flight and end. */
 export type HttpOrder = Listen | { kind: 'stop' };
 type Listen = { kind: 'listen'; shared: Shared; address: Address } & {
-  [port in 'writer' | 'keeper' | 'notary' | 'pins']: MessagePort;
+  [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser']: MessagePort;
 };
 
 /** What the thread tells: the port it answers on, and lines for the log. */
@@ -45,7 +46,7 @@ main.on('message', async (order: HttpOrder) => {
   }
 });
 
-async function listen({ shared, writer, keeper, notary, pins, address }: Listen): Promise<void> {
+async function listen({ shared, writer, keeper, notary, pins, eraser, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
   const openApi = () =>
     makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs } });
@@ -54,6 +55,7 @@ async function listen({ shared, writer, keeper, notary, pins, address }: Listen)
     keeper: callsThrough<Keeper>(keeper),
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
+    eraser: callsThrough<Erasers>(eraser),
   };
   const app = openApp({ model, shared, ...ports, log, openApi });
   const server = await startServer(app, address);

@@ -19,7 +19,7 @@ export type HttpThreads = {
 };
 
 /** Makes the ways of one thread to the others. */
-export type Connect = Record<'writer' | 'keeper' | 'notary' | 'pins', () => MessagePort>;
+export type Connect = Record<'writer' | 'keeper' | 'notary' | 'pins' | 'eraser', () => MessagePort>;
 
 type Options = {
   count: number;
@@ -66,8 +66,8 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
     // Two services that both share would share one port, and each would get half of the other's requests.
     if (isShared && port !== 0) await requireFree(host, port);
     listenWith = ({ worker, listening }) => {
-      const { writer, keeper, notary, pins } = connect;
-      const ports = { writer: writer(), keeper: keeper(), notary: notary(), pins: pins() };
+      const { writer, keeper, notary, pins, eraser } = connect;
+      const ports = { writer: writer(), keeper: keeper(), notary: notary(), pins: pins(), eraser: eraser() };
       const order: HttpOrder = { kind: 'listen', shared, ...ports, address: { host, port, isShared } };
       worker.postMessage(order, Object.values(ports));
       return listening;

@@ -9,6 +9,7 @@ import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import type { SignedHead } from '../../events/log-keys.ts';
 import { type Booted, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
+import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 
 /** What the writer thread is started with. */
@@ -29,12 +30,13 @@ export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
 /**
  * What the main thread asks for: to listen to one more thread, to say when all that was sent is dealt with, to keep a checkpoint,
- * to end.
+ * to clear the files of what was erased, to end.
  */
 export type WriterOrder =
   | { kind: 'connect'; port: MessagePort }
   | { kind: 'settle' }
   | { kind: 'checkpoint'; change: CheckpointChange }
+  | { kind: 'scrub'; remaining: Remaining[] }
   | { kind: 'close' };
 
 /** What the writer tells the main thread: how far the start is, that it takes writes, answers to orders, why it stopped. */
@@ -44,6 +46,7 @@ export type WriterMessage =
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
   | { kind: 'kept'; failure: string | null }
+  | { kind: 'scrubbed'; scrubbed: Scrubbed }
   | { kind: 'closed' };
 
 /** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
@@ -57,7 +60,9 @@ function say(message: WriterMessage): void {
   main.postMessage(message);
 }
 
-function start(): Booted | null {
+type Started = Booted & { scrubber: Scrubber };
+
+function start(): Started | null {
   try {
     const booted = boot({
       directory,
@@ -68,19 +73,23 @@ function start(): Booted | null {
       signed,
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
+    const scrubber = openScrubber({ directory, readFile: booted.readFile, log: booted.log });
+    // What a process that was killed has not finished, before anybody reads; what other stores have is for the main thread.
+    scrubber.scrub([]);
     const { log, size } = booted.log.head();
     say({ kind: 'ready', readFile: booted.readFile, log, size });
-    return booted;
+    return { ...booted, scrubber };
   } catch (error) {
     say({ kind: 'refused', message: (error as Error).message });
     return null;
   }
 }
 
-function serve({ log, projector }: Booted): void {
+function serve({ log, projector, scrubber }: Started): void {
   let queue: { from: MessagePort; id: number; command: string }[] = [];
   const senders = new Set<MessagePort>();
   let settling = 0;
+  const scrubbing: Remaining[][] = [];
   let isScheduled = false;
   let isClosing = false;
 
@@ -94,6 +103,7 @@ function serve({ log, projector }: Booted): void {
       return;
     }
     if (order.kind === 'close') isClosing = true;
+    else if (order.kind === 'scrub') scrubbing.push(order.remaining);
     else {
       takeWhatCame();
       settling += 1;
@@ -148,6 +158,7 @@ function serve({ log, projector }: Booted): void {
       );
       for (const [from, its] of byThread) from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
     }
+    for (const remaining of scrubbing.splice(0)) say({ kind: 'scrubbed', scrubbed: scrubber.scrub(remaining) });
     for (; settling > 0; settling -= 1) say({ kind: 'settled' });
     if (!isClosing) return;
     say({ kind: 'closed' });

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
+import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
@@ -18,6 +19,12 @@ export type Writer = {
   settled: () => Promise<void>;
   /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws Error when there is no room for it. */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
+  /**
+   * Clears the data files of what was erased, and ends the erasures that have no stored file left. Writes wait meanwhile.
+   *
+   * @param remaining the files that are left of each erasure that is not finished.
+   */
+  scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
   /** Records what is queued, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
@@ -36,6 +43,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   const closed = Promise.withResolvers<void>();
   const settling: (() => void)[] = [];
   const keeping: PromiseWithResolvers<void>[] = [];
+  const scrubbing: ((scrubbed: Scrubbed) => void)[] = [];
   let isReady = false;
   let isClosing = false;
 
@@ -53,7 +61,8 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       const { failure } = message;
       if (failure === null) keeping.shift()?.resolve();
       else keeping.shift()?.reject(new Error(failure));
-    } else closed.resolve();
+    } else if (message.kind === 'scrubbed') scrubbing.shift()?.(message.scrubbed);
+    else closed.resolve();
   });
   worker.on('error', (error) => die(error as Error));
   worker.on('exit', () => (isClosing ? closed.resolve() : die(new Error('the writer thread ended'))));
@@ -83,6 +92,13 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     return kept.promise;
   }
 
+  function scrub(remaining: Remaining[]): Promise<Scrubbed> {
+    const { promise, resolve } = Promise.withResolvers<Scrubbed>();
+    scrubbing.push(resolve);
+    worker.postMessage({ kind: 'scrub', remaining } satisfies WriterOrder);
+    return promise;
+  }
+
   async function close(): Promise<void> {
     isClosing = true;
     if (isReady) {
@@ -92,5 +108,5 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     await worker.terminate();
   }
 
-  return { ready: ready.promise, connect, settled, keepCheckpoint, close };
+  return { ready: ready.promise, connect, settled, keepCheckpoint, scrub, close };
 }

@@ -56,6 +56,7 @@ export async function withApp<T>(
     append: () => assert.fail('nothing is written here'),
     keeper,
     notary,
+    eraser: new Proxy({} as App['eraser'], { get: () => () => assert.fail('nothing is erased here') }),
     pins: { pin: async () => {}, unpin: async () => {}, collect: async () => ({ removed: [] }) },
     log: createLog('silent', { write: () => {} }),
     openApi: () => makeOpenApi(app),

@@ -1,0 +1,27 @@
+import Joi from 'joi';
+import { compileBody } from './documents.ts';
+import { objectSchema } from './fields.ts';
+
+/** In characters. */
+const maxReason = 500;
+
+/** What is to be erased, and why. */
+export type ErasureRequest = { collection: string; id: string; reason: string };
+
+const reason = Joi.string()
+  .custom((value: string, helpers) => {
+    const text = value.trim();
+    if (text.length >= 1 && text.length <= maxReason && text.isWellFormed()) return text;
+    return helpers.error('must', { must: `be a text of 1 to ${maxReason} characters that says why` });
+  })
+  .min(0)
+  .required();
+
+const anyText = Joi.string().min(0).required();
+const members = { collection: anyText, id: anyText, reason };
+const body = compileBody(objectSchema([], 'create', members, Object.keys(members)));
+
+/** Reads the body that asks for an erasure. @throws InvalidBody with every wrong member. */
+export function readErasure(input: unknown): ErasureRequest {
+  return body(input) as ErasureRequest;
+}

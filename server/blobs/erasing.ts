@@ -1,0 +1,64 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { openTail, readNamings } from '../../events/blobs.ts';
+import { readLog } from '../../events/log-reader.ts';
+import type { BlobStore } from '../../storage/blobs.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import type { BlobGuard } from './guard.ts';
+import type { PinBoard } from './pins.ts';
+
+/** As many events are looked at before others get their turn in this thread: some milliseconds. */
+const chunk = 2000;
+
+type Options = {
+  /** The log. */
+  db: Sqlite;
+  pins: Pick<PinBoard, 'withhold'>;
+  remove: BlobStore['remove'];
+  /** Resolves when the store is known to be this log's. */
+  ready: () => Promise<void>;
+};
+
+/**
+ * Makes what removes the files of erased documents. Other documents may have the same bytes, which only the whole log can tell.
+ * It is read before a file is withheld from uploads, and from there to its end afterwards: so the argument of the collector holds.
+ */
+export function openFileErasing({ db, pins, remove, ready }: Options): Pick<BlobGuard, 'erase' | 'neededBeside'> {
+  const log = readLog(db);
+
+  async function named(sha256: readonly string[], upTo: number, isOther: (stream: string) => boolean) {
+    const sought = new Set(sha256);
+    const found = new Set<string>();
+    for (let after = 0; after < upTo && found.size < sought.size; after += chunk) {
+      for (const naming of readNamings(db, after, Math.min(after + chunk, upTo))) {
+        if (sought.has(naming.sha256) && isOther(naming.stream)) found.add(naming.sha256);
+      }
+      await turn();
+    }
+    return found;
+  }
+
+  return {
+    async erase(sha256) {
+      if (sha256.length === 0) return [];
+      await ready();
+      const { size } = log.head();
+      const needed = await named(sha256, size, () => true);
+      const isNamed = openTail(db);
+      const left: string[] = [];
+      for (const one of sha256) {
+        if (needed.has(one)) continue;
+        const isSettled = await pins.withhold(one, async () => {
+          if (!isNamed(size, one)) await remove(one);
+          return true;
+        });
+        // Whoever has pinned it may be refused, and would leave it behind.
+        if (!isSettled) left.push(one);
+      }
+      return left;
+    },
+    async neededBeside(sha256, streams) {
+      const own = new Set(streams);
+      return [...(await named(sha256, log.head().size, (stream) => !own.has(stream)))];
+    },
+  };
+}

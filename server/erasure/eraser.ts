@@ -1,0 +1,145 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { readLog } from '../../events/log-reader.ts';
+import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import type { BlobGuard } from '../blobs/guard.ts';
+import { isStoreFailure } from '../blobs/refusals.ts';
+
+/** What threads that answer requests ask of the one that finishes erasures. */
+export type Erasers = {
+  /** Waits a while for the erasure at a position to be finished; false when it goes on in the background. */
+  settle: (position: number) => Promise<boolean>;
+  /** Which of these files are needed by other streams than these. */
+  neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
+  /** How many caught mails to these addresses there are. */
+  countMails: (emails: readonly string[]) => Promise<number>;
+  forgetMails: (emails: readonly string[]) => Promise<void>;
+};
+
+/** Finishes erasures: what they leave to be done after they have been recorded. */
+export type Eraser = {
+  /** Looks for erasures that are not finished. */
+  poke: () => void;
+  settle: Erasers['settle'];
+  close: () => Promise<void>;
+};
+
+type Options = {
+  /** The path of the log. */
+  logFile: string;
+  guard: Pick<BlobGuard, 'erase'>;
+  scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  logger: Logger;
+  milliseconds?: { patience: number; shortest: number; longest: number };
+};
+
+const usual = { patience: 10_000, shortest: 200, longest: 60_000 };
+const closeMilliseconds = 5000;
+/** To write the files anew holds up all writes, so at least this many times as long they are left alone. */
+const restFactor = 4;
+
+/** Opens the one eraser of the service. Whatever stops it, the next start goes on: what is not finished stands in the log. */
+export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual }: Options): Eraser {
+  const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
+  const log = readLog(db);
+  const closing = new AbortController();
+  const { signal } = closing;
+  let waiting: { position: number; resolve: () => void }[] = [];
+  let running: Promise<void> | null = null;
+  let isPoked = false;
+  let wake = () => {};
+
+  function poke(): void {
+    isPoked = true;
+    wake();
+    if (signal.aborted) return;
+    running ??= run().finally(() => {
+      running = null;
+    });
+  }
+
+  async function run(): Promise<void> {
+    let pause = milliseconds.shortest;
+    while (!signal.aborted) {
+      isPoked = false;
+      const started = Date.now();
+      const isDone = await pass().catch((err) => {
+        if (signal.aborted) return false;
+        logger.error({ err }, 'an erasure could not be finished; it is tried again');
+        return false;
+      });
+      const rest = restFactor * (Date.now() - started);
+      if (isDone && !isPoked) return;
+      pause = isPoked ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
+      await sleep(rest);
+      if (!isPoked) await sleep(pause - rest, true);
+    }
+  }
+
+  async function sleep(duration: number, isWoken = false): Promise<void> {
+    const woken = new Promise<void>((resolve) => {
+      if (isWoken) wake = resolve;
+    });
+    const late = wait(Math.max(0, duration), undefined, { ref: false, signal }).catch(() => {});
+    await Promise.race([late, woken]);
+  }
+
+  /** True when nothing is left to be done. */
+  async function pass(): Promise<boolean> {
+    const open = log.erasures.unfinished();
+    const remaining: Remaining[] = [];
+    for (const { position, files } of open) remaining.push({ position, files: await removed(files) });
+    if (signal.aborted) return false;
+    if (open.length > 0) {
+      const scrubbed = await scrub(remaining);
+      if (!scrubbed.isClean) logger.warn(`an erasure is not finished: ${reasons[scrubbed.because]}; it is tried again`);
+    }
+    const left = new Set(log.erasures.unfinished().map(({ position }) => position));
+    for (const { position, resolve } of waiting) if (!left.has(position)) resolve();
+    waiting = waiting.filter(({ position }) => left.has(position));
+    return left.size === 0;
+  }
+
+  async function removed(files: string[]): Promise<string[]> {
+    try {
+      return await guard.erase(files);
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      logger.warn(`an erasure is not finished: ${error.message}; it is tried again`);
+      return files;
+    }
+  }
+
+  async function settle(position: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push({ position, resolve });
+    poke();
+    const late = new AbortController();
+    const isDone = await Promise.race([
+      promise.then(() => true),
+      wait(milliseconds.patience, false, { ref: false, signal: late.signal }).catch(() => false),
+    ]);
+    late.abort();
+    return isDone;
+  }
+
+  return {
+    poke,
+    settle,
+    async close() {
+      closing.abort();
+      // A store that does not answer is not waited for.
+      const isOver = new AbortController();
+      const late = wait(closeMilliseconds, undefined, { signal: isOver.signal }).catch(() => {});
+      await Promise.race([running, late]);
+      isOver.abort();
+      db.close();
+    },
+  };
+}
+
+const reasons: Record<'reader' | 'full', string> = {
+  reader: 'somebody still reads from before it',
+  full: 'there is no room to write the files anew',
+};

@@ -1,0 +1,88 @@
+import type { Request, Server } from '@hapi/hapi';
+import { readErasure } from '../../config/erasures.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { show } from '../../config/suggest.ts';
+import { splitStream } from '../../events/catalogue.ts';
+import { type Erasure, erasedStreams } from '../../events/erasures.ts';
+import type { App } from '../app.ts';
+import { type AuditRights, requireAudit } from '../audit/rights.ts';
+import { strategy } from '../authentication.ts';
+import { jsonPayload, readBody } from '../body.ts';
+import { eraseDocument, previewErasure, requireMayErase } from '../erasure/erase.ts';
+import { readDryRun, readErasuresQuery, readNoQuery } from '../query.ts';
+
+/** Erasing documents, and what became of erasures. */
+export function erasures(server: Server, app: App): void {
+  const path = '/api/audit/erasures';
+
+  server.route([
+    {
+      method: 'POST',
+      path,
+      options: { auth: strategy, payload: jsonPayload },
+      handler: async (request, h) => {
+        requireMayErase(app, request);
+        const isDryRun = readDryRun(request.query);
+        const asked = readErasure(await readBody(request, app.model.limits.body));
+        if (isDryRun) return previewErasure(app, request, asked);
+        const { answer, isFinished } = await eraseDocument(app, request, asked);
+        return h
+          .response(answer)
+          .code(isFinished ? 201 : 202)
+          .location(`${path}/${answer.position}`);
+      },
+    },
+    {
+      method: 'GET',
+      path,
+      options: { auth: strategy },
+      handler: async (request) => {
+        const rights = await requireAudit(app, request, 'headers');
+        const { before, limit } = readErasuresQuery(request.query);
+        const found = app.events.erasures.before(before, limit);
+        return {
+          erasures: found.map((one) => shown(one, rights)),
+          next: found.length === limit ? found.at(-1)?.position : null,
+        };
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{position}`,
+      options: { auth: strategy },
+      handler: async (request) => {
+        const rights = await requireAudit(app, request, 'headers');
+        readNoQuery(request.query);
+        return shown(find(request), rights);
+      },
+    },
+  ]);
+
+  function find({ params }: Request): Erasure {
+    const text = String(params.position);
+    const found = /^\d{1,15}$/.test(text) ? app.events.erasures.at(Number(text)) : null;
+    if (!found) throw new DomainError('not-found', `event ${show(text)} is no erasure`);
+    return found;
+  }
+
+  function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights): JsonObject {
+    const [event] = app.events.range(position - 1, position);
+    if (!event) throw new Error(`event ${position} is missing`);
+    const { header, data, context } = event;
+    const [collection, id] = splitStream(header.stream);
+    const reason = seesPayloadsOf(header.stream) ? { reason: context?.reason ?? null } : {};
+    const waitsFor = isDone ? null : files.length > 0 ? 'store' : 'files';
+    return {
+      position,
+      recordedAt: header.recordedAt,
+      collection,
+      id,
+      actor: header.actor,
+      ...reason,
+      streams: erasedStreams(data),
+      finished: isDone,
+      waitsFor,
+    };
+  }
+}

@@ -1,0 +1,33 @@
+import { openDatabase } from './sqlite.ts';
+
+/** A reader is given this long to let go of the write-ahead log; its caller tries again later. */
+const patienceMilliseconds = 50;
+
+/**
+ * Writes a SQLite file anew, so that no page holds anything but what its rows do. To overwrite what is deleted is not enough:
+ * when SQLite moves rows between pages it leaves copies of them in the unused part of the old ones, and a row that is changed
+ * or a value that is given up leaves its own. For the only process that writes the file; readers go on reading beside it. What
+ * was there before is still in the write-ahead log and in the file until {@link emptyWal} has succeeded.
+ *
+ * @throws SqliteError `SQLITE_FULL` when there is no room for a second copy, in the folder of temporary files or beside the file.
+ */
+export function rewrite(path: string): void {
+  // Pages begin as zeros only with this: the memory that they are made in has held others.
+  const db = openDatabase(path, { durability: 'full', secureDelete: true });
+  try {
+    db.exec('VACUUM');
+  } finally {
+    db.close();
+  }
+}
+
+/** Brings what is in the write-ahead log into the file, and empties it. False while somebody still reads from before. */
+export function emptyWal(path: string): boolean {
+  const db = openDatabase(path, { durability: 'full', cacheMiB: 1 });
+  try {
+    db.pragma(`busy_timeout = ${patienceMilliseconds}`);
+    return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
+  } finally {
+    db.close();
+  }
+}

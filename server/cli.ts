@@ -6,6 +6,7 @@ import { isDiskFull } from '../storage/sqlite.ts';
 import { createUser, revokeSessions, unlock } from './account-commands.ts';
 import { collectBlobs, verifyBlobs } from './blob-commands.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
+import { erase } from './erase-command.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 import { serve } from './serve.ts';
@@ -112,6 +113,21 @@ an argument. Prints the id of the new user.
                       a related document as they are; lists, objects, richText and json as JSON: --field 'tags=["a","b"]'
 ${whereItRuns}`,
     run: createUser,
+  },
+  erase: {
+    summary: 'erase a document, its history and all that is about it',
+    usage: `annals erase COLLECTION/ID --reason TEXT [--dry-run] [--yes] [--config FILE] [--data DIR]
+
+Takes what the document ever said out of the log and everything derived from it: versions, unique values, its account with logins
+and sessions, invitations, stored files that nothing else needs, mails that wait. A living one is deleted by that. What stays is
+that there was something, when and by whom it was written, and this erasure with its reason; every proof stays valid. Backups, and
+what was taken out before, still have it.
+
+  --reason TEXT  why; it is kept for ever, so it should name nobody
+  --dry-run      change nothing, only say what would go
+  --yes          do not ask; without a terminal nothing is asked either
+${whereItRuns}`,
+    run: erase,
   },
   unlock: {
     summary: 'let an account that is locked log in again',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { readLog } from '../../events/log-reader.ts';
@@ -187,6 +188,25 @@ describe('An erasure', () => {
     assert.equal(await answer.text(), shared);
     assert.equal((await erase('files', twin.id)).body.erases.files, 1);
     assert.deepEqual(remainsIn(service.data, [shared]), []);
+  });
+
+  it('goes on until the store of files answers', async () => {
+    const { id, sha256 } = await upload(service, 'files', 'Mulgara in its file', 'm.txt', 'Mulgara-Alt');
+    const shard = join(service.data, 'blobs', sha256.slice(0, 2));
+    renameSync(shard, `${shard}.away`);
+    writeFileSync(shard, 'no folder');
+    const erased = erase('files', id);
+    await eventually(() =>
+      logLines(service).some(({ msg }) => /^an erasure is not finished: the disk refuses it/.test(msg)),
+    );
+    const { body } = await service.call('GET', `${path}?limit=1`);
+    assert.deepEqual([body.erasures[0].id, body.erasures[0].waitsFor], [id, 'store']);
+    // What is in the data files goes all the same.
+    await eventually(() => remainsIn(service.data, ['Mulgara-Alt', 'm.txt']).length === 0);
+    rmSync(shard);
+    renameSync(`${shard}.away`, shard);
+    assert.equal((await erased).body.finished, true);
+    assert.deepEqual(remainsIn(service.data, ['Mulgara', sha256]), []);
   });
 
   it('is done once, also of what came after; what never was is not there', async () => {

@@ -1,16 +1,15 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqliteLog } from '../events/sqlite-log.ts';
-import { emptyWal, rewrite } from '../storage/scrub.ts';
-import { isDiskFull } from '../storage/sqlite.ts';
+import { emptyWal, isWithoutRoom, rewrite } from '../storage/scrub.ts';
 import { logFile } from './boot.ts';
 import { removeDatabase } from './files.ts';
 
 /** Which files of an erasure are still in their store. */
 export type Remaining = { position: number; files: string[] };
 
-/** `reader`: another process has old pages in use, or a copy of its own. `full`: there is no room to write the files anew. */
-export type Scrubbed = { isClean: true } | { isClean: false; because: 'reader' | 'full' };
+/** `reader`: another process has old pages in use, or a copy of its own. `room`: there is none to write the files anew. */
+export type Scrubbed = { isClean: true } | { isClean: false; because: 'reader' | 'room' };
 
 export type Scrubber = ReturnType<typeof openScrubber>;
 
@@ -44,7 +43,7 @@ export function openScrubber({ directory, readFile, log }: Options) {
       log.erasing.finish(newest);
       return { isClean: true };
     } catch (error) {
-      if (isDiskFull(error)) return { isClean: false, because: 'full' };
+      if (isWithoutRoom(error)) return { isClean: false, because: 'room' };
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Model } from '../config/model.ts';
@@ -70,6 +71,8 @@ type Options = {
  */
 export function startService({ settings, loaded, sink, log, isBrief = false }: Options): Service {
   const { model } = loaded;
+  // SQLite reads it when its first file is opened. There is room where the data is, and nobody else may look there.
+  process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const directory = openDirectory(settings);
   const state = createState();
   const threads = startHttpThreads({

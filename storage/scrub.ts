@@ -1,4 +1,4 @@
-import { openDatabase } from './sqlite.ts';
+import { isDiskFull, openDatabase } from './sqlite.ts';
 
 /** A reader is given this long to let go of the write-ahead log; its caller tries again later. */
 const patienceMilliseconds = 50;
@@ -9,7 +9,7 @@ const patienceMilliseconds = 50;
  * or a value that is given up leaves its own. For the only process that writes the file; readers go on reading beside it. What
  * was there before is still in the write-ahead log and in the file until {@link emptyWal} has succeeded.
  *
- * @throws SqliteError `SQLITE_FULL` when there is no room for a second copy, in the folder of temporary files or beside the file.
+ * @throws SqliteError of {@link isWithoutRoom} when there is no room for a copy among temporary files and for one beside the file.
  */
 export function rewrite(path: string): void {
   // Pages begin as zeros only with this: the memory that they are made in has held others.
@@ -30,4 +30,10 @@ export function emptyWal(path: string): boolean {
   } finally {
     db.close();
   }
+}
+
+/** True for the errors of {@link rewrite} that mean "no room", or no place for temporary files: it may work later. */
+export function isWithoutRoom(error: unknown): boolean {
+  if (isDiskFull(error)) return true;
+  return error instanceof Error && 'code' in error && /^SQLITE_(CANTOPEN|IOERR_GETTEMPPATH)/.test(String(error.code));
 }

@@ -139,7 +139,7 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
   };
 }
 
-const reasons: Record<'reader' | 'full', string> = {
+const reasons: Record<'reader' | 'room', string> = {
   reader: 'somebody still reads from before it',
-  full: 'there is no room to write the files anew',
+  room: 'there is no room to write the data files anew',
 };

@@ -156,11 +156,15 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
     if (!isBrief) {
       const { webhook } = settings;
-      const onContradiction = (error: Error) =>
+      const { refuse } = notary;
+      const onContradiction = (error: Error) => {
+        refuse(error);
         die(log, error, 'the log is not the one that was signed; the process ends');
+      };
       anchoring = openAnchoring({ ...common, store, webhook, onContradiction });
       await anchoring.start();
     }
+    notary.begin();
     return notary;
   }
 

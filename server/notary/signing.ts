@@ -9,6 +9,10 @@ import type { LogCheckpoint, Notary } from './notary.ts';
 
 /** The notary as the main thread has it. */
 export type MainNotary = Notary & {
+  /** Lets it sign: nothing is known that speaks against the log. */
+  begin: () => void;
+  /** Lets it sign nothing any more, for this reason. */
+  refuse: (reason: Error) => void;
   /** Signs what is not signed yet; closes what it reads. Nothing that keeps it from signing keeps a service from stopping. */
   close: () => Promise<void>;
 };
@@ -42,8 +46,8 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
   const { log: logId } = reader.head();
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
-  const timer = setInterval(signQuietly, milliseconds);
-  timer.unref();
+  let timer: NodeJS.Timeout | undefined;
+  let refusal: Error | null = new Error('the log has not been looked at yet');
 
   /** One after the other: each sees what the one before it has signed. */
   function checkpoint(): Promise<LogCheckpoint> {
@@ -53,6 +57,7 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
   }
 
   async function sign(): Promise<LogCheckpoint> {
+    if (refusal) throw refusal;
     const head = reader.head();
     const { signer, signed } = keys.current(logId);
     const [newest] = checkpoints.recent(1);
@@ -94,12 +99,20 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
   }
 
   return {
+    begin() {
+      refusal = null;
+      timer = setInterval(signQuietly, milliseconds).unref();
+    },
+    refuse(reason) {
+      clearInterval(timer);
+      refusal = reason;
+    },
     checkpoint,
     recent: async (count) => checkpoints.recent(count).map(describe),
     verifierKey: async () => keys.current(logId).signer.key,
     async close() {
       clearInterval(timer);
-      await signQuietly();
+      if (!refusal) await signQuietly();
       await last;
       db.close();
     },

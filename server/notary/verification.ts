@@ -11,7 +11,7 @@ import { openBlobStore } from '../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
-import { anchored, contradiction, type Judgement, type Judges, judge, judgesOf } from './witnesses.ts';
+import { anchored, contradiction, type Judges, judge, judgesOf } from './witnesses.ts';
 
 /** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
 export type Verification = { finding: Finding | null; notes: string[]; isPartial: boolean };
@@ -84,11 +84,9 @@ export async function disownContradicted(directory: string, blobs: BlobSettings)
     const judges = judgesOf(vault.logKeys.known(logId), vault.logKeys.disowned());
     const wrong = new Set<string>();
     if (signed && contradiction(log, size, '', signed)) wrong.add(signer.id);
-    const gone: number[] = [];
-    for (const { size: at, note } of [...readCheckpoints(db).all()]) {
-      if (isSound(judge(log, judges, '', note))) continue;
-      gone.push(at);
-      for (const id of idsIn(note)) wrong.add(id);
+    const inLog = [...readCheckpoints(db).all()];
+    for (const { note } of inLog) {
+      if ('finding' in judge(log, judges, '', note)) for (const id of idsIn(note)) wrong.add(id);
     }
     try {
       for await (const { note } of textsOf(blobs)) {
@@ -99,9 +97,10 @@ export async function disownContradicted(directory: string, blobs: BlobSettings)
       lines.push(`the anchored checkpoints could not be looked at: ${error.message}`);
     }
     if (wrong.size === 0) return lines;
-    vault.logKeys.replace(logId, [...wrong, signer.id]);
+    wrong.add(signer.id);
+    vault.logKeys.replace(logId, [...wrong]);
     const remove = db.prepare('DELETE FROM checkpoints WHERE size = ?');
-    for (const at of gone) remove.run(at);
+    for (const { size: at, note } of inLog) if (idsIn(note).every((id) => wrong.has(id))) remove.run(at);
     lines.push(
       'what was signed before is not true any more: the signing key is given up, and checkpoints of it count no more;',
       `auditors need to know the new one: ${vault.logKeys.current(logId).signer.key}`,
@@ -111,10 +110,6 @@ export async function disownContradicted(directory: string, blobs: BlobSettings)
     vault.close();
     db.close();
   }
-}
-
-function isSound(judgement: Judgement): boolean {
-  return !('finding' in judgement) && judgement.verdict !== 'disowned';
 }
 
 function readKeys(known: KnownKeys, logId: string) {

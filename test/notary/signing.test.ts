@@ -36,6 +36,7 @@ function start(t: TestContext, folder = temporaryFolder(t)) {
     log: createLog('info', { write: (line) => lines.push(line) }),
     milliseconds: 5,
   });
+  notary.begin();
   t.after(() => {
     db.close();
     vault.close();
@@ -153,6 +154,15 @@ describe('the notary', () => {
       );
     }
     await other.close();
+  });
+
+  it('signs nothing once the log has turned out to be another one', async (t) => {
+    const { notary, append, kept } = start(t);
+    notary.refuse(new Error('it is another one'));
+    append(1);
+    await assert.rejects(notary.checkpoint(), /it is another one/);
+    await notary.close();
+    assert.deepEqual(kept, []);
   });
 
   it('has a key that outlives a restart, and signs under a new one once that takes its place', async (t) => {

@@ -1,17 +1,11 @@
-import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Current } from '../events/documents.ts';
-import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
+import { everything, idIn, type ListRequest, measured, type Page, pageOf, preparer } from './lists.ts';
 import { fold, quote, type Tables } from './tables.ts';
-import { compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
-
-/** What a list is asked for. `page` is counted from 1. */
-export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };
-
-/** A page of a list: documents as the JSON text they are stored as, and how many there are in all. */
-export type Page = { texts: readonly string[]; total: number };
+import { compileWhere, type Sql, type Where } from './where.ts';
 
 /** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
 export type DocumentVersion = { text: string; version: number; position: number };
@@ -20,21 +14,12 @@ type VersionRow = { version: number; position: number; doc: string | null };
 
 export type Documents = ReturnType<typeof openDocuments>;
 
-const everything: Sql = { text: '1', values: [] };
-
-/**
- * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index reaches the
- * end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below `few · end` no
- * index gives the order: what is found is sorted. Above `many · end` only the index of the order is used.
- */
-const measured = { few: 10, many: 100 };
-
 /**
  * Reads the live documents of one collection or global.
  *
  * @param factors for tests, whose few documents would never be many.
  */
-export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measured) {
+export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
   const { documents, texts } = tables;
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
@@ -61,7 +46,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
-  const statements = createCache<Statement>();
+  const prepare = preparer(db);
   const totals = createCache<number>();
   let totalsAt: unknown = null;
 
@@ -125,33 +110,13 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
   }
 
   /** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
-  function list({ where, sort, limit, page }: ListRequest): Page {
-    const condition = where ? compileWhere(where, tables, 'd') : everything;
-    const order = compileSort(sort, tables, 'd');
-    const skipped = (page - 1) * limit;
+  function list(request: ListRequest): Page {
     begin.run();
     try {
-      const found = total(condition);
-      if (found <= skipped) return { texts: [], total: found };
-      const end = limit < 0 ? found : skipped + limit;
-      const isFew = found < few * end;
-      const isMany = found > many * end;
-      const filter = where && isMany ? compileWhere(where, tables, 'd', order.index) : condition;
-      const select = prepare(pageIn(filter, where && isFew ? order.unindexed : order.text));
-      return { texts: select.all(...filter.values, ...order.values, limit, skipped) as string[], total: found };
+      return pageOf(tables, request, { prepare, total, factors });
     } finally {
       commit.run();
     }
-  }
-
-  /**
-   * The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop. A
-   * bare `LIMIT ?` would be planned anew for every number.
-   */
-  function pageIn(condition: Sql, order: string): string {
-    return `SELECT t.doc FROM (
-        SELECT d.key FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0
-      ) AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
   }
 
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */
@@ -172,32 +137,7 @@ export function openDocuments(db: Sqlite, tables: Tables, { few, many } = measur
     return found;
   }
 
-  function prepare(sql: string): Statement {
-    let statement = statements.get(sql);
-    if (!statement) {
-      statement = prepareWhole(sql).pluck();
-      statements.set(sql, statement);
-    }
-    return statement;
-  }
-
-  /** The conditions of a query are bounded, but each hop repeats those of the access rule that it meets. */
-  function prepareWhole(sql: string): Statement {
-    try {
-      return db.prepare(sql);
-    } catch (error) {
-      if (!isTooLarge(error)) throw error;
-      throw new DomainError('invalid', 'where asks for too much at once: use fewer conditions across relationships');
-    }
-  }
-
   return { text, stored, current, asOf, exists, matches, find, newestChange, some, list };
-}
-
-/** The id of a stored document, without parsing it: it is always its first member. */
-function idIn(text: string): string {
-  const start = '{"id":"'.length;
-  return text.slice(start, text.indexOf('"', start));
 }
 
 /** Registers what the queries call in SQL: `fold`, text as it is compared without regard to case. */

@@ -12,8 +12,11 @@ export function rowOf(tables: Tables, alias: string, onlyIndex: string | null = 
   return { expression: inTexts(tables, alias, 'doc'), path: [], row: { alias, tables, onlyIndex } };
 }
 
-function inTexts({ texts }: Tables, alias: string, column: string): string {
-  return `(SELECT ${column} FROM ${texts} WHERE key = ${alias}.key)`;
+/** What a row's document holds. As of a position it may be live still; what is past comes first, for it never changes. */
+export function inTexts({ texts, pastTexts, isPast = false }: Tables, alias: string, column: string): string {
+  const live = `SELECT ${column} FROM ${texts} WHERE key = ${alias}.key`;
+  if (!isPast) return `(${live})`;
+  return `(SELECT ${column} FROM ${pastTexts} WHERE valid_from = ${alias}.valid_from UNION ALL ${live} LIMIT 1)`;
 }
 
 /** The server's own fields, and the columns that keep them. */
@@ -50,10 +53,14 @@ export function columnOf({ alias, onlyIndex }: Row, name: string, path: string):
   return `${onlyIndex === null || onlyIndex === path ? '' : '+'}${alias}.${name}`;
 }
 
-/** Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us. */
 function ofColumn(text: string, hasCase: boolean): Value {
-  const folded = `CASE WHEN octet_length(${text}) > length(${text}) THEN fold(${text}) ELSE upper(${text}) END`;
+  const folded = foldedIn(text);
   return { text, folded, sorted: hasCase ? folded : text, key: null };
+}
+
+/** Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us. */
+export function foldedIn(text: string): string {
+  return `CASE WHEN octet_length(${text}) > length(${text}) THEN fold(${text}) ELSE upper(${text}) END`;
 }
 
 /** Reading JSON costs more than calling us: the value is named once. */

@@ -60,6 +60,10 @@ export type Tables = {
   /** The links that were, as `versions` are to `documents`; empty likewise. */
   pastLinks: string;
   indexes: string[];
+  /** The columns of each index of `documents` but that of the id, which its copies have too. */
+  copyIndexes: string[];
+  /** True of what {@link Tables} are as of a position: then names of tables may be queries in brackets. */
+  isPast?: boolean;
 };
 
 /** The tables of every collection and global of a schema. */
@@ -82,6 +86,11 @@ function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, decl
     .map((field) => ({ name: field.name }));
   const indexed = indexedPaths(fields);
   const columns = columnsOf(fields, indexed);
+  // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
+  // Texts of one key may differ in case, and are compared in the index itself.
+  const ordered = columns
+    .filter(({ isIndexed }) => isIndexed)
+    .map(({ path, key, name }) => ({ path, on: key ? `${key}, id, ${name}` : `${name}, id` }));
   return {
     key,
     ...kind,
@@ -99,15 +108,11 @@ function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, decl
       // stands `valid_to`, the key of the rows: the version that held at a position is one look-up.
       `CREATE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id)`,
       `CREATE INDEX ${quote(`documents ${key} updated`)} ON ${documents} (updated_at, id)`,
-      // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
-      // Texts of one key may differ in case, and are compared in the index itself.
-      ...columns
-        .filter(({ isIndexed }) => isIndexed)
-        .map((column) => {
-          const index = quote(`documents ${key} f.${column.path.join('.')}`);
-          return `CREATE INDEX ${index} ON ${documents} (${column.key ? `${column.key}, id, ${column.name}` : `${column.name}, id`})`;
-        }),
+      ...ordered.map(({ path, on }) => {
+        return `CREATE INDEX ${quote(`documents ${key} f.${path.join('.')}`)} ON ${documents} (${on})`;
+      }),
     ],
+    copyIndexes: ['updated_at, id', ...ordered.map(({ on }) => on)],
   };
 }
 

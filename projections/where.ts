@@ -39,7 +39,11 @@ export type Bound = string | number | null;
 export type Where =
   | { and: readonly Where[] }
   | { or: readonly Where[] }
-  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[] };
+  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[] }
+  | Today;
+
+/** As of a position: that the document meets a condition as it is today; `orGone`: or is there no longer. */
+export type Today = { today: Where | null; tables: Tables; orGone: boolean };
 
 /** SQL text with its values, in the order of their places. */
 export type Sql = { text: string; values: Bound[] };
@@ -62,6 +66,7 @@ type Compiler = { lastAlias: number };
 function compile(where: Where, place: Place, compiler: Compiler): Sql {
   if ('and' in where) return combine(where.and, 'AND', '1', place, compiler);
   if ('or' in where) return combine(where.or, 'OR', '0', place, compiler);
+  if ('today' in where) return compileToday(where, place, compiler);
   const crossesMany = where.steps.some((step) => step.kind !== 'member');
   if (!crossesMany) return compileLeaf(where, advance(place, where.steps), compiler);
 
@@ -78,6 +83,37 @@ function combine(parts: readonly Where[], word: 'AND' | 'OR', empty: string, pla
     text: `(${compiled.map(({ text }) => text).join(` ${word} `)})`,
     values: compiled.flatMap(({ values }) => values),
   };
+}
+
+function compileToday({ today, tables, orGone }: Today, { row }: Place, compiler: Compiler): Sql {
+  if (!row) throw new Error('what a document is today is asked of documents only');
+  compiler.lastAlias += 1;
+  const alias = `t${compiler.lastAlias}`;
+  const condition = today ? compile(today, rowOf(tables, alias), compiler) : { text: '1', values: [] };
+  const live = `SELECT 1 FROM ${tables.documents} AS ${alias} WHERE ${alias}.id = ${row.alias}.id`;
+  const passes = `EXISTS (${live} AND ${condition.text})`;
+  return { text: orGone ? `(NOT EXISTS (${live}) OR ${passes})` : passes, values: condition.values };
+}
+
+/**
+ * A condition over other tables: what it asks of documents is asked of what `tablesFor` gives in the place of theirs. What it
+ * asks of today stays.
+ */
+export function withTables(where: Where, tablesFor: (tables: Tables) => Tables): Where {
+  if ('and' in where) return { and: where.and.map((part) => withTables(part, tablesFor)) };
+  if ('or' in where) return { or: where.or.map((part) => withTables(part, tablesFor)) };
+  if ('today' in where) return where;
+  return { ...where, steps: where.steps.map((step) => stepWithTables(step, tablesFor)) };
+}
+
+/** As {@link withTables}, for the keys of a sort. */
+export function sortWithTables(sort: readonly SortKey[], tablesFor: (tables: Tables) => Tables): SortKey[] {
+  return sort.map((key) => ({ ...key, steps: key.steps.map((step) => stepWithTables(step, tablesFor)) }));
+}
+
+function stepWithTables(step: Step, tablesFor: (tables: Tables) => Tables): Step {
+  if (step.kind !== 'related') return step;
+  return { ...step, tables: tablesFor(step.tables), filter: step.filter && withTables(step.filter, tablesFor) };
 }
 
 function positiveOf(where: Condition): Condition {

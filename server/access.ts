@@ -2,16 +2,19 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, AccessRule, Model, Operation, RequestView, User } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
-import type { Where } from '../projections/where.ts';
+import type { Today, Where } from '../projections/where.ts';
 import { withHiddenPassword } from './accounts/passwords.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';
 import type { Reach } from './paths.ts';
-import { actorOf, isTrusted, requestId, userOf, viewOf } from './requests.ts';
+import { actorOf, isTrusted, momentOf, requestId, userOf, viewOf } from './requests.ts';
 import { readWhereObject } from './where.ts';
 
-/** What a rule may look at. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. */
-type Subject = { doc: () => JsonObject | null; data: unknown };
+/**
+ * What a rule may look at. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. `isPast`: it
+ * is as of the moment that the request looks back to.
+ */
+type Subject = { doc: () => JsonObject | null; data: unknown; isPast?: boolean };
 
 /** Which documents a caller may see: those that meet `where` and pass `row`; null means no condition. */
 export type Visible = { where: Where | null; row: ((doc: JsonObject) => Promise<boolean>) | null };
@@ -68,7 +71,8 @@ export async function authorizeInAdvance(
   if (!rule || isTrusted(request, target.model))
     return authorize(app, request, target, operation, { doc: () => doc, data: null });
   const answer = await answerInAdvance(app, request, target, operation, rule, doc);
-  if (answer !== null && !admits(target, operation, doc, answer)) refuse(request, target, operation);
+  if (answer !== null && !(await admits(app, request, target, operation, doc, answer)))
+    refuse(request, target, operation);
 }
 
 /**
@@ -103,6 +107,39 @@ export async function authorizeList(app: App, request: Request, target: Target):
  * them; one that does is asked for every document, so that `total` and the pages are right for this caller.
  */
 async function visibleIn(app: App, request: Request, target: Target): Promise<Visible | null> {
+  const visible = await visibleToday(app, request, target);
+  return visible && momentOf(request) ? visibleThen(app, request, target, visible) : visible;
+}
+
+/**
+ * What the caller may see as of then: what meets the rules as it was, and as it is where it lives. Who looks back by reading
+ * alone sees only what lives.
+ */
+function visibleThen(app: App, request: Request, target: Target, { where, row }: Visible): Visible | null {
+  const sight = momentOf(request)?.sightOf(target);
+  if (!sight) return null;
+  const orGone = sight === 'every';
+  const today: Today = { today: where, tables: target.tables, orGone };
+  const isAsked = where !== null || !orGone;
+  return {
+    where: isAsked ? { and: [...(where ? [where] : []), today] } : null,
+    row: row && ((document) => allowsRowThen(app, request, target, document, orGone)),
+  };
+}
+
+async function allowsRowThen(
+  app: App,
+  request: Request,
+  target: Target,
+  document: JsonObject,
+  orGone: boolean,
+): Promise<boolean> {
+  const text = target.documents.text(String(document.id));
+  if (text === null ? !orGone : !(await allowsRow(app, request, target, JSON.parse(text)))) return false;
+  return allowsRow(app, request, target, document, true);
+}
+
+async function visibleToday(app: App, request: Request, target: Target): Promise<Visible | null> {
   if (isTrusted(request, target.model)) return everything;
   const rule = ruleOf(app, target, 'read');
   if (!rule) return actorOf(request).type === 'anonymous' ? null : everything;
@@ -200,7 +237,9 @@ async function allows(
   const rule = ruleOf(app, target, operation);
   if (!rule) return actorOf(request).type !== 'anonymous';
   const answer = await answerOf(app, request, target, operation, subject, rule);
-  return typeof answer === 'boolean' ? answer : admits(target, operation, subject.doc(), answer);
+  return typeof answer === 'boolean'
+    ? answer
+    : admits(app, request, target, operation, subject.doc(), answer, subject.isPast);
 }
 
 async function answerOf(
@@ -221,15 +260,26 @@ async function answerOf(
 }
 
 /** What a rule's answer means for one document. */
-function admits(target: Target, operation: Operation, doc: JsonObject | null, answer: boolean | Where): boolean {
+async function admits(
+  app: App,
+  request: Request,
+  target: Target,
+  operation: Operation,
+  doc: JsonObject | null,
+  answer: boolean | Where,
+  isPast = false,
+): Promise<boolean> {
   if (typeof answer === 'boolean') return answer;
   // A condition is about documents: nothing that is yet to be created meets it.
-  return operation !== 'create' && target.documents.matches(String(doc?.id ?? target.slug), answer);
+  if (operation === 'create') return false;
+  const id = String(doc?.id ?? target.slug);
+  const moment = isPast ? momentOf(request) : null;
+  return moment ? app.past.matches(moment.position, target.tables, id, answer) : target.documents.matches(id, answer);
 }
 
 /** One document that a rule fails over is one that is not shown, not the end of the list. */
-function allowsRow(app: App, request: Request, target: Target, document: JsonObject): Promise<boolean> {
-  return unlessRefused(allows(app, request, target, 'read', { doc: () => document, data: null }), false);
+function allowsRow(app: App, request: Request, target: Target, document: JsonObject, isPast = false): Promise<boolean> {
+  return unlessRefused(allows(app, request, target, 'read', { doc: () => document, data: null, isPast }), false);
 }
 
 /** What was asked for, or something else where a rule threw, which is not the end of the request. */

@@ -1,13 +1,15 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { JsonObject } from '../config/schema.ts';
-import type { Page } from '../projections/documents.ts';
+import type { Page } from '../projections/lists.ts';
 import { visibleElsewhere } from './access.ts';
-import type { App, Target } from './app.ts';
+import type { App, Join, Target } from './app.ts';
 import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
+import { someOf } from './document-access.ts';
 import { readableFields } from './field-access.ts';
 import { onRead } from './hooks.ts';
 import { populate, type Show } from './populate.ts';
 import type { ListQuery } from './query.ts';
+import { momentOf } from './requests.ts';
 
 /** Sends JSON text as it is: a stored document is neither parsed nor written again. */
 export function sendText(h: ResponseToolkit, text: string): ResponseObject {
@@ -38,11 +40,13 @@ export function presenterOf(app: App, target: Target): Presenter {
   }
 
   function text(request: Request, stored: string, depth = 0): string | Promise<string> {
-    return isPlain && depth === 0 ? stored : document(request, JSON.parse(stored), depth);
+    return isPlain && depth === 0 && !hasOldFile(request, target)
+      ? stored
+      : document(request, JSON.parse(stored), depth);
   }
 
   function texts(request: Request, stored: readonly string[], depth = 0) {
-    if (isPlain && depth === 0) return stored;
+    if (isPlain && depth === 0 && !hasOldFile(request, target)) return stored;
     const documents = stored.map((one) => JSON.parse(one));
     return all(request, documents, depth);
   }
@@ -66,7 +70,7 @@ async function showAll(
   target: Target,
   stored: readonly JsonObject[],
 ): Promise<JsonObject[]> {
-  const joined = await withJoins(app, request, target, stored);
+  const joined = (await withJoins(app, request, target, stored)).map((one) => withUrlOfThen(request, target, one));
   if (!target.hasReadHooks && !target.hasReadRules) return joined;
   return Promise.all(
     stored.map(async (doc, index) => {
@@ -75,6 +79,17 @@ async function showAll(
       return target.hasReadRules ? readableFields(request, target, result) : result;
     }),
   );
+}
+
+function hasOldFile(request: Request, { model }: Target): boolean {
+  return momentOf(request) !== null && model.kind === 'collection' && Boolean(model.upload);
+}
+
+/** As of then, the URL of a file leads to the bytes of then. */
+function withUrlOfThen(request: Request, target: Target, document: JsonObject): JsonObject {
+  const { url } = document;
+  if (!hasOldFile(request, target) || typeof url !== 'string') return document;
+  return { ...document, url: `${url}?asOf=${momentOf(request)?.position}` };
 }
 
 /** A join names the documents that the caller may read: what points here is told by nothing else. */
@@ -86,8 +101,11 @@ async function withJoins(
 ): Promise<JsonObject[]> {
   const ids = stored.map(({ id }) => String(id));
   const found = await Promise.all(
-    joins.map(async ({ name, collection, sources }) => {
-      return { name, of: await visibleOnly(app, request, collection, sources(ids)) };
+    joins.map(async (join) => {
+      return {
+        name: join.name,
+        of: await visibleOnly(app, request, join.collection, await sourcesOf(app, request, join, ids)),
+      };
     }),
   );
   return stored.map((document, index) => {
@@ -95,6 +113,20 @@ async function withJoins(
     for (const { name, of } of found) result[name] = of.get(ids[index] as string) ?? [];
     return result;
   });
+}
+
+/** What points at documents: today, or as of then. */
+function sourcesOf(
+  app: App,
+  request: Request,
+  { collection, on, sources }: Join,
+  ids: readonly string[],
+): Map<string, string[]> | Promise<Map<string, string[]>> {
+  const moment = momentOf(request);
+  const target = app.collections.get(collection);
+  // Where the caller may not look back nothing is read, not even to be left out.
+  if (!moment || !target) return sources(ids);
+  return moment.sightOf(target) ? app.past.sources(moment.position, target.tables, on, ids) : new Map();
 }
 
 async function visibleOnly(
@@ -108,7 +140,7 @@ async function visibleOnly(
   if (!target || !visible) return new Map();
   if (!visible.where && !visible.row) return sources;
   const readable = new Set<string>();
-  for (const [id, text] of target.documents.some([...sources.values()].flat(), visible.where)) {
+  for (const [id, text] of await someOf(app, request, target, [...sources.values()].flat(), visible.where)) {
     if (!visible.row || (await visible.row(JSON.parse(text)))) readable.add(id);
   }
   return new Map([...sources].map(([target, ids]) => [target, ids.filter((id) => readable.has(id))]));

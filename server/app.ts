@@ -15,6 +15,7 @@ import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type AuditIndex, openAuditIndex } from '../projections/audit.ts';
 import { epochsOf } from '../projections/boot.ts';
 import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
+import { openPast, type Past } from '../projections/past.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { openBlobStore } from '../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../storage/blobs.ts';
@@ -30,7 +31,12 @@ import { once } from './once.ts';
 import { type State, stateIn } from './state.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
-export type Join = { name: string; collection: string; sources: (ids: readonly string[]) => Map<string, string[]> };
+export type Join = {
+  name: string;
+  collection: string;
+  on: string;
+  sources: (ids: readonly string[]) => Map<string, string[]>;
+};
 
 type Common = {
   slug: string;
@@ -69,6 +75,10 @@ export type App = {
   upcaster: () => Upcaster;
   /** Names the form in which documents are stored to be read: another configuration of fields has another one. */
   shape: string;
+  /** Documents as they stood at a position of the log. */
+  past: Past;
+  /** The last position that the read tables have. */
+  readPosition: () => number;
   ids: Ids;
   accounts: Accounts;
   keeper: Keeper;
@@ -127,6 +137,8 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
   const events = openDatabase(logFile, { readonly: true });
   const eventReader = readLog(events);
   let upcaster: Upcaster | null = null;
+  const past = openPast(readFile);
+  const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
   return {
     model,
     ...openTargets(read, model),
@@ -141,6 +153,8 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
       return upcaster;
     },
     shape: basename(readFile, '.db').slice('read-'.length),
+    past,
+    readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
     ids: createIds(counter, Date.now),
     accounts: openAccounts(read),
     keeper,
@@ -165,6 +179,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     openApi: once(openApi),
     close: async () => {
       await Promise.all(background);
+      await past.close();
       blobs.close();
       read.close();
       events.close();
@@ -181,6 +196,7 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
       .map(({ name, collection = '', on = '' }) => ({
         name,
         collection,
+        on,
         sources: openJoin(db, tablesAt(collection), on),
       }));
     return [collection.slug, { ...openTarget(db, tablesAt(collection.slug), collection), joins }] as const;

@@ -1,9 +1,10 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Collection, Operation } from '../config/model.ts';
+import type { Where } from '../projections/where.ts';
 import { authorize } from './access.ts';
 import type { App, Target } from './app.ts';
-import { actorOf, idOf } from './requests.ts';
+import { actorOf, idOf, type Moment, momentOf } from './requests.ts';
 
 /** A document as it is stored, and the version of its stream. */
 export type Stored = { text: string; version: number };
@@ -14,10 +15,36 @@ export type Stored = { text: string; version: number };
  * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
  */
 export async function readableDocument(app: App, request: Request, target: Target<Collection>): Promise<Stored> {
+  const moment = momentOf(request);
+  if (moment) return readableThen(app, request, target, moment);
   const stored = target.documents.stored(idOf(request));
   if (stored === null) return refuseMissing(app, request, target, 'read');
   await authorize(app, request, target, 'read', { doc: () => JSON.parse(stored.text), data: null });
   return stored;
+}
+
+/** As {@link readableDocument}, as of the moment that the request looks back to. */
+async function readableThen(app: App, request: Request, target: Target<Collection>, moment: Moment): Promise<Stored> {
+  const id = idOf(request);
+  const then = target.documents.asOf(id, moment.position);
+  const today = target.documents.text(id);
+  const isHidden = today === null && moment.sightOf(target) !== 'every';
+  if (then === null || isHidden) return refuseMissing(app, request, target, 'read');
+  await authorize(app, request, target, 'read', { doc: () => JSON.parse(then.text), data: null, isPast: true });
+  if (today !== null) await authorize(app, request, target, 'read', { doc: () => JSON.parse(today), data: null });
+  return then;
+}
+
+/** Those of the documents that meet a condition, by id: today, or as of the moment that the request looks back to. */
+export function someOf(
+  app: App,
+  request: Request,
+  { documents, tables }: Target,
+  ids: readonly string[],
+  where: Where | null,
+): Map<string, string> | Promise<Map<string, string>> {
+  const moment = momentOf(request);
+  return moment ? app.past.some(moment.position, tables, ids, where) : documents.some(ids, where);
 }
 
 /** Whether a document exists is not told to somebody who might not be let near it anyway. */
@@ -34,5 +61,7 @@ export async function refuseMissing(
     });
   }
   const id = JSON.stringify(idOf(request).slice(0, 100));
-  throw new DomainError('not-found', `there is no document ${id} in ${target.slug}`);
+  const moment = momentOf(request);
+  const then = moment ? ` as of position ${moment.position}` : '';
+  throw new DomainError('not-found', `there is no document ${id} in ${target.slug}${then}`);
 }

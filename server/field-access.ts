@@ -6,7 +6,7 @@ import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { withHiddenPassword } from './accounts/passwords.ts';
 import type { Target } from './app.ts';
 import { anyField } from './hooks.ts';
-import { isTrusted, userOf, viewOf } from './requests.ts';
+import { isTrusted, momentOf, userOf, viewOf } from './requests.ts';
 
 /** True when some field of this target is not for every reader. */
 export function hasReadRules({ fields }: Target['model']): boolean {
@@ -39,12 +39,16 @@ export async function checkFieldsWritable(
   throw new DomainError('forbidden', `you may not ${operation} ${refused.join(', ')}`, errors);
 }
 
-/** Leaves out the fields that the caller may not read. */
-export async function readableFields(request: Request, { model }: Target, document: JsonObject): Promise<JsonObject> {
+/** Leaves out the fields that the caller may not read: as of then, neither in the document as it was nor as it is today. */
+export async function readableFields(request: Request, target: Target, document: JsonObject): Promise<JsonObject> {
+  const { model } = target;
   if (isTrusted(request, model)) return document;
-  const args = { user: userOf(request), doc: document, data: null, req: viewOf(request) };
+  const today = momentOf(request) ? target.documents.text(String(document.id ?? target.slug)) : null;
+  const each = [document, ...(today === null ? [] : [JSON.parse(today) as JsonObject])];
+  const args = each.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
   return walk(model.fields, document, '', async ({ access }, value) => {
-    return !access?.read || (await passes(access.read, args)) ? value : undefined;
+    for (const one of args) if (access?.read && !(await passes(access.read, one))) return undefined;
+    return value;
   });
 }
 

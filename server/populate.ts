@@ -4,6 +4,7 @@ import type { Field } from '../config/model.ts';
 import type { Json, JsonObject } from '../config/schema.ts';
 import { visibleElsewhere } from './access.ts';
 import type { App, Target } from './app.ts';
+import { someOf } from './document-access.ts';
 
 /** A document and those it stands in, up to the one that was asked for: one of them stays its id. */
 type Path = { key: string; up: Path | null };
@@ -98,7 +99,7 @@ async function look(
     const visible = target && (await visibleElsewhere(app, request, target));
     if (!visible) continue;
     const stored: JsonObject[] = [];
-    for (const text of target.documents.some(ids, visible.where).values()) {
+    for (const text of (await someOf(app, request, target, ids, visible.where)).values()) {
       const document: JsonObject = JSON.parse(text);
       if (!visible.row || (await visible.row(document))) stored.push(document);
     }

@@ -1,6 +1,6 @@
 import { DomainError, type FieldError } from '../config/errors.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
-import type { ListRequest } from '../projections/documents.ts';
+import type { ListRequest } from '../projections/lists.ts';
 import type { Where } from '../projections/where.ts';
 import { type Reach, readSort } from './paths.ts';
 import { isWhereParameter, readWhere } from './where.ts';
@@ -22,7 +22,7 @@ const newestFirst: ListRequest['sort'] = [
  * @throws DomainError `invalid` naming every wrong parameter.
  */
 export async function readListQuery(query: Record<string, unknown>, reach: () => Promise<Reach>): Promise<ListQuery> {
-  const parameters = ['limit', 'page', 'sort', 'depth', 'where'];
+  const parameters = ['limit', 'page', 'sort', 'depth', 'where', 'asOf'];
   const names = Object.keys(query);
   const errors = unknownParameters(query, parameters);
   const limit = readCount(query, 'limit', 1, defaultLimit, errors);
@@ -36,9 +36,9 @@ export async function readListQuery(query: Record<string, unknown>, reach: () =>
   return { where, sort, limit: Math.min(limit, maxLimit), page, depth: Math.min(depth, maxDepth) };
 }
 
-/** Reads the query of a single document or global: only `depth`. */
+/** Reads the query of a single document or global: only `depth`; `asOf` is read elsewhere. */
 export function readDepth(query: Record<string, unknown>): number {
-  const errors = unknownParameters(query, ['depth']);
+  const errors = unknownParameters(query, ['depth', 'asOf']);
   const depth = readCount(query, 'depth', 0, 0, errors);
   refuse(errors);
   return Math.min(depth, maxDepth);

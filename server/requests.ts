@@ -5,6 +5,15 @@ import type { Collection, Global, RequestView, User } from '../config/model.ts';
 import type { Actor, Context } from '../events/envelope.ts';
 import type { Attempt } from '../events/log.ts';
 
+/** How far a request may look back: to every document that was there, or to those that live today. */
+export type Sight = 'every' | 'living';
+
+/** A position of the log that a request looks back to; `sightOf` is null where the caller may not. */
+export type Moment = {
+  position: number;
+  sightOf: (target: { model: Collection | Global; slug: string }) => Sight | null;
+};
+
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
     requestId?: string;
@@ -15,6 +24,8 @@ declare module '@hapi/hapi' {
     user?: User | null;
     /** How the caller names this attempt to write, so as to repeat it. */
     attempt?: Attempt | null;
+    /** The moment that the request looks back to; absent when it looks at today. */
+    moment?: Moment;
     /** Why the caller writes, once that was looked at; null where it is not told. */
     reason?: string | null;
   }
@@ -48,6 +59,11 @@ export function idOf({ params }: Request): string {
 /** The caller's address. */
 export function addressOf({ app, info }: Request): string {
   return app.ip ?? info.remoteAddress;
+}
+
+/** The moment that the request looks back to; null when it looks at today. */
+export function momentOf({ app }: Request): Moment | null {
+  return app.moment ?? null;
 }
 
 /** Who causes what this request records. */

@@ -38,6 +38,26 @@ export function json(description: string, schema: string): Answer {
   return { description, schema: schemaRef(schema) };
 }
 
+const ofThen = {
+  'Annals-Position': {
+    description: 'With `asOf`: the position of the log that the answer is as of.',
+    required: false,
+    schema: { type: 'integer', minimum: 0 },
+  },
+};
+
+/** An answer that may be as of a moment. */
+export function asOfThen(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, ...ofThen } };
+}
+
+/** The refusal of what cannot be answered as of a moment just now. */
+export function refusalsOfThen(): Answers {
+  return {
+    503: { ...json('Too much of the past is being made ready; try again later.', 'Error'), headers: retryAfter },
+  };
+}
+
 /** The headers of files, and whether each is always there. */
 const ofFiles = {
   ETag: { description: 'Stands for the bytes: it changes when they do.', required: true },

@@ -4,6 +4,7 @@ import { uniqueFields } from '../../events/claims.ts';
 import { hasChangeHooks, hasReadHooks } from '../hooks.ts';
 import {
   type Answers,
+  asOfThen,
   bytes,
   document,
   headersOf,
@@ -14,6 +15,7 @@ import {
   refusals,
   refusalsForNow,
   refusalsOfStore,
+  refusalsOfThen,
   refusalsOfUploads,
   unchanged,
 } from './answers.ts';
@@ -52,7 +54,11 @@ const depth = Joi.number()
   .default(0)
   .description('How many levels of related documents stand in the place of their ids; above 10 is 10.');
 const id = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
-const depthOnly = Joi.object({ depth });
+const asOf = Joi.string().description(
+  'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
+);
+const depthAndMoment = Joi.object({ depth, asOf });
+const momentOnly = Joi.object({ asOf });
 const listQuery = Joi.object({
   limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.'),
   page: Joi.number().integer().min(1).default(1).description('The page, from 1.'),
@@ -60,6 +66,7 @@ const listQuery = Joi.object({
     .default('-createdAt')
     .description('Paths of fields, separated by commas, with `-` in front for descending.'),
   depth,
+  asOf,
   where: Joi.object().description(
     'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
   ),
@@ -95,7 +102,10 @@ export function listOperation(model: Model, target: Collection): Operation {
     tag: slug,
     summary: `List the documents of ${slug}`,
     query: listQuery,
-    answers: { 200: json('A page of documents.', `collections.${slug}.list`), ...readRefusals(model, target) },
+    answers: {
+      200: asOfThen(json('A page of documents.', `collections.${slug}.list`)),
+      ...readRefusals(model, target),
+    },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -108,10 +118,10 @@ export function readOperation(model: Model, target: Collection): Operation {
     tag: slug,
     summary: `Read a document of ${slug}`,
     params: id,
-    query: depthOnly,
+    query: depthAndMoment,
     headers: ifKnown,
     answers: {
-      200: document('The document.', `collections.${slug}`),
+      200: asOfThen(document('The document.', `collections.${slug}`)),
       ...unchanged(),
       ...readRefusals(model, target),
       ...refusals([404]),
@@ -203,20 +213,23 @@ export function mediaOperation(target: Collection): Operation {
     tag: slug,
     summary: `Read the file of a document of ${slug}`,
     params: file,
+    query: momentOnly,
     headers: ofFile,
     answers: {
-      200: bytes('The file.', ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy']),
-      206: bytes('The bytes that are wanted.', [
-        'ETag',
-        'Accept-Ranges',
-        'Content-Range',
-        'Content-Disposition',
-        'Content-Security-Policy',
-      ]),
-      304: { description: 'The bytes are those that are there already.', headers: headersOf(['ETag']) },
+      200: asOfThen(bytes('The file.', ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy'])),
+      206: asOfThen(
+        bytes('The bytes that are wanted.', [
+          'ETag',
+          'Accept-Ranges',
+          'Content-Range',
+          'Content-Disposition',
+          'Content-Security-Policy',
+        ]),
+      ),
+      304: asOfThen({ description: 'The bytes are those that are there already.', headers: headersOf(['ETag']) }),
       412: json('The file is another than `If-Match` names.', 'Error'),
       416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
-      ...refusals([400, 404, 500]),
+      ...refusals([400, 403, 404, 500]),
       ...refusalsOfStore(),
       ...ofHooks(hasReadHooks(target)),
     },
@@ -231,9 +244,13 @@ export function readGlobalOperation(model: Model, target: Global): Operation {
     id: `readGlobal_${slug}`,
     tag: 'globals',
     summary: `Read the global ${slug}`,
-    query: depthOnly,
+    query: depthAndMoment,
     headers: ifKnown,
-    answers: { 200: document('The global.', `globals.${slug}`), ...unchanged(), ...readRefusals(model, target) },
+    answers: {
+      200: asOfThen(document('The global.', `globals.${slug}`)),
+      ...unchanged(),
+      ...readRefusals(model, target),
+    },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -264,7 +281,12 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     id: 'readSchemas',
     tag: 'system',
     summary: 'Read the schemas of all collections and globals',
-    answers: { 200: json('What is configured.', 'Schemas'), ...refusals([400, 500]) },
+    query: momentOnly,
+    answers: {
+      200: asOfThen(json('What is configured.', 'Schemas')),
+      ...refusals([400, 403, 500]),
+      ...refusalsOfThen(),
+    },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
 }
@@ -311,7 +333,7 @@ function stateSchema(states: string[]): Schema {
 }
 
 function readRefusals(model: Model, target: Collection | Global): Answers {
-  return { ...refusals([400, 500]), ...ofHooks(readsThroughHooks(model, target)) };
+  return { ...refusals([400, 403, 500]), ...refusalsOfThen(), ...ofHooks(readsThroughHooks(model, target)) };
 }
 
 /** A write is answered as a read is, but takes no `depth`. */

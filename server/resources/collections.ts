@@ -1,9 +1,10 @@
 import type { Server } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
-import type { Page } from '../../projections/documents.ts';
+import type { ListRequest, Page } from '../../projections/lists.ts';
 import { authorizeList, reachOf, type Visible } from '../access.ts';
 import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { noPayload } from '../body.ts';
 import { sendTagged } from '../concurrency/etags.ts';
@@ -17,6 +18,7 @@ import {
   updateOperation,
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery } from '../query.ts';
+import type { Moment } from '../requests.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {
@@ -35,10 +37,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => listOperation(app.model, model) } },
       handler: async (request, h) => {
+        const moment = await lookBack(app, request, target);
         const visible = await authorizeList(app, request, target);
         const query = await readListQuery(request.query, () => reachOf(app, request, target));
-        const page = await visiblePage(query, visible);
-        return sendText(h, listText(await present.texts(request, page.texts, query.depth), page, query));
+        const page = await visiblePage(query, visible, moment);
+        const text = listText(await present.texts(request, page.texts, query.depth), page, query);
+        return tellPosition(request, sendText(h, text));
       },
     },
     {
@@ -46,10 +50,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path: `${path}/{id}`,
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
+        const moment = await lookBack(app, request, target);
         const { text, version } = await readableDocument(app, request, target);
         const depth = readDepth(request.query);
         const answer = await present.text(request, text, depth);
-        return sendTagged(request, h, answer, present.tag(version, answer, { depth }));
+        const tag = present.tag(version, answer, { depth, isStored: moment === null });
+        return tellPosition(request, sendTagged(request, h, answer, tag));
       },
     },
     {
@@ -84,11 +90,14 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     },
   ]);
 
-  async function visiblePage(query: ListQuery, { where, row }: Visible): Promise<Page> {
+  async function visiblePage(query: ListQuery, { where, row }: Visible, moment: Moment | null): Promise<Page> {
     const asked = { ...query, where: where && query.where ? { and: [where, query.where] } : (where ?? query.where) };
-    if (!row) return documents.list(asked);
+    const list = async (request: ListRequest) => {
+      return moment ? app.past.list(moment.position, target.tables, request) : documents.list(request);
+    };
+    if (!row) return list(asked);
     const texts: string[] = [];
-    for (const text of documents.list({ ...asked, limit: -1, page: 1 }).texts) {
+    for (const text of (await list({ ...asked, limit: -1, page: 1 })).texts) {
       if (await row(JSON.parse(text))) texts.push(text);
     }
     const start = (query.page - 1) * query.limit;

@@ -6,9 +6,11 @@ import { decideNothing } from '../../events/accounts.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { type Current, decideGlobalUpdate } from '../../events/documents.ts';
 import type { FirstAnswer } from '../../events/log.ts';
+import type { DocumentVersion } from '../../projections/documents.ts';
 import { authorize, requireCredential } from '../access.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { atMostOnce } from '../concurrency/attempts.ts';
@@ -40,11 +42,14 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(app.model, model) } },
       handler: async (request, h) => {
+        const moment = await lookBack(app, request, target);
         const { document, version } = current();
         await authorize(app, request, target, 'read', { doc: () => document, data: null });
+        const then = moment ? shaped(versionOf(documents.asOf(slug, moment.position))) : null;
+        if (then) await authorize(app, request, target, 'read', { doc: () => then.document, data: null, isPast: true });
         const depth = readDepth(request.query);
-        const answer = await present.document(request, answerOf(document), depth);
-        return sendTagged(request, h, answer, textTag(version, answer));
+        const answer = await present.document(request, answerOf(then?.document ?? document), depth);
+        return tellPosition(request, sendTagged(request, h, answer, textTag((then ?? { version }).version, answer)));
       },
     },
     {
@@ -87,10 +92,17 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
   }
 
   function current(): Current {
-    const found = documents.current(slug);
+    return shaped(documents.current(slug));
+  }
+
+  function shaped(found: Current | null): Current {
     if (!found) return { version: 0, document: target.shape(defaultDocument(model.fields)) };
     const { id: _slug, ...document } = found.document;
     return { version: found.version, document };
+  }
+
+  function versionOf(found: DocumentVersion | null): Current | null {
+    return found && { version: found.version, document: JSON.parse(found.text) };
   }
 
   function answerOf(values: JsonObject): JsonObject {

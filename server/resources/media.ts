@@ -9,6 +9,7 @@ import type { FileValues } from '../../config/uploads.ts';
 import { BlobMissingError, type ByteRange, isSha256 } from '../../storage/blobs.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { readableDocument } from '../document-access.ts';
@@ -16,7 +17,7 @@ import { watchDownload } from '../media/download.ts';
 import { namesTag, rangeOf } from '../media/ranges.ts';
 import { servingOf } from '../media/serving.ts';
 import { mediaOperation } from '../openapi/operations.ts';
-import { readNoQuery } from '../query.ts';
+import { readOnly } from '../query.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';
 
 /** How long a download may stand still, at either end. */
@@ -79,20 +80,22 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
       const isKnown = namesTag(String(request.headers['if-none-match']), tag);
       const response = isKnown ? h.response().code(304) : await fileAnswer(app, request, h, file, tag);
       for (const [name, value] of Object.entries(cachingOf(request))) response.header(name, value);
-      return response.header('etag', tag);
+      return tellPosition(request, response.header('etag', tag));
     },
   });
 
   /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
   async function readableFile(request: Request): Promise<FileValues> {
+    const moment = await lookBack(app, request, target);
     const { text } = await readableDocument(app, request, target);
-    readNoQuery(request.query);
+    readOnly(request.query, ['asOf']);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
     if (target.hasReadHooks) await present.text(request, text);
     const document = JSON.parse(text) as JsonObject & FileValues;
     const filename = String(request.params.filename);
     // What was written before the collection became one of files may hold anything under these names.
-    if (!isSha256(String(document.sha256)) || document.filename !== filename) {
+    // As of then the file may have had another name than the one that the caller knows.
+    if (!isSha256(String(document.sha256)) || (!moment && document.filename !== filename)) {
       const name = JSON.stringify(filename.slice(0, 100));
       throw new DomainError('not-found', `the document ${idOf(request)} in ${target.slug} has no file ${name}`);
     }

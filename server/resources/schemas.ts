@@ -1,11 +1,13 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Schema } from '../../config/schema.ts';
+import { epochsOf } from '../../projections/boot.ts';
 import { requireSchemaAccess, rightsOf } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { lookBackAtSchemas, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { schemasOperation } from '../openapi/operations.ts';
-import { readNoQuery } from '../query.ts';
+import { readOnly } from '../query.ts';
 import { actorOf } from '../requests.ts';
 
 /**
@@ -22,15 +24,24 @@ export function schemas(server: Server, app: App): void {
     options: { auth: strategy, plugins: { openApi: () => schemasOperation(model) } },
     handler: async (request, h) => {
       requireSchemaAccess(model, request);
-      readNoQuery(request.query);
-      return sendText(h, actorOf(request).type === 'user' ? await textFor(request) : text);
+      const moment = await lookBackAtSchemas(app, request);
+      readOnly(request.query, ['asOf']);
+      const shown = moment ? schemasOf(schemaAt(moment.position)) : all;
+      if (actorOf(request).type === 'user') return tellPosition(request, sendText(h, await textFor(request, shown)));
+      return tellPosition(request, sendText(h, moment ? JSON.stringify(shown) : text));
     },
   });
 
-  async function textFor(request: Request): Promise<string> {
+  /** Before the first there was nothing. */
+  function schemaAt(position: number): Schema {
+    const epoch = epochsOf(app.events).findLast((one) => one.position <= position);
+    return epoch?.schema ?? { collections: [], globals: [] };
+  }
+
+  async function textFor(request: Request, shown: typeof all): Promise<string> {
     const [collections, globals] = await Promise.all([
-      withRights(request, all.collections, app.collections),
-      withRights(request, all.globals, app.globals),
+      withRights(request, shown.collections, app.collections),
+      withRights(request, shown.globals, app.globals),
     ]);
     return JSON.stringify({ collections, globals });
   }
@@ -42,7 +53,9 @@ export function schemas(server: Server, app: App): void {
   ) {
     return Promise.all(
       entries.map(async (entry) => {
-        return { ...entry, access: await rightsOf(app, request, targets.get(entry.slug) as Target) };
+        const target = targets.get(entry.slug);
+        // What is configured no longer is nobody's to read or write.
+        return { ...entry, access: target ? await rightsOf(app, request, target) : {} };
       }),
     );
   }

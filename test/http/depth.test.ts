@@ -313,7 +313,7 @@ describe('populate', () => {
       collections.set(slug, { slug, model: collection, documents: { some } } as unknown as Target);
     }
     const app = { collections } as unknown as App;
-    const request = { auth: {} } as unknown as Request;
+    const request = { auth: {}, app: {} } as unknown as Request;
     const posts = Array.from({ length: 100 }, (_, n): JsonObject => {
       return { id: `p${n}`, author: `a${n}`, tags: [`t${n}`, `t${n % 3}`] };
     });

@@ -214,6 +214,8 @@ function sourceOf(value: unknown): string {
 }
 
 const refusalsOfReads = ['400', '401', '500'];
+/** Where `asOf` may be asked for. */
+const refusalsOfPast = ['403', '503'];
 const refusalsOfBodies = ['400', '408', '413', '415', '500'];
 const refusalsOfWrites = ['401', '503', ...refusalsOfBodies];
 
@@ -255,9 +257,9 @@ describe('The OpenAPI document (4.7)', () => {
   it('names the statuses of every operation', async () => {
     const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
     const expected: Record<string, string[]> = {
-      'GET /api/collections/things': ['200', '403', ...refusalsOfReads],
-      'GET /api/collections/plain': ['200', ...refusalsOfReads],
-      'GET /api/collections/things/{id}': ['200', '304', '403', '404', ...refusalsOfReads],
+      'GET /api/collections/things': ['200', ...refusalsOfPast, ...refusalsOfReads],
+      'GET /api/collections/plain': ['200', ...refusalsOfPast, ...refusalsOfReads],
+      'GET /api/collections/things/{id}': ['200', '304', '404', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/things': ['201', '422', '409', ...refusalsOfWrites],
       'POST /api/collections/plain': ['201', '422', ...refusalsOfWrites],
       'POST /api/collections/ruled': ['201', '422', '403', ...refusalsOfWrites],
@@ -265,28 +267,28 @@ describe('The OpenAPI document (4.7)', () => {
       // Only keys get in where there is no rule for the collection, and their fields are not looked at.
       'PATCH /api/collections/ruled/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
       'POST /api/collections/far': ['201', '422', ...refusalsOfWrites],
-      'GET /api/collections/hooked': ['200', '403', ...refusalsOfReads],
+      'GET /api/collections/hooked': ['200', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/hooked': ['201', '422', 'default', ...refusalsOfWrites],
       'PATCH /api/collections/hooked/{id}': ['200', '422', '412', '403', '404', '409', 'default', ...refusalsOfWrites],
       'DELETE /api/collections/hooked/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
-      'GET /api/collections/fieldHooked/{id}': ['200', '304', '404', ...refusalsOfReads],
+      'GET /api/collections/fieldHooked/{id}': ['200', '304', '404', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/fieldHooked': ['201', '422', 'default', ...refusalsOfWrites],
-      'GET /api/collections/kept': ['200', ...refusalsOfReads],
+      'GET /api/collections/kept': ['200', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/kept': ['201', '422', ...refusalsOfWrites],
       'DELETE /api/collections/kept/{id}': ['200', '422', '412', '404', '409', '503', 'default', ...refusalsOfReads],
       // What a write answers goes through the read hooks too, and what `depth` adds through those of its collection.
-      'GET /api/collections/lawful': ['200', 'default', ...refusalsOfReads],
+      'GET /api/collections/lawful': ['200', 'default', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/lawful': ['201', '422', 'default', ...refusalsOfWrites],
       'DELETE /api/collections/lawful/{id}': ['200', '422', '412', '404', '409', '503', 'default', ...refusalsOfReads],
-      'GET /api/collections/near': ['200', 'default', ...refusalsOfReads],
+      'GET /api/collections/near': ['200', 'default', ...refusalsOfPast, ...refusalsOfReads],
       'PATCH /api/collections/near/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
       'DELETE /api/collections/near/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
-      'GET /api/collections/far/{id}': ['200', '304', '404', 'default', ...refusalsOfReads],
-      'GET /api/collections/farther': ['200', 'default', ...refusalsOfReads],
-      'GET /api/globals/front': ['200', '304', 'default', ...refusalsOfReads],
+      'GET /api/collections/far/{id}': ['200', '304', '404', 'default', ...refusalsOfPast, ...refusalsOfReads],
+      'GET /api/collections/farther': ['200', 'default', ...refusalsOfPast, ...refusalsOfReads],
+      'GET /api/globals/front': ['200', '304', 'default', ...refusalsOfPast, ...refusalsOfReads],
       'PATCH /api/globals/front': ['200', '422', '412', '409', ...refusalsOfWrites],
       'DELETE /api/collections/things/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
-      'GET /api/globals/site': ['200', '304', '403', ...refusalsOfReads],
+      'GET /api/globals/site': ['200', '304', ...refusalsOfPast, ...refusalsOfReads],
       'PATCH /api/globals/site': ['200', '422', '412', '409', ...refusalsOfWrites],
       'POST /api/collections/files': ['201', '422', ...refusalsOfWrites],
       'PATCH /api/collections/files/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
@@ -301,7 +303,7 @@ describe('The OpenAPI document (4.7)', () => {
         '503',
         ...refusalsOfReads,
       ],
-      'GET /api/schemas': ['200', ...refusalsOfReads],
+      'GET /api/schemas': ['200', ...refusalsOfPast, ...refusalsOfReads],
       'GET /api/openapi.json': ['200', ...refusalsOfReads],
       'GET /health': ['200'],
       'GET /ready': ['200', '503'],
@@ -330,14 +332,14 @@ describe('The OpenAPI document (4.7)', () => {
     const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
     const counted = [...refusalsOfBodies, '429'];
     assertStatuses(document, {
-      'GET /api/collections/plain': ['200', ...refusalsOfReads],
+      'GET /api/collections/plain': ['200', ...refusalsOfPast, ...refusalsOfReads],
       // A cookie may come from elsewhere, whatever the route.
       'POST /api/collections/plain': ['201', '422', '403', ...refusalsOfWrites],
       'DELETE /api/collections/plain/{id}': ['200', '422', '412', '403', '404', '409', '503', ...refusalsOfReads],
       'PATCH /api/globals/site': ['200', '422', '412', '403', '409', ...refusalsOfWrites],
-      'GET /api/schemas': ['200', ...refusalsOfReads],
+      'GET /api/schemas': ['200', ...refusalsOfPast, ...refusalsOfReads],
       // Without a rule, users may read themselves only.
-      'GET /api/collections/users/{id}': ['200', '304', '403', '404', 'default', ...refusalsOfReads],
+      'GET /api/collections/users/{id}': ['200', '304', '404', 'default', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/users': ['201', '422', '403', '409', ...refusalsOfWrites],
       'POST /api/collections/users/login': ['200', '401', '503', ...counted],
       'POST /api/collections/users/logout': ['200', '403', '503', ...refusalsOfReads],
@@ -432,7 +434,7 @@ describe('The OpenAPI document (4.7)', () => {
     const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
     const list = document.paths['/api/collections/things'].get.parameters;
     const byName = Object.fromEntries(list.map((one: OpenApi) => [one.name, one]));
-    assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'where']);
+    assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'asOf', 'where']);
     assert.deepEqual(byName.limit.schema, { type: 'integer', minimum: 1, default: 10 });
     assert.deepEqual(byName.depth.schema, { type: 'integer', minimum: 0, default: 0 });
     const { style, explode, schema } = byName.where;
@@ -454,7 +456,7 @@ describe('The OpenAPI document (4.7)', () => {
     assert.deepEqual([depth.name, depth.in], ['depth', 'query']);
     const namesOf = ({ parameters }: OpenApi) => parameters.map(({ name }: OpenApi) => name);
     assert.deepEqual(namesOf(single.delete), ['X-Change-Reason', 'Idempotency-Key', 'If-Match', 'id']);
-    assert.deepEqual(namesOf(document.paths['/api/globals/site'].get), ['If-None-Match', 'depth']);
+    assert.deepEqual(namesOf(document.paths['/api/globals/site'].get), ['If-None-Match', 'depth', 'asOf']);
   });
 
   it('describes what is sent with a file as a form, and the file as bytes', async () => {
@@ -487,6 +489,7 @@ describe('The OpenAPI document (4.7)', () => {
         ['If-None-Match', 'header', undefined],
         ['id', 'path', true],
         ['filename', 'path', true],
+        ['asOf', 'query', undefined],
       ],
     );
     const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } };

@@ -1,0 +1,88 @@
+import { DomainError } from '../config/errors.ts';
+import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
+import { createCache } from './cache.ts';
+import { intact } from './damage.ts';
+import { inTexts } from './places.ts';
+import type { Tables } from './tables.ts';
+import { compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
+
+/** What a list is asked for. `page` is counted from 1. */
+export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };
+
+/** A page of a list: documents as the JSON text they are stored as, and how many there are in all. */
+export type Page = { texts: readonly string[]; total: number };
+
+/** The condition that every document meets. */
+export const everything: Sql = { text: '1', values: [] };
+
+/**
+ * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index reaches the
+ * end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below `few · end` no
+ * index gives the order: what is found is sorted. Above `many · end` only the index of the order is used.
+ */
+export const measured = { few: 10, many: 100 };
+
+type Reading = {
+  prepare: (sql: string) => Statement;
+  /** How many documents meet a condition. */
+  total: (condition: Sql) => number;
+  factors: typeof measured;
+};
+
+/** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
+export function pageOf(tables: Tables, request: ListRequest, { prepare, total, factors }: Reading): Page {
+  const { where, sort, limit, page } = request;
+  const condition = where ? compileWhere(where, tables, 'd') : everything;
+  const order = compileSort(sort, tables, 'd');
+  const skipped = (page - 1) * limit;
+  const found = total(condition);
+  if (found <= skipped) return { texts: [], total: found };
+  const end = limit < 0 ? found : skipped + limit;
+  const isFew = found < factors.few * end;
+  const isMany = found > factors.many * end;
+  const filter = where && isMany ? compileWhere(where, tables, 'd', order.index) : condition;
+  const select = prepare(pageIn(tables, filter, where && isFew ? order.unindexed : order.text));
+  const texts = select.all(...filter.values, ...order.values, limit, skipped) as (string | null)[];
+  return { texts: texts.map((text) => intact(text, tables.texts, 'a page')), total: found };
+}
+
+/**
+ * The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop. A
+ * bare `LIMIT ?` would be planned anew for every number.
+ */
+function pageIn(tables: Tables, condition: Sql, order: string): string {
+  const { documents, texts, isPast } = tables;
+  const page = (columns: string) =>
+    `(SELECT ${columns} FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0)`;
+  if (isPast) return `SELECT ${inTexts(tables, 'page', 'doc')} FROM ${page('d.key, d.valid_from')} AS page`;
+  return `SELECT t.doc FROM ${page('d.key')} AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
+}
+
+/** Prepares statements that give one column, each text once. */
+export function preparer(db: Sqlite): (sql: string) => Statement {
+  const statements = createCache<Statement>();
+  return (sql) => {
+    let statement = statements.get(sql);
+    if (!statement) {
+      statement = prepareWhole(db, sql).pluck();
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+}
+
+/** The conditions of a query are bounded, but each hop repeats those of the access rule that it meets. */
+function prepareWhole(db: Sqlite, sql: string): Statement {
+  try {
+    return db.prepare(sql);
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    throw new DomainError('invalid', 'where asks for too much at once: use fewer conditions across relationships');
+  }
+}
+
+/** The id of a stored document, without parsing it: it is always its first member. */
+export function idIn(text: string): string {
+  const start = '{"id":"'.length;
+  return text.slice(start, text.indexOf('"', start));
+}

@@ -1,0 +1,80 @@
+import { foldedIn } from './places.ts';
+import { quote, type Tables } from './tables.ts';
+
+/** The columns of `documents`, each as what it is there and as what it is made of in `versions`. */
+function columnsOf({ columns }: Tables): { name: string; ofVersion: string }[] {
+  const stored = columns.filter(({ isStored }) => isStored);
+  const same = ['valid_from', 'id', 'version', 'created_at', 'updated_at', ...stored.map(({ name }) => name)];
+  return [
+    { name: 'key', ofVersion: 'valid_from' },
+    ...same.map((name) => ({ name, ofVersion: name })),
+    ...stored.flatMap(({ name, key }) => (key ? [{ name: key, ofVersion: foldedIn(name) }] : [])),
+  ];
+}
+
+/**
+ * The tables as they stood at a position, as queries over all that is and was. Every one is right at once, but a list over
+ * them reads all versions that ended since; one version by its id is a look-up.
+ */
+export function viewAsOf(tables: Tables, position: number): Tables {
+  const { documents, versions, linkTable, pastLinks } = tables;
+  const at = checked(position);
+  const columns = columnsOf(tables);
+  const live = `SELECT ${columns.map(({ name }) => name).join(', ')} FROM ${documents} WHERE valid_from <= ${at}`;
+  const past = `SELECT ${columns.map(({ ofVersion }) => ofVersion).join(', ')} FROM ${versions}
+    WHERE valid_to > ${at} AND valid_from <= ${at}`;
+  const links = `(SELECT field, target, source FROM ${linkTable} WHERE valid_from <= ${at} UNION ALL
+    SELECT field, target, source FROM ${pastLinks} WHERE valid_from <= ${at} AND valid_to > ${at})`;
+  return {
+    ...tables,
+    documents: `(${live} UNION ALL ${past})`,
+    linkTable: linkTable && links,
+    isPast: true,
+  };
+}
+
+/** How a table in memory is made and filled that holds `documents` as of a position. */
+export type Copy = {
+  /** The tables, with the copy in the place of `documents`. */
+  tables: Tables;
+  create: string;
+  drop: string;
+  /** What is live now, of the keys after one and up to another. */
+  copyLive: string;
+  /** What was, of the versions that ended after one position and up to another. */
+  copyPast: string;
+};
+
+/** @param name distinct among the copies of a connection. */
+export function copyAsOf(tables: Tables, position: number, name: string): Copy {
+  const at = checked(position);
+  const copy = quote(name);
+  const columns = columnsOf(tables);
+  const names = columns.map((column) => column.name).join(', ');
+  const types = new Map<string, string>([
+    ['key', 'INTEGER PRIMARY KEY'],
+    ['id', 'TEXT NOT NULL UNIQUE'],
+    ...['valid_from', 'version', 'created_at', 'updated_at'].map((own) => [own, 'INTEGER NOT NULL'] as const),
+    ...tables.columns.map((column) => [column.name, column.affinity] as const),
+    ...tables.columns.flatMap(({ key }) => (key ? [[key, 'TEXT'] as const] : [])),
+  ]);
+  const indexes = tables.copyIndexes.map((index, at) => {
+    return `CREATE INDEX temp.${quote(`${name} ${at}`)} ON ${copy} (${index});`;
+  });
+  const insert = `INSERT OR IGNORE INTO temp.${copy} (${names})`;
+  return {
+    tables: { ...viewAsOf(tables, position), documents: copy },
+    create: `CREATE TEMP TABLE ${copy} (${columns.map((column) => `${column.name} ${types.get(column.name)}`).join(', ')});
+      ${indexes.join('\n')}`,
+    drop: `DROP TABLE temp.${copy}`,
+    copyLive: `${insert} SELECT ${names} FROM ${tables.documents} WHERE key > ? AND key <= ? AND valid_from <= ${at}`,
+    copyPast: `${insert} SELECT ${columns.map(({ ofVersion }) => ofVersion).join(', ')} FROM ${tables.versions}
+      WHERE valid_to > ? AND valid_to <= ? AND valid_from <= ${at}`,
+  };
+}
+
+/** A position that becomes part of a statement. */
+function checked(position: number): number {
+  if (!Number.isSafeInteger(position) || position < 0) throw new Error(`${position} is no position`);
+  return position;
+}

@@ -555,6 +555,8 @@ function openJournal({ after, shows }) {
   const versions = new Map();
   /** @type {Map<string, Header[]>} */
   const missing = new Map();
+  /** Of each stream the first version whose payload is there and may be erased. @type {Map<string, number>} */
+  const present = new Map();
   /** @type {Declaration[]} */
   const declarations = [];
   /** The collections of files, by the newest schema. @type {Set<string>} */
@@ -595,12 +597,29 @@ function openJournal({ after, shows }) {
 
   /** What an event says about others. @param {Header} header @param {Record<string, any>} data */
   function take(header, data) {
-    if (header.type === 'document.erased') declarations.push(...erasedBy(header, data));
+    if (header.type === 'document.erased') {
+      const declared = erasedBy(header, data);
+      checkGone(declared);
+      declarations.push(...declared);
+    } else if (!present.has(header.stream)) {
+      present.set(header.stream, header.version);
+    }
     if (header.type === 'schema.changed') uploads = uploadsOf(data);
     if (!header.type.startsWith('document.') || !uploads.has(header.stream.split('/')[0] ?? '')) return;
     for (const holder of [data, data.set, data.document]) {
       const sha256 = isObject(holder) ? holder.sha256 : null;
       if (isFileName(sha256) && !files.has(sha256)) files.set(sha256, header);
+    }
+  }
+
+  /** What was erased must not be there; only what erasures say of themselves stays. @param {Declaration[]} declared */
+  function checkGone(declared) {
+    for (const { stream, versions: erased, position } of declared) {
+      const there = present.get(stream) ?? Number.POSITIVE_INFINITY;
+      must(
+        there > erased,
+        `event ${position} says that version ${there} of ${show(stream)} was erased, and it is there`,
+      );
     }
   }
 
@@ -611,19 +630,22 @@ function openJournal({ after, shows }) {
    */
   function settle(others = []) {
     let erased = 0;
+    checkGone(others);
     /** @type {Map<string, Declaration[]>} */
     const declared = new Map();
     for (const each of [...declarations, ...others]) collect(declared, each.stream, each);
     for (const [stream, headers] of missing) {
       for (const header of headers) {
-        const isDeclared = declared
-          .get(stream)
-          ?.some(({ versions, position }) => versions >= header.version && position > header.position);
+        const isDeclared =
+          header.type !== 'document.erased' &&
+          declared
+            .get(stream)
+            ?.some(({ versions, position }) => versions >= header.version && position > header.position);
         must(isDeclared, `${nameOf(header)}: its payload is missing, and no document.erased declares it`);
         erased += 1;
       }
     }
-    return { count, erased, withheld, versions, declarations, files, lastPosition, lastTime, missing };
+    return { count, erased, withheld, versions, declarations, files, lastTime };
   }
 
   return { add, settle };
@@ -1406,8 +1428,6 @@ const logTables = {
     'CREATE TABLE payloads ( position INTEGER PRIMARY KEY REFERENCES events (position), enc INTEGER NOT NULL, body ANY NOT NULL ) STRICT',
   checkpoints:
     'CREATE TABLE checkpoints ( size INTEGER PRIMARY KEY, note TEXT NOT NULL, signed_at TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0, posted INTEGER NOT NULL DEFAULT 0 ) STRICT',
-  erasures:
-    'CREATE TABLE erasures ( position INTEGER PRIMARY KEY REFERENCES events (position), files TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0 ) STRICT',
 };
 
 /** @typedef {import('node:sqlite').DatabaseSync} Database */
@@ -1450,7 +1470,7 @@ function checkLogIn(db, options, report) {
   const [application, format] = [one('PRAGMA application_id'), one('PRAGMA user_version')];
   decidable(application === 0x416e6e73, 'this database is no log of Annals');
   decidable(format === 1 || format === 2, `this log has format ${show(format)}, this verifier knows 1 and 2`);
-  const tables = Object.entries(logTables).slice(0, format === 1 ? 3 : 5);
+  const tables = Object.entries(logTables).slice(0, format === 1 ? 3 : 4);
   const select = db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?');
   for (const [name, sql] of tables) {
     const found = /** @type {{ type: string, sql: string } | undefined} */ (select.get(name));
@@ -1502,7 +1522,6 @@ function checkLogIn(db, options, report) {
 
   report.proven.push(`${found.count} events from the first to the last, and the tree over them is that of the head`);
   reportPayloads(found, report);
-  checkErasures(db, format, found, report);
   reportSigned(all, kept.length, found.count, tree.root(), options, report);
   if (options.files !== null) checkStored(options.files, found.files, report);
   else if (found.files.size > 0)
@@ -1556,28 +1575,6 @@ function* eventsOf(db, origin) {
     );
     decidable(row.body, `${nameOf(header)}: its payload has more than ${limits.payload} bytes`);
     yield { header, text, leaf, payload: readPayload(row.body, header), absent: null };
-  }
-}
-
-/**
- * A declared erasure must have happened, or be on its way.
- *
- * @param {Database} db
- * @param {number} format
- * @param {ReturnType<ReturnType<typeof openJournal>['settle']>} found
- * @param {Report} report
- */
-function checkErasures(db, format, found, report) {
-  const rows = format === 1 ? [] : db.prepare('SELECT position FROM erasures WHERE done = 0').all();
-  const open = new Set(/** @type {{ position: number }[]} */ (rows).map(({ position }) => position));
-  for (const { stream, versions, position } of found.declarations) {
-    const gone = (found.missing.get(stream) ?? []).filter(({ version: each }) => each <= versions).length;
-    if (gone === versions) continue;
-    must(
-      open.has(position),
-      `event ${position} says that ${versions} versions of ${show(stream)} were erased, ${versions - gone} are there`,
-    );
-    report.open.push(`the erasure at event ${position} was not finished when the log was copied`);
   }
 }
 

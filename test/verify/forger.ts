@@ -224,12 +224,7 @@ function cloudEvent({ header: h }: Entry): string {
 }
 
 /** Writes a `log.db`: whatever the entries are, its tables fit together, for nothing in the file holds a liar back. */
-export function writeLog(
-  path: string,
-  entries: readonly Entry[],
-  notes: readonly string[] = [],
-  erasures: readonly number[] = [],
-): void {
+export function writeLog(path: string, entries: readonly Entry[], notes: readonly string[] = []): void {
   const db = openDatabase(path, { durability: 'full' });
   createLog(db, origin);
   const guards = [
@@ -250,7 +245,6 @@ export function writeLog(
       if (body !== null) payload.run(index + 1, body);
     }
     for (const text of notes) note.run(Number(text.split('\n')[1]), text);
-    for (const position of erasures) db.prepare("INSERT INTO erasures VALUES (?, '[]', 1)").run(position);
     const last = entries.at(-1)?.header.recordedAt ?? '';
     db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?').run(
       entries.length,

@@ -131,7 +131,7 @@ describe('annals-verify on damaged files', () => {
 
   it('finds what of a log.db was changed that the events are made of', async () => {
     const path = join(folder, 'log.db');
-    writeLog(path, log, [noteOf(log, [signer])], [14]);
+    writeLog(path, log, [noteOf(log, [signer])]);
     const whole = readFileSync(path);
     const content = eventsIn(path);
     const altered = join(folder, 'altered.db');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../../verify/annals-verify.mjs';
@@ -301,6 +302,15 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
 };
 
 describe('annals-verify and a lying server: exports', () => {
+  it('rejects a file that the manifest does not know', async () => {
+    const path = folderOf(honest());
+    writeFileSync(join(path, 'events.csv'), 'position');
+    assert.match(
+      await verdictOf(...pinned, path),
+      /^1 NOT SOUND: events\.csv is in the export, and its manifest does not say so/,
+    );
+  });
+
   for (const [what, { made, says }] of Object.entries(lies)) {
     it(`rejects ${what}`, async () => {
       assert.match(await verdictOf(...pinned, folderOf(made())), says);

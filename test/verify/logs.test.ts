@@ -105,6 +105,14 @@ describe('annals-verify on a copy of log.db', () => {
     );
   });
 
+  it('holds it against kept checkpoints of the same log only, also where no key is known', async () => {
+    const other = writeNote(join(folder, 'other.txt'), noteOf(log, [stranger], 6, 'annals/other'));
+    assert.match(
+      await verdictOf('--trust-inside', '--checkpoint', other, logOf()),
+      /^1 NOT SOUND: the kept checkpoint other\.txt is of another log, annals\/other/,
+    );
+  });
+
   it('reads a log of format 1, and refuses what it does not know', async () => {
     const older = logOf({
       entries: log.slice(0, 2),

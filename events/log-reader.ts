@@ -34,6 +34,18 @@ export function readLog(db: Sqlite) {
   const selectUnder = db
     .prepare('SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream')
     .pluck();
+  const selectStreamFrom = db.prepare(
+    `SELECT header, body FROM events LEFT JOIN payloads USING (position)
+     WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
+  );
+  const selectLast = db.prepare(
+    'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
+  );
+  const selectCategory = db.prepare('SELECT 1 FROM events WHERE stream >= ? AND stream < ? LIMIT 1').pluck();
+  const selectErasures = db.prepare(
+    `SELECT header, body FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
+     WHERE position <= ? ORDER BY position`,
+  );
   const selectTile = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
 
   function head(): Head {
@@ -78,6 +90,35 @@ export function readLog(db: Sqlite) {
   /** The positions of a stream's events after `after` up to `upTo`, the first `limit` of them. */
   function positionsWithin(name: string, after: number, upTo: number, limit: number): number[] {
     return selectPositionsWithin.all(name, after, upTo, limit) as number[];
+  }
+
+  /**
+   * The first of the events at positions `after + 1` to `upTo`: as many as make some `bytes`, at least one. Each call is a read
+   * of its own, so one who goes on reading for minutes holds back nobody, and holds no more than that.
+   */
+  function textsWithin(after: number, upTo: number, bytes: number): EventText[] {
+    return within(selectRange.iterate(after, upTo) as Iterable<EventText>, bytes);
+  }
+
+  /** As {@link textsWithin}, of the events of a stream after version `after` that stand at positions up to `upTo`. */
+  function streamTextsWithin(name: string, after: number, upTo: number, bytes: number): EventText[] {
+    return within(selectStreamFrom.iterate(name, after, upTo) as Iterable<EventText>, bytes);
+  }
+
+  /** Where a stream stood when the log held `upTo` events; null when it had not begun. */
+  function lastOf(name: string, upTo: number): { position: number; version: number } | null {
+    return (selectLast.get(name, upTo) as { position: number; version: number } | undefined) ?? null;
+  }
+
+  /** Whether any stream has ever begun with `category` and a slash. */
+  function hasCategory(category: string): boolean {
+    // The character after the slash is the zero.
+    return selectCategory.get(`${category}/`, `${category}0`) === 1;
+  }
+
+  /** The events that say which payloads were erased, of the first `upTo`. */
+  function erasureTexts(upTo: number): EventText[] {
+    return selectErasures.all(upTo) as EventText[];
   }
 
   /** The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when there is none. */
@@ -131,6 +172,11 @@ export function readLog(db: Sqlite) {
     streamTexts,
     positionsOf,
     positionsWithin,
+    textsWithin,
+    streamTextsWithin,
+    lastOf,
+    hasCategory,
+    erasureTexts,
     positionAt,
     versionOf,
     streamsUnder,
@@ -138,6 +184,17 @@ export function readLog(db: Sqlite) {
     rootAt,
     erasures: openErasures(db),
   };
+}
+
+function within(rows: Iterable<EventText>, bytes: number): EventText[] {
+  const found: EventText[] = [];
+  let held = 0;
+  for (const row of rows) {
+    found.push(row);
+    held += row.header.length + (row.body?.length ?? 0);
+    if (held >= bytes) break;
+  }
+  return found;
 }
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */

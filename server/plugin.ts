@@ -10,6 +10,7 @@ import { collections } from './resources/collections.ts';
 import { docs } from './resources/docs.ts';
 import { erasures } from './resources/erasures.ts';
 import { feed } from './resources/feed.ts';
+import { exports } from './resources/exports.ts';
 import { globals } from './resources/globals.ts';
 import { health } from './resources/health.ts';
 import { history } from './resources/history.ts';
@@ -31,6 +32,7 @@ const resources: readonly Resource[] = [
   registrations,
   passwords,
   accountPages,
+  exports,
   operator,
   proofs,
   history,

@@ -10,11 +10,12 @@ const maxCharacters = 500;
  * Takes note of why the caller writes, for all that the request records: to be called once it is known that the caller may
  * write.
  *
+ * @param model what is written; null for what no collection has a say in.
  * @param own what the service says itself where a reason is needed and none came.
  * @throws DomainError `invalid` for a header that is no reason, and where one is needed and missing.
  */
-export function noteReason(request: Request, model: Collection | Global, own: string | null = null): void {
-  const isNeeded = model.kind === 'collection' && model.requiresReason;
+export function noteReason(request: Request, model: Collection | Global | null, own: string | null = null): void {
+  const isNeeded = model?.kind === 'collection' && model.requiresReason;
   const reason = reasonOf(request) ?? (isNeeded ? own : null);
   if (isNeeded && reason === null) {
     throw invalid(`is required: changes of ${model.slug} say why, in at most ${maxCharacters} characters`);

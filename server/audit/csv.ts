@@ -1,0 +1,40 @@
+/** Excel takes a file without one for text in the code page of its machine. */
+export const byteOrderMark = '\ufeff';
+
+/**
+ * A row of CSV (RFC 4180), with its line end. Every cell stands in quotes, and none can be taken for a formula.
+ *
+ * @see https://owasp.org/www-community/attacks/CSV_Injection
+ */
+export function csvRow(cells: readonly string[]): string {
+  return `${cells.map((cell) => `"${harmless(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
+}
+
+/**
+ * A text that no spreadsheet takes for a formula. It gets an apostrophe before it if it begins like one, whatever white space,
+ * quotes or invisible characters come first; and after each semicolon, tab or line break that is followed by such a beginning,
+ * for where the list separator is another one, programs begin a new cell there. A text that begins with an apostrophe gets one more.
+ */
+export function harmless(text: string): string {
+  const start = isFormula(text) || text.startsWith("'") ? `'${text}` : text;
+  return start.replace(separators, (separator, at: number) => {
+    return isFormula(start.slice(at + separator.length)) ? `${separator}'` : separator;
+  });
+}
+
+const separators = /[;\t\r\n]/g;
+/** What programs pass over before they look: white space, controls, invisible characters, quotes. */
+const ignored = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*/u;
+
+function isFormula(text: string): boolean {
+  if (/^[\t\r\n]/.test(text)) return true;
+  const [skipped = ''] = ignored.exec(text) ?? [];
+  const first = text.codePointAt(skipped.length);
+  // Full-width and small forms are the same character to some programs.
+  return first !== undefined && /^[=+\-@−]/u.test(String.fromCodePoint(first).normalize('NFKC'));
+}
+
+/** JSON in a cell: a semicolon in it, which could begin a new cell, is written as JSON allows, so the value stays. */
+export function jsonCell(value: unknown): string {
+  return JSON.stringify(value).replaceAll(';', '\\u003b');
+}

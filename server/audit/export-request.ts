@@ -1,0 +1,157 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError, type FieldError } from '../../config/errors.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { auditStream } from '../../events/catalogue.ts';
+import type { LogReader } from '../../events/log-reader.ts';
+import type { App } from '../app.ts';
+import { readMoment, readStart } from '../moments.ts';
+import { refuse, unknownParameters } from '../query.ts';
+import { actorOf, contextOf, requestId } from '../requests.ts';
+import { type ExportFormat, writers } from './export-formats.ts';
+import { type Filters, filterNames, positionsThatFit, readFilters } from './filters.ts';
+
+type Query = Record<string, unknown>;
+
+/** What an export was asked for; what of it depends on how long the log is, is read when that is known. */
+export type ExportQuery = {
+  format: ExportFormat;
+  filters: Filters;
+  resolve: (size: number) => { from: number; to: number; since: number[] };
+};
+
+/** @throws DomainError `invalid` naming every wrong parameter; so does `resolve`. */
+export function readExportQuery(app: App, query: Query): ExportQuery {
+  const errors = unknownParameters(query, ['from', 'to', 'format', ...filterNames, 'since']);
+  const from = readEnd(() => readStart(query.from ?? '1', 'from', app), errors);
+  const to = query.to === undefined ? null : readEnd(() => readMoment(query.to, 'to', app), errors);
+  if (errors.length === 0 && to !== null && from > to + 1) {
+    errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
+  }
+  const format = readFormat(query.format, errors);
+  const filters = readFilters(app, query, errors);
+  const since = readSince(query.since, errors);
+  refuse(errors);
+  return {
+    format,
+    filters,
+    resolve(size) {
+      const wrong: FieldError[] = [];
+      checkSince(since, size, wrong);
+      refuse(wrong);
+      return { from, to: to ?? size, since };
+    },
+  };
+}
+
+/** Other parameters may be wrong, too: all are named. */
+function readEnd(read: () => number, errors: FieldError[]): number {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    errors.push(...error.errors);
+    return 0;
+  }
+}
+
+function readFormat(value: unknown, errors: FieldError[]): ExportFormat {
+  const formats = Object.keys(writers);
+  if (value === undefined) return 'ndjson';
+  if (typeof value === 'string' && Object.hasOwn(writers, value)) return value as ExportFormat;
+  const message = `format must be one of ${showAll(formats)}, got ${show(value)}${didYouMean(value, formats)}`;
+  errors.push({ field: 'format', message });
+  return 'ndjson';
+}
+
+/** What a bundle was asked for. */
+export type BundleQuery = {
+  withFiles: boolean;
+  isComplete: boolean;
+  sinceWithin: (size: number) => number[];
+};
+
+/** @throws DomainError `invalid` naming every wrong parameter; so does `sinceWithin`. */
+export function readBundleQuery(query: Query): BundleQuery {
+  const errors = unknownParameters(query, ['files', 'complete', 'since']);
+  const withFiles = readFlag(query, 'files', true, errors);
+  const isComplete = readFlag(query, 'complete', false, errors);
+  const since = readSince(query.since, errors);
+  refuse(errors);
+  return {
+    withFiles,
+    isComplete,
+    sinceWithin(size) {
+      const wrong: FieldError[] = [];
+      checkSince(since, size, wrong);
+      refuse(wrong);
+      return since;
+    },
+  };
+}
+
+function readFlag(query: Query, name: string, fallback: boolean, errors: FieldError[]): boolean {
+  const value = query[name];
+  if (value === undefined) return fallback;
+  if (value === 'true' || value === 'false') return value === 'true';
+  const words = ['true', 'false'];
+  errors.push({ field: name, message: `${name} must be true or false, got ${show(value)}${didYouMean(value, words)}` });
+  return fallback;
+}
+
+const maxSince = 32;
+
+/** The sizes of the checkpoints that a caller has kept. */
+function readSince(value: unknown, errors: FieldError[]): number[] {
+  const given = value === undefined ? [] : Array.isArray(value) ? value : [value];
+  if (given.length > maxSince) {
+    errors.push({ field: 'since', message: `since may be given ${maxSince} times, got ${given.length}` });
+    return [];
+  }
+  return given.map((text) => {
+    const size = Number(text);
+    if (/^\d+$/.test(String(text)) && size >= 1 && Number.isSafeInteger(size)) return size;
+    const message = `since must be the size of an earlier checkpoint, a whole number from 1, got ${show(text)}`;
+    errors.push({ field: 'since', message });
+    return 0;
+  });
+}
+
+function checkSince(since: readonly number[], size: number, errors: FieldError[]): void {
+  for (const one of since.filter((kept) => kept > size)) {
+    const message =
+      `since must be at most ${size}, the size of the log, got ${one}: who has kept a checkpoint of that size has proof ` +
+      'that the log has lost events';
+    errors.push({ field: 'since', message });
+  }
+}
+
+type Range = { from: number; to: number; filters: Filters };
+
+/** How many events of a range fit. */
+export async function countOf(log: LogReader, { from, to, filters }: Range): Promise<number> {
+  if (Object.keys(filters).length === 0) return to - from + 1;
+  let count = 0;
+  for await (const positions of positionsThatFit(log, from, to, filters)) count += positions.length;
+  return count;
+}
+
+/** Puts on record that somebody takes events out; resolves when it is durable. */
+export async function recordExport(
+  app: App,
+  request: Request,
+  { filters, ...data }: Range & { format: string; events: number },
+): Promise<void> {
+  const outcome = await app.append({
+    stream: auditStream,
+    expectedVersion: null,
+    events: [
+      { type: 'log.exported', data: { ...data, ...(Object.keys(filters).length > 0 && { filters: { ...filters } }) } },
+    ],
+    claims: [],
+    releases: [],
+    actor: actorOf(request),
+    correlationId: requestId(request),
+    context: contextOf(request),
+  });
+  if (!outcome.ok) throw new DomainError('conflict', 'the export could not be put on record; try again');
+}

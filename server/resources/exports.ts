@@ -1,0 +1,107 @@
+import type { Readable } from 'node:stream';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import { create as dispositionOf } from 'content-disposition';
+import { DomainError } from '../../config/errors.ts';
+import { accountStream, documentStream, globalStream } from '../../events/catalogue.ts';
+import type { App } from '../app.ts';
+import { bundleZip } from '../audit/bundle.ts';
+import { exportZip } from '../audit/export.ts';
+import { countOf, readBundleQuery, readExportQuery, recordExport } from '../audit/export-request.ts';
+import { earlierOf } from '../audit/proofs.ts';
+import { requireAudit } from '../audit/rights.ts';
+import { strategy } from '../authentication.ts';
+import { noteReason } from '../reason.ts';
+import { idOf, requestId } from '../requests.ts';
+
+/** How long a client may let an archive stand still. */
+const stallMilliseconds = 120_000;
+
+/** Evidence packs of single documents, and exports of the log, as ZIP archives. */
+export function exports(server: Server, app: App): void {
+  const options = { auth: strategy, timeout: { socket: stallMilliseconds } };
+  const bundleRoute = (path: string, streamOf: (request: Request) => string) =>
+    server.route({
+      method: 'GET',
+      path: `/api/audit/bundles/${path}`,
+      options,
+      handler: (request, h) => bundle(request, h, streamOf(request)),
+    });
+  const slugOf = ({ params }: Request) => String(params.slug);
+  bundleRoute('{slug}/{id}', (request) => documentStream(slugOf(request), idOf(request)));
+  bundleRoute('globals/{slug}', (request) => globalStream(slugOf(request)));
+  bundleRoute('accounts/{slug}/{id}', (request) => accountStream(slugOf(request), idOf(request)));
+
+  server.route({
+    method: 'GET',
+    path: '/api/audit/export',
+    options,
+    handler: async (request, h) => {
+      const rights = await requireAudit(app, request, 'export');
+      const { events: log, notary } = app;
+      const query = readExportQuery(app, request.query);
+      if (request.method === 'head') return archive(request, h, null, 'annals-export.zip');
+      // Before the export is on record itself: so it is no part of what it exports.
+      const checkpoint = await notary.checkpoint();
+      const { from, to, since } = query.resolve(checkpoint.size);
+      const { format, filters } = query;
+      const exported = {
+        log,
+        checkpoint,
+        verifierKey: await notary.verifierKey(),
+        earlier: await earlierOf(log, notary, checkpoint, since),
+        format,
+        from,
+        to,
+        filters,
+        seesPayloadsOf: rights.has('payloads') ? rights.seesPayloadsOf : null,
+        madeAt: new Date(),
+      };
+      noteReason(request, null);
+      const events = await countOf(log, exported);
+      await recordExport(app, request, { from, to, format, filters, events });
+      return archive(request, h, await exportZip(exported), `annals-export-${from}-${to}.zip`);
+    },
+  });
+
+  async function bundle(request: Request, h: ResponseToolkit, stream: string): Promise<ResponseObject> {
+    const rights = await requireAudit(app, request, 'payloads');
+    if (!rights.seesPayloadsOf(stream)) {
+      throw new DomainError('forbidden', 'an API key may not see what was said about accounts of this collection');
+    }
+    const { events: log, notary, blobs } = app;
+    const query = readBundleQuery(request.query);
+    if (log.versionOf(stream) === 0) {
+      throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
+    }
+    const name = `annals-${stream.replaceAll('/', '-')}.zip`;
+    if (request.method === 'head') return archive(request, h, null, name);
+    const checkpoint = await notary.checkpoint();
+    const earlier = await earlierOf(log, notary, checkpoint, query.sinceWithin(checkpoint.size));
+    const verifierKey = await notary.verifierKey();
+    const { withFiles, isComplete } = query;
+    const made = { log, blobs, checkpoint, verifierKey, earlier, stream, withFiles, isComplete };
+    return archive(request, h, await bundleZip(made), name);
+  }
+
+  /** @param bytes null where only the head is asked for. */
+  function archive(request: Request, h: ResponseToolkit, bytes: Readable | null, name: string): ResponseObject {
+    const { res } = request.raw;
+    // hapi would end the answer as if it were whole; so the client sees that it is not.
+    bytes?.on('error', (err) => {
+      if (res.destroyed) return;
+      app.log.error({ err, requestId: requestId(request) }, 'an archive was cut off');
+      res.destroy();
+    });
+    res.once('close', () => bytes?.destroy());
+    request.info.acceptEncoding = 'identity';
+    const response = h
+      .response(bytes ?? undefined)
+      .code(200)
+      .type('application/zip')
+      .header('content-disposition', dispositionOf(name))
+      .header('cache-control', 'no-store');
+    // A ZIP has no character set.
+    response.charset('');
+    return response;
+  }
+}

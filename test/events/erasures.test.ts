@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Command, Outcome } from '../../events/log.ts';
 import { verifyLog } from '../../events/verify.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { claim, command, headersOf, openTestLog } from './logs.ts';
+import { claim, command, headersOf, noon, openTestLog } from './logs.ts';
 
 const sha256 = 'ab'.repeat(32);
 
@@ -46,8 +46,8 @@ describe('an erasure in the log', () => {
       command('accounts/people/a', null),
       command('people/a', 1),
     ]);
-    db.prepare('INSERT INTO commands VALUES (?, ?, ?, 1, 1, 0)').run('key a', 'x', 'people/a');
-    db.prepare('INSERT INTO commands VALUES (?, ?, ?, 2, 1, 0)').run('key b', 'x', 'people/b');
+    db.prepare('INSERT INTO commands VALUES (?, ?, ?, 1, 1, ?)').run('key a', 'x', 'people/a', noon);
+    db.prepare('INSERT INTO commands VALUES (?, ?, ?, 2, 1, ?)').run('key b', 'x', 'people/b', noon);
     const before = { headers: headersOf(db), root: log.head().root, bodies: bodies(db) };
     const [outcome] = log.append([erasure('people/a', { 'people/a': 2, 'accounts/people/a': 1 })])
       .outcomes as Outcome[];

@@ -7,6 +7,7 @@ import { createUser, revokeSessions, unlock } from './account-commands.ts';
 import { collectBlobs, verifyBlobs } from './blob-commands.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
 import { erase } from './erase-command.ts';
+import { showDiff, showHistory, tailLog } from './log-commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 import { serve } from './serve.ts';
@@ -66,6 +67,42 @@ Exit code 0: sound. 1: tampered with or different, the first bad event is named.
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
                         go on with the log as it is`,
     run: rebuild,
+  },
+  history: {
+    summary: 'show the versions of a document: who, when, why, which fields',
+    usage: `annals history COLLECTION/ID [--data DIR] [--json]
+
+Deleted documents are found too. A global is globals/SLUG, an account accounts/COLLECTION/ID, the schema system/schema. Works
+beside a running service, and on a copy of log.db alone: it reads nothing else.
+
+  --json  one JSON object, as GET /api/audit/documents/COLLECTION/ID answers, with all versions
+
+Exit code 0: shown. 1: the log has nothing about it. 2: wrong usage, or could not run.`,
+    run: showHistory,
+  },
+  diff: {
+    summary: 'show what differs between two versions of a document',
+    usage: `annals diff COLLECTION/ID [--from V] [--to V] [--data DIR] [--json]
+
+Fields have the names of today. A global is globals/SLUG.
+
+  --to V    the later version (default: the newest)
+  --from V  the earlier one (default: the one before --to); 0 is before there was anything
+  --json    one JSON object, as GET /api/audit/documents/COLLECTION/ID/diff answers, with a JSON Patch
+
+Exit code 0: shown. 1: the log has no such document or version. 2: wrong usage, or could not run.`,
+    run: showDiff,
+  },
+  'log tail': {
+    summary: 'show the newest events of the log',
+    usage: `annals log tail [-n N] [--follow] [--data DIR] [--json]
+
+  -n N      how many (default: 10)
+  --follow  go on with those that come, until it is interrupted
+  --json    one JSON object per event and line, with all that it holds
+
+Works beside a running service. Exit code 0: shown. 2: wrong usage, or could not run.`,
+    run: tailLog,
   },
   'blobs gc': {
     summary: 'remove uploaded files that no event names',

@@ -162,7 +162,8 @@ export function readSettings<const F extends Flags = Record<never, never>>(
 function readFlags(args: readonly string[], known: Flags, problems: string[]) {
   const options = Object.fromEntries(
     Object.entries(known).map(([name, type]) => {
-      return [name, { type: type === 'boolean' ? type : 'string', multiple: type === 'list' } as const];
+      const short = name.length === 1 ? { short: name } : {};
+      return [name, { type: type === 'boolean' ? type : 'string', multiple: type === 'list', ...short } as const];
     }),
   );
   const { values, positionals, tokens } = parseArgs({
@@ -176,17 +177,14 @@ function readFlags(args: readonly string[], known: Flags, problems: string[]) {
     if (token.kind !== 'option') continue;
     const type = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
     if (!type) {
-      const hint = didYouMean(
-        `--${token.name}`,
-        Object.keys(known).map((name) => `--${name}`),
-      );
+      const hint = didYouMean(`--${token.name}`, Object.keys(known).map(written));
       problems.push(`unknown flag ${token.rawName}${hint}; known: ${list(Object.keys(known))}`);
       continue;
     }
     // `--data --port 0`: the value was forgotten, and the next flag is not meant to be it.
     const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('--'));
-    if (type !== 'boolean' && isMissing) problems.push(`--${token.name} needs a value`);
-    if (type === 'boolean' && token.value !== undefined) problems.push(`--${token.name} takes no value`);
+    if (type !== 'boolean' && isMissing) problems.push(`${written(token.name)} needs a value`);
+    if (type === 'boolean' && token.value !== undefined) problems.push(`${written(token.name)} takes no value`);
   }
   return { values: values as Record<string, unknown>, positionals };
 }
@@ -214,7 +212,11 @@ function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Re
 }
 
 function list(flags: readonly string[]): string {
-  return flags.map((flag) => `--${flag}`).join(', ');
+  return flags.map(written).join(', ');
+}
+
+function written(flag: string): string {
+  return flag.length === 1 ? `-${flag}` : `--${flag}`;
 }
 
 function nonEmpty(text: string, source: string): string {

@@ -1,0 +1,68 @@
+/** What a command writes to: standard output as it is a terminal, or is not. */
+export type Terminal = {
+  /** Lines are cut to this many columns; infinite where nobody looks at them. */
+  columns: number;
+  bold: (text: string) => string;
+  red: (text: string) => string;
+  green: (text: string) => string;
+  dim: (text: string) => string;
+};
+
+type Output = { isTTY?: boolean; columns?: number };
+
+/** Colours are for terminals, and not with `NO_COLOR` (no-color.org) or where the terminal says that it knows none. */
+export function terminalOf({ isTTY = false, columns = 80 }: Output, environment: NodeJS.ProcessEnv): Terminal {
+  const hasColours = isTTY && !environment.NO_COLOR && environment.TERM !== 'dumb';
+  const style = (code: number) => (text: string) => (hasColours ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const width = isTTY ? Math.max(columns, 20) : Number.POSITIVE_INFINITY;
+  return { columns: width, bold: style(1), red: style(31), green: style(32), dim: style(2) };
+}
+
+/** Characters that move the cursor, change what stands where, or are not to be seen: a document may hold any of them. */
+const unsafe =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Cs}/gu;
+
+/** Text that does nothing to a terminal: what could is written as JSON writes it, so JSON stays the same JSON. */
+export function printable(text: string): string {
+  return text.replace(unsafe, (found) => {
+    return [...Array(found.length).keys()]
+      .map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`)
+      .join('');
+  });
+}
+
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** How many columns a text takes, near enough: those of East Asia and pictures take two. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += /\p{Mn}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
+  return width;
+}
+
+/** A text in at most so many columns, with an ellipsis where it was cut. */
+export function cut(text: string, columns: number): string {
+  // No text of so many characters is longer than it looks.
+  if (text.length <= columns / 2 || widthOf(text) <= columns) return text;
+  let width = 1;
+  let kept = '';
+  for (const character of text) {
+    width += widthOf(character);
+    if (width > columns) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+/** A text filled up to a column. */
+export function pad(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
+}
+
+/** Cells in columns of these widths, the last one as long as it is. */
+export function row(cells: readonly string[], widths: readonly number[], columns: number): string {
+  const padded = cells.map((cell, index) => pad(printable(cell), widths[index] ?? 0));
+  return cut(padded.join('  ').trimEnd(), columns);
+}

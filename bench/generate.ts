@@ -8,8 +8,8 @@ import { boot } from '../projections/boot.ts';
 import config from './annals.config.ts';
 import { authors, createRandom, post } from './content.ts';
 
-/** What is done with documents: their shares of all events. */
-export type Mix = { creates: number; updates: number };
+/** What is done with documents: their shares of all events, after so many creates. */
+export type Mix = { creates: number; updates: number; first?: number };
 
 type Live = { id: string; slug: string; version: number };
 
@@ -66,13 +66,13 @@ function commandOn(
   };
 }
 
-function commandMaker(ids: Ids, authorIds: readonly string[], { creates, updates }: Mix): () => Command {
+function commandMaker(ids: Ids, authorIds: readonly string[], { creates, updates, first = 1 }: Mix): () => Command {
   const random = createRandom(1);
   const live: Live[] = [];
   let created = 0;
 
   return () => {
-    const kind = live.length === 0 ? 0 : random();
+    const kind = live.length === 0 || created < first ? 0 : random();
     if (kind < creates) return create();
     const index = Math.floor(random() * live.length);
     const document = live[index] as Live;
@@ -120,6 +120,6 @@ function claimOf(slug: string) {
 }
 
 if (import.meta.main) {
-  const [directory = '', events = '0', creates = '0.7', updates = '0.25'] = process.argv.slice(2);
-  generate(directory, Number(events), { creates: Number(creates), updates: Number(updates) });
+  const [directory = '', events = '0', creates = '0.7', updates = '0.25', first = '1'] = process.argv.slice(2);
+  generate(directory, Number(events), { creates: Number(creates), updates: Number(updates), first: Number(first) });
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { asOf } from './as-of.ts';
 import { create } from './create.ts';
 import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
@@ -13,7 +14,7 @@ import type { Plan } from './rounds.ts';
 import { type LoginTarget, timing } from './timing.ts';
 import { uploads } from './uploads.ts';
 
-const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] [uploads] [--rounds N] [--seconds N] [--large]
+const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] [uploads] [asof] [--rounds N] [--seconds N] [--large]
 
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
@@ -22,6 +23,7 @@ const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] 
   logins   logins per second, and what reads feel of them
   timing   whether the time of a refused login tells that there is such an account
   uploads  a file of 1 GB in and out: speed, and memory above idle; small files. In a folder and in a bucket
+  asof     lists as of a position against those of today: 100,000 documents with 10 versions each (some minutes, 4 GB)
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
@@ -38,6 +40,7 @@ const benchmarks = {
   logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
   uploads: (folder: string, plan: Plan) => withWrk(() => uploads(folder, plan)),
+  asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
 };
 
 async function withWrk(run: () => Promise<void>): Promise<void> {

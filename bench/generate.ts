@@ -72,7 +72,7 @@ function commandMaker(ids: Ids, authorIds: readonly string[], { creates, updates
   let created = 0;
 
   return () => {
-    const kind = live.length === 0 || created < first ? 0 : random();
+    const kind = live.length === 0 || created < first ? -1 : random();
     if (kind < creates) return create();
     const index = Math.floor(random() * live.length);
     const document = live[index] as Live;

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import type { Config } from '../../config/define.ts';
+import { openPast, type Past } from '../../projections/past.ts';
+import { type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
+import { type Tables, tablesOf } from '../../projections/tables.ts';
+import type { Where } from '../../projections/where.ts';
+import { openDirectory, quickFolder } from './directory.ts';
+
+const config: Config = {
+  collections: [
+    {
+      slug: 'posts',
+      fields: [
+        { name: 'title', type: 'text', index: true },
+        { name: 'views', type: 'number' },
+      ],
+    },
+  ],
+};
+
+const folder = quickFolder();
+const directory = openDirectory(folder, config);
+const opened: Past[] = [];
+after(async () => {
+  for (const past of opened) await past.close();
+  directory.close();
+  rmSync(folder, { recursive: true });
+});
+
+const [posts] = tablesOf(directory.schema) as [Tables];
+const ids = Array.from({ length: 300 }, (_, n) => directory.create('posts', { title: `Title ${n % 7}`, views: n }));
+const created = directory.log.head().size;
+for (const id of ids.slice(0, 200)) directory.update('posts', id, { views: 1000 });
+for (const id of ids.slice(0, 50)) directory.remove('posts', id);
+const removed = directory.log.head().size;
+
+function past(limits: Partial<SnapshotLimits> = {}): Past {
+  const made = openPast(directory.readFile, { ...snapshotLimits, ...limits });
+  opened.push(made);
+  return made;
+}
+
+const byViews = { steps: [], leaf: { name: 'views', kind: 'number' }, isDescending: false } as const;
+const small: Where = { steps: [], leaf: { name: 'views', kind: 'number' }, operator: 'less_than', values: [100] };
+const ask = (where: Where | null = null) => ({ where, sort: [byViews], limit: 3, page: 1 });
+const viewsIn = (texts: readonly string[]) => texts.map((text) => JSON.parse(text).views);
+
+/** How many copies there are: each makes SQLite's temporary tables of one connection more. */
+async function answersOf(one: Past, position: number) {
+  const all = await one.list(position, posts, ask());
+  const few = await one.list(position, posts, ask(small));
+  return [all.total, viewsIn(all.texts), few.total, viewsIn(few.texts)];
+}
+
+describe('A list as of a position', () => {
+  const then = [300, [0, 1, 2], 100, [0, 1, 2]];
+
+  it('is the same from a copy, and where a copy would be too large, from all versions', async () => {
+    const now = [250, [200, 201, 202], 0, []];
+    for (const one of [past(), past({ maxBytes: 20_000 }), past({ maxBytes: 0 })]) {
+      assert.deepEqual(await answersOf(one, created), then);
+      assert.deepEqual(await answersOf(one, removed), now);
+      assert.deepEqual(await answersOf(one, created), then, 'once more');
+    }
+  });
+
+  it('is right when documents change while its copy is made, in slices between which others go on', async () => {
+    const one = past({ sliceMilliseconds: 0 });
+    let turns = 0;
+    const writing = setInterval(() => {
+      turns += 1;
+      const id = ids[299 - turns] as string;
+      if (turns % 2 === 0) directory.remove('posts', id);
+      else directory.update('posts', id, { views: -turns });
+      if (turns >= 40) clearInterval(writing);
+    }, 0);
+    const lists = await Promise.all(Array.from({ length: 5 }, () => one.list(removed, posts, ask())));
+    clearInterval(writing);
+    for (const { total, texts } of lists) assert.deepEqual([total, viewsIn(texts)], [250, [200, 201, 202]]);
+    assert.ok(turns > 0, 'something was written meanwhile');
+  });
+
+  it('of more positions than there is room for gives up the copies that were not used for longest', async () => {
+    const one = past({ maxBytes: 100_000 });
+    for (let round = 0; round < 2; round += 1) {
+      for (let position = created; position < created + 10; position += 1) {
+        const { total, texts } = await one.list(position, posts, ask());
+        const first = position - created;
+        assert.deepEqual([total, viewsIn(texts)], [300, [first, first + 1, first + 2]]);
+      }
+    }
+  });
+
+  it('is refused for now when too many copies are being made', async () => {
+    const one = past({ maxWaiting: 2, sliceMilliseconds: 0 });
+    const asked = await Promise.allSettled([1, 2, 3, 4].map((n) => one.list(created - n, posts, ask())));
+    assert.deepEqual(
+      asked.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected', 'rejected'],
+    );
+    const refused = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    assert.deepEqual(refused.map(({ code, retryAfter }) => [code, retryAfter])[0], ['unavailable', 5]);
+    assert.equal((await one.list(created - 4, posts, ask())).total, 296, 'later');
+  });
+
+  it('has forgotten what was erased, whatever was copied before', async () => {
+    const one = past();
+    const gone = ids[0] as string;
+    const { documents } = { documents: (id: string) => one.some(created, posts, [id], null) };
+    assert.deepEqual(await answersOf(one, created), then);
+    assert.equal((await documents(gone)).size, 1);
+    directory.record(
+      {
+        stream: `posts/${gone}`,
+        expectedVersion: 3,
+        events: [{ type: 'document.erased', data: { streams: [{ stream: `posts/${gone}`, versions: 3 }] } }],
+        claims: [],
+        releases: [],
+      },
+      { erases: [`posts/${gone}`] },
+    );
+    assert.equal((await documents(gone)).size, 0);
+    assert.deepEqual(await answersOf(one, created), [299, [1, 2, 3], 99, [1, 2, 3]]);
+    assert.equal(directory.asOf('posts', gone, created), null);
+  });
+});

@@ -72,6 +72,35 @@ export function decideGlobalUpdate(slug: string, current: Current, values: JsonO
   };
 }
 
+/** What is restored: the version of a stream, and the position of its event. */
+export type Source = { version: number; position: number };
+
+/**
+ * A document or global as it was. Null when it is so already, for then nothing is recorded.
+ *
+ * @param current its version and fields; null for a document that is gone.
+ * @param end the version of its stream, and the newest time that it says it was changed at.
+ * @param document its fields, `createdAt` among them.
+ */
+export function decideRestore(
+  target: Target & { isGlobal: boolean },
+  id: string,
+  { current, end, source }: { current: Current | null; end: Current; source: Source },
+  document: JsonObject,
+  at: number,
+): Change | null {
+  if (current && Object.keys(changedFields(current.document, document)).length === 0) return null;
+  const { createdAt = null, ...values } = document;
+  const times = { createdAt, updatedAt: nextTime(end, at) };
+  const restored = target.isGlobal ? { ...times, ...values } : { id, ...times, ...values };
+  return {
+    stream: target.isGlobal ? globalStream(target.slug) : documentStream(target.slug, id),
+    expectedVersion: end.version,
+    events: [{ type: target.isGlobal ? 'global.restored' : 'document.restored', data: { source, document: restored } }],
+    ...claimChanges(current ? claimsOf(target.unique, current.document) : [], claimsOf(target.unique, document)),
+  };
+}
+
 function changedFields(document: JsonObject, values: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => !isDeepStrictEqual(value, document[name] ?? null)),
@@ -91,6 +120,7 @@ function nextTime({ document }: Current, at: number): string {
 export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {
   if (type === 'document.created') return data;
   if (type === 'document.deleted' || type === 'document.erased') return null;
+  if (type === 'document.restored' || type === 'global.restored') return objectOf(data.document);
   const after: JsonObject = { ...before, ...objectOf(data.set) };
   for (const name of Array.isArray(data.unset) ? data.unset : []) delete after[String(name)];
   return after;

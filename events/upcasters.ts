@@ -93,10 +93,11 @@ function renamesInside(before: FieldSchema, after: FieldSchema): Renames | undef
   return blocks.size > 0 ? { names: new Map(), inside: new Map(), blocks } : undefined;
 }
 
-/** `data` of a created document is its fields; that of an update names them in `set` and `unset`. */
+/** `data` of a created document is its fields, a restored one has them as `document`; an update names them in `set` and `unset`. */
 function renameData(renames: Renames, type: EventType, data: JsonObject): JsonObject {
   if (type === 'document.created') return renameFields(renames, data);
   const result = { ...data };
+  if (isObject(data.document) && type.endsWith('.restored')) result.document = renameFields(renames, data.document);
   if (isObject(data.set)) result.set = renameFields(renames, data.set);
   if (Array.isArray(data.unset)) result.unset = data.unset.map((name) => renames.names.get(String(name)) ?? name);
   return result;

@@ -37,21 +37,42 @@ export async function authorize(
   if (!(await allows(app, request, target, operation, subject))) refuse(request, target, operation);
 }
 
-/**
- * As {@link authorize} for what the same caller has done before to a document that is gone by now. A condition counts as met: it
- * was when it was done, and there is nothing any longer that it could be asked of.
- */
+/** What a document was, when the log had come to a position. */
+type Then = { document: JsonObject; position: number };
+
+/** As {@link authorize} for a document that is gone, as it was. */
 export async function authorizeGone(
   app: App,
   request: Request,
   target: Target,
   operation: Operation,
-  subject: Subject,
+  { document, position, data }: Then & { data: unknown },
 ): Promise<void> {
   if (isTrusted(request, target.model)) return;
   const rule = ruleOf(app, target, operation);
+  const subject = { doc: () => document, data };
   if (!rule) return authorize(app, request, target, operation, subject);
-  if ((await answerOf(app, request, target, operation, subject, rule)) === false) refuse(request, target, operation);
+  const answer = await answerOf(app, request, target, operation, subject, rule);
+  if (!(await admitsThen(app, target, answer, { document, position }))) refuse(request, target, operation);
+}
+
+/** Whether the rule for reading lets the caller see what a document was. */
+export async function readsPast(app: App, request: Request, target: Target, then: Then): Promise<boolean> {
+  if (isTrusted(request, target.model)) return true;
+  const rule = ruleOf(app, target, 'read');
+  if (!rule) return actorOf(request).type !== 'anonymous';
+  const subject = { doc: () => then.document, data: null };
+  const answer = await unlessRefused(answerOf(app, request, target, 'read', subject, rule), false);
+  return admitsThen(app, target, answer, then);
+}
+
+async function admitsThen(
+  app: App,
+  { tables, slug }: Target,
+  answer: boolean | Where,
+  { document, position }: Then,
+): Promise<boolean> {
+  return typeof answer === 'boolean' ? answer : app.past.matches(position, tables, String(document.id ?? slug), answer);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DomainError, type FieldError } from '../config/errors.ts';
+import { DomainError } from '../config/errors.ts';
 import type { Field } from '../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { show } from '../config/suggest.ts';
@@ -20,40 +20,50 @@ export function checkRelations(
   values: JsonObject,
   before: JsonObject | null,
 ): void {
-  const errors: FieldError[] = [];
   const changed = fields.filter(
     ({ name }) => !before || !isDeepStrictEqual(memberOf(values, name), memberOf(before, name)),
   );
-  walk(app, changed, values, '', errors);
+  const errors = danglingIn(app, changed, values).map(({ field, id, slug }) => {
+    return { field, message: `${field} must be the id of a document of ${slug}, got ${show(id)}` };
+  });
   if (errors.length === 0) return;
   throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }
 
-function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: string, errors: FieldError[]): void {
+/** An id in a document that is that of no other: where it stands, and the collection that it would be of. */
+export type Dangling = { field: string; id: Json; slug: string };
+
+/** The ids of documents that do not exist, wherever in the values they stand: at most 100. */
+export function danglingIn(app: App, fields: readonly Field[], values: JsonObject): Dangling[] {
+  const found: Dangling[] = [];
+  walk(app, fields, values, '', found);
+  return found;
+}
+
+function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: string, found: Dangling[]): void {
   for (const field of fields) {
     const value = memberOf(values, field.name);
     if (value === undefined || value === null) continue;
     const path = prefix + field.name;
-    if (field.relationTo) check(app, field.relationTo, value, path, errors);
-    else if (field.type === 'object') walk(app, field.fields ?? [], value as JsonObject, `${path}.`, errors);
+    if (field.relationTo) check(app, field.relationTo, value, path, found);
+    else if (field.type === 'object') walk(app, field.fields ?? [], value as JsonObject, `${path}.`, found);
     else if (field.type === 'array' || field.type === 'blocks')
-      walkItems(app, field, value as JsonObject[], path, errors);
+      walkItems(app, field, value as JsonObject[], path, found);
   }
 }
 
-function walkItems(app: App, field: Field, items: readonly JsonObject[], path: string, errors: FieldError[]): void {
+function walkItems(app: App, field: Field, items: readonly JsonObject[], path: string, found: Dangling[]): void {
   items.forEach((item, index) => {
     const block = field.blocks?.find(({ slug }) => slug === item.blockType);
-    walk(app, block?.fields ?? field.fields ?? [], item, `${path}.${index}.`, errors);
+    walk(app, block?.fields ?? field.fields ?? [], item, `${path}.${index}.`, found);
   });
 }
 
-function check(app: App, slug: string, value: Json, path: string, errors: FieldError[]): void {
+function check(app: App, slug: string, value: Json, path: string, found: Dangling[]): void {
   const target = app.collections.get(slug);
   const isList = Array.isArray(value);
   for (const [index, id] of (isList ? value : [value]).entries()) {
-    if (errors.length >= maxErrors || target?.documents.exists(String(id))) continue;
-    const field = isList ? `${path}.${index}` : path;
-    errors.push({ field, message: `${field} must be the id of a document of ${slug}, got ${show(id)}` });
+    if (found.length >= maxErrors || target?.documents.exists(String(id))) continue;
+    found.push({ field: isList ? `${path}.${index}` : path, id, slug });
   }
 }

@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { type JsonObject, memberOf } from '../../config/schema.ts';
 import { type AccountRef, decideNothing, decidePassword } from '../../events/accounts.ts';
-import { documentStream } from '../../events/catalogue.ts';
+import { accountStream, documentStream } from '../../events/catalogue.ts';
 import type { Change } from '../../events/log.ts';
 import type { App, Target } from '../app.ts';
 import { addressOf } from '../requests.ts';
@@ -69,7 +69,9 @@ export async function withPasswordOf<T>(
       // At this version: so it is known which password it replaces, and that no reset has come in between.
       const account = app.accounts.account(slug, id);
       before = account?.credential ?? null;
-      const change = { ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion: account?.version ?? 0 };
+      // One that was restored has a stream, but is an account only from here on.
+      const expectedVersion = account?.version ?? app.events.versionOf(accountStream(slug, id));
+      const change = { ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion };
       return unchanged === null ? [change] : [change, decideNothing(documentStream(slug, id), unchanged)];
     }),
   );

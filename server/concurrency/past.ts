@@ -3,7 +3,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { foldDocument } from '../../events/documents.ts';
 import { schemaKey } from '../../events/upcasters.ts';
-import { authorize } from '../access.ts';
+import { authorize, readsPast } from '../access.ts';
 import type { App, Target } from '../app.ts';
 import { auditRightsOf } from '../audit/rights.ts';
 
@@ -43,12 +43,12 @@ export async function mayReadPast(
   app: App,
   request: Request,
   target: Target,
-  { stream, document, isThere }: { stream: string; document: JsonObject; isThere: boolean },
+  { stream, isThere, ...then }: { stream: string; document: JsonObject; position: number; isThere: boolean },
 ): Promise<boolean> {
   const { model } = target;
   const isPublic = isThere && model.kind === 'collection' && model.hasPublicHistory;
   if (!isPublic && !(await auditRightsOf(app, request)).seesPayloadsOf(stream)) return false;
-  return mayRead(app, request, target, document);
+  return readsPast(app, request, target, then);
 }
 
 /** Whether the rule for reading lets the caller see a document. */

@@ -66,9 +66,9 @@ async function differences(written: Written, base: number, current: JsonObject):
   const { app, request, target, stream, answerOf } = written;
   const past = pastOf(app, stream, { version: base });
   if (!past?.document) return null;
-  const { document } = past;
+  const { document, position } = past;
   const before = JSON.parse(await written.present.document(request, answerOf(document))) as JsonObject;
-  const isShown = await mayReadPast(app, request, target, { stream, document, isThere: true });
+  const isShown = await mayReadPast(app, request, target, { stream, document, position, isThere: true });
   return differencesOf(before, current).map(({ field, before, current }) => {
     return isShown ? { field, before, current } : { field, current };
   });

@@ -39,7 +39,7 @@ export async function replayOf(
   const current = target.documents.current(id);
   if (operation === 'create') await authorize(app, request, target, operation, { doc: () => null, data });
   else if (current) await authorize(app, request, target, operation, { doc: () => current.document, data });
-  else await authorizeGone(app, request, target, operation, { doc: () => fields, data });
+  else await authorizeGone(app, request, target, operation, { document: fields, position: past.position, data });
   const answer = await present.document(request, document);
   const response = h.response(answer).type('application/json').header('idempotent-replayed', 'true');
   if (operation === 'delete') return response;

@@ -90,6 +90,24 @@ export function refusalOfOther(): Answers {
   return { 422: json('The `Idempotency-Key` was used before, for another request.', 'Error') };
 }
 
+/** The answer to a restore: the document, or what it would be. */
+export function restored(schema: string): Answer {
+  const description = 'The whole document, with its `ETag`; or with `dryRun` what would be different.';
+  const { ETag } = ofDocument;
+  return {
+    description,
+    schema: { oneOf: [schemaRef(schema), schemaRef('DryRun')] },
+    headers: { ETag: { ...ETag, required: false } },
+  };
+}
+
+/** The refusal of a restore that cannot be. */
+export function refusalOfRestore(): Answers {
+  return {
+    409: json('Unique values are taken, what was has been erased, or others keep changing it.', 'Unrestorable'),
+  };
+}
+
 const ofDocument = {
   ETag: {
     description: 'Stands for the document: it begins with its version, and changes when the answer does.',

@@ -85,6 +85,35 @@ const stale = {
   },
 };
 
+const conflicts: Schema = {
+  type: 'array',
+  description: 'The unique values that others have, with the ids of those that the caller may read.',
+  items: closed({ field: text, id: text }, ['field']),
+};
+
+const dryRun = closed({
+  source: closed({ version: whole, position: whole }),
+  diff: { type: 'array', items: closed({ field: text, before: {}, after: {} }) },
+  dangling: {
+    type: 'array',
+    description: 'Ids of documents that are gone: they stay as they are.',
+    items: closed({ field: text, id: {} }),
+  },
+  conflicts,
+});
+
+/** One of the two. */
+const restore: Schema = {
+  type: 'object',
+  properties: {
+    version: { ...whole, minimum: 1, description: 'The version of the document.' },
+    position: { ...whole, minimum: 1, description: 'The position in the log at which the document was so.' },
+  },
+  minProperties: 1,
+  maxProperties: 1,
+  additionalProperties: false,
+};
+
 const operators = Object.fromEntries(operatorNames.map((name) => [name, {}]));
 
 const fieldSchema: Schema = {
@@ -162,6 +191,9 @@ const fixed: Record<string, Schema> = {
       },
     },
   },
+  Restore: restore,
+  DryRun: dryRun,
+  Unrestorable: errorSchema(text, { errors: fieldErrors, conflicts }),
   Stale: { ...errorSchema(text, stale), required: ['statusCode', 'error', 'message', 'version'] },
   Field: fieldSchema,
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),

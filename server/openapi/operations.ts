@@ -11,12 +11,14 @@ import {
   json,
   ofHooks,
   refusalOfOther,
+  refusalOfRestore,
   refusalOfStale,
   refusals,
   refusalsForNow,
   refusalsOfStore,
   refusalsOfThen,
   refusalsOfUploads,
+  restored,
   unchanged,
 } from './answers.ts';
 import type { Caller } from './callers.ts';
@@ -191,6 +193,55 @@ export function deleteOperation(target: Collection): Operation {
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
     caller: { kind: 'admitted', target, right: 'delete' },
+  };
+}
+
+const dryRun = Joi.object({
+  dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
+});
+
+/** `POST /api/collections/<slug>/{id}/restore` */
+export function restoreOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `restore_${slug}`,
+    tag: slug,
+    summary: `Make a document of ${slug} what it was, also one that was deleted`,
+    params: id,
+    query: dryRun,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
+    body: 'Restore',
+    answers: {
+      200: restored(`collections.${slug}`),
+      ...refusalOfStale(),
+      ...refusalOfOther(),
+      ...writeRefusals(target),
+      ...refusals([403, 404]),
+      ...refusalOfRestore(),
+    },
+    caller: { kind: 'admitted', target, right: 'update' },
+  };
+}
+
+/** `POST /api/globals/<slug>/restore` */
+export function restoreGlobalOperation(target: Global): Operation {
+  const { slug } = target;
+  return {
+    id: `restoreGlobal_${slug}`,
+    tag: 'globals',
+    summary: `Make the global ${slug} what it was`,
+    query: dryRun,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
+    body: 'Restore',
+    answers: {
+      200: restored(`globals.${slug}`),
+      ...refusalOfStale(),
+      ...refusalOfOther(),
+      ...writeRefusals(target),
+      ...refusals([403]),
+      ...refusalOfRestore(),
+    },
+    caller: { kind: 'admitted', target, right: 'update' },
   };
 }
 

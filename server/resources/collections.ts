@@ -1,24 +1,28 @@
-import type { Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { documentStream } from '../../events/catalogue.ts';
 import type { ListRequest, Page } from '../../projections/lists.ts';
-import { authorizeList, reachOf, type Visible } from '../access.ts';
+import { authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
 import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
-import { noPayload } from '../body.ts';
+import { jsonPayload, noPayload, readBody } from '../body.ts';
 import { sendTagged } from '../concurrency/etags.ts';
-import { readableDocument } from '../document-access.ts';
+import { readableDocument, refuseMissing } from '../document-access.ts';
 import { documentWrites } from '../document-writes.ts';
 import {
   createOperation,
   deleteOperation,
   listOperation,
   readOperation,
+  restoreOperation,
   updateOperation,
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery } from '../query.ts';
-import type { Moment } from '../requests.ts';
+import { idOf, type Moment } from '../requests.ts';
+import { type Restorable, restore } from '../restore.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {
@@ -88,7 +92,28 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       },
       handler: writes.remove,
     },
+    {
+      method: 'POST',
+      path: `${path}/{id}/restore`,
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: () => restoreOperation(model), takes: ['if-match', 'idempotency-key'] },
+      },
+      handler: async (request, h) => {
+        requireCredential(request, target, 'update');
+        return restore(restorable(request), h, await readBody(request, app.model.limits.body));
+      },
+    },
   ]);
+
+  function restorable(request: Request): Restorable {
+    const id = idOf(request);
+    const written = { app, request, target, present, stream: documentStream(slug, id), id };
+    const answerOf = (fields: JsonObject) => target.documentOf(id, fields);
+    const current = () => documents.current(id);
+    return { ...written, answerOf, current, refuseMissing: () => refuseMissing(app, request, target, 'update') };
+  }
 
   async function visiblePage(query: ListQuery, { where, row }: Visible, moment: Moment | null): Promise<Page> {
     const asked = { ...query, where: where && query.where ? { and: [where, query.where] } : (where ?? query.where) };

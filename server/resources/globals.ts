@@ -1,5 +1,6 @@
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { defaultDocument } from '../../config/documents.ts';
+import { DomainError } from '../../config/errors.ts';
 import type { Global } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { decideNothing } from '../../events/accounts.ts';
@@ -18,9 +19,10 @@ import { sendTagged, textTag } from '../concurrency/etags.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
 import { replayOf } from '../concurrency/replay.ts';
 import { after } from '../hooks.ts';
-import { readGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
+import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
 import { readDepth, readNoQuery } from '../query.ts';
 import { noteReason } from '../reason.ts';
+import { type Restorable, restore } from '../restore.ts';
 import { checkedValues, write } from '../writes.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
@@ -68,7 +70,29 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
         return atMostOnce(app, request, target, { body }, replay, () => update(request, h, body));
       },
     },
+    {
+      method: 'POST',
+      path: `${path}/restore`,
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => restoreGlobalOperation(model), takes: ['if-match', 'idempotency-key'] },
+        payload: jsonPayload,
+      },
+      handler: async (request, h) => {
+        requireCredential(request, target, 'update');
+        return restore(restorable(request), h, await readBody(request, maxBytes));
+      },
+    },
   ]);
+
+  function restorable(request: Request): Restorable {
+    async function refuseMissing(): Promise<never> {
+      const { document } = current();
+      await authorize(app, request, target, 'update', { doc: () => document, data: null });
+      throw new DomainError('conflict', `the global ${slug} was never written: it has no versions`);
+    }
+    return { app, request, target, present, stream, id: slug, answerOf, current, refuseMissing };
+  }
 
   async function update(request: Request, h: ResponseToolkit, body: unknown): Promise<ResponseObject> {
     const { occasion, document, version } = await write(app, request, stream, async () => {

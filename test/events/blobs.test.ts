@@ -23,12 +23,14 @@ describe('The files that a log names', () => {
     record(log, 'media/1', { set: { sha256: sha('b'), filesize: 1 } }, 'document.updated');
     record(log, 'media/1', {}, 'document.deleted');
     record(log, 'gone/2', { sha256: sha('a') });
+    record(log, 'media/1', { source: { version: 1 }, document: { sha256: sha('a') } }, 'document.restored');
     assert.deepEqual(
-      [...readNamings(db, 0, 4)],
+      [...readNamings(db, 0, 5)],
       [
         { sha256: sha('a'), position: 1, stream: 'media/1', version: 1 },
         { sha256: sha('b'), position: 2, stream: 'media/1', version: 2 },
         { sha256: sha('a'), position: 4, stream: 'gone/2', version: 1 },
+        { sha256: sha('a'), position: 5, stream: 'media/1', version: 4 },
       ],
     );
     assert.deepEqual(

@@ -21,13 +21,16 @@ function epochsOf(...fields: (readonly FieldConfig[] | null)[]): Epoch[] {
   });
 }
 
-/** What becomes of the fields of a `document.created` at a position, and of the same ones in an update's `set`. */
+/** What becomes of the fields of a `document.created` at a position, and of the same ones in an update's `set` and a restore's `document`. */
 function upcastAt(position: number, epochs: readonly Epoch[], fields: JsonObject, key = 'posts'): JsonObject {
   const { upcast } = compileUpcaster(epochs);
   const before = structuredClone(fields);
   const created = upcast(key, { position, type: 'document.created' } as Header, fields);
   const updated = upcast(key, { position, type: 'document.updated' } as Header, { set: fields });
   assert.deepEqual(updated, { set: created }, 'created and updated are treated alike');
+  const source = { version: 1, position: 1 };
+  const restored = upcast(key, { position, type: 'document.restored' } as Header, { source, document: fields });
+  assert.deepEqual(restored, { source, document: created }, 'created and restored are treated alike');
   assert.deepEqual(fields, before, 'the event itself is left as it is');
   return created;
 }

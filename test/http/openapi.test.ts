@@ -642,6 +642,17 @@ describe('The answers of the service', () => {
     const { body } = await described(`PATCH ${things}/{id}`, 412, { ...stale, body: { number: 3 } });
     assert.deepEqual(body.fields, [{ field: 'number', before: 1.5, current: 2 }]);
     await described(`DELETE ${things}/{id}`, 412, stale);
+    const back = { path: `${things}/${id}/restore`, body: { version: 1 } };
+    const dry = await described(`POST ${things}/{id}/restore`, 200, { ...back, path: `${back.path}?dryRun=true` });
+    assert.deepEqual(dry.body.conflicts, []);
+    await described(`POST ${things}/{id}/restore`, 412, { ...back, ...{ headers: stale.headers } });
+    await described(`POST ${things}/{id}/restore`, 200, back);
+    await described(`POST ${things}/{id}/restore`, 400, { ...back, body: { version: 0 } });
+    await described(`POST ${things}/{id}/restore`, 404, { ...back, path: `${things}/none/restore` });
+    const rivals = (await described(`POST ${things}`, 201, { body: { text: 'x', code: 'rival' } })).body;
+    await service.call('DELETE', `${things}/${rivals.id}`);
+    await described(`POST ${things}`, 201, { body: { text: 'x', code: 'rival' } });
+    await described(`POST ${things}/{id}/restore`, 409, { ...back, path: `${things}/${rivals.id}/restore` });
     await described(`GET ${things}`, 200, { path: `${things}?limit=1&page=7&where[text][equals]=none` });
     await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${empty.id}` });
   });
@@ -652,6 +663,7 @@ describe('The answers of the service', () => {
     await described(`PATCH ${site}`, 400, { body: { titel: 'x' } });
     await described(`PATCH ${site}`, 200, { body: { title: 'x', links: [{ a: 'x' }] } });
     await described(`GET ${site}`, 200, { path: `${site}?depth=1` });
+    await described(`POST ${site}/restore`, 200, { body: { version: 1 } });
     await described(`PATCH ${site}`, 412, { body: {}, headers: { 'if-match': '"0-x"' } });
     await described(`GET ${site}`, 304, { headers: { 'if-none-match': '*' } });
     await described(`GET ${site}`, 400, { path: `${site}?limit=1` });
@@ -769,7 +781,9 @@ describe('The answers of the service', () => {
     await described(`PATCH ${files}/{id}`, 415, { ...at, body: 'x', headers: { 'content-type': 'text/plain' } });
     await described(`DELETE ${files}/{id}`, 200, at);
 
-    const ofFiles = answersOf(document()).filter((one) => /^(POST|PATCH) .*\/files\b|\/media\//.test(one));
+    const ofFiles = answersOf(document()).filter(
+      (one) => /^(POST|PATCH) .*\/files\b|\/media\//.test(one) && !/\/restore /.test(one),
+    );
     const notHere = / (403|408|409|422|500|503)$/;
     assert.ok(ofFiles.length >= 30);
     assert.deepEqual(

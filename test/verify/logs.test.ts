@@ -229,6 +229,10 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
     made: () => ({ entries: at(16, (entry) => rewritten(entry, { id: (log[14] as Entry).header.id })) }),
     says: /^1 NOT SOUND: event 16 has the id of another one/,
   },
+  'a header that is too long to be read': {
+    made: () => ({ entries: at(16, (entry) => rewritten(entry, { correlationId: 'x'.repeat(66_000) })) }),
+    says: /^1 NOT SOUND: event 16: its header is too long/,
+  },
   'a head of more events': {
     made: () => ({ change: sql('UPDATE head SET size = 17') }),
     says: /^1 NOT SOUND: the log ends at event 16, its head says 17/,

@@ -187,11 +187,11 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
     const copy = copyAsOf(tables, position, name);
     const last = (column: string, table: string) =>
       db.prepare(
-        `SELECT max(at) FROM (SELECT ${column} AS at FROM ${table} WHERE ${column} > ? ORDER BY ${column} LIMIT ?)`,
+        `SELECT max(at) FROM (SELECT ${column} AS at FROM ${table} WHERE ${column} > ? AND ${column} <= ? ORDER BY ${column} LIMIT ?)`,
       );
     const phases = [
-      { insert: copy.copyLive, next: last('key', tables.documents), from: 0 },
-      { insert: copy.copyPast, next: last('valid_to', tables.versions), from: position },
+      { insert: copy.copyLive, next: last('key', tables.documents), from: 0, to: position },
+      { insert: copy.copyPast, next: last('valid_to', tables.versions), from: position, to: Number.MAX_SAFE_INTEGER },
     ];
     if (held.isOver) throw new StaleError();
     db.exec(copy.create);
@@ -199,11 +199,11 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
     try {
       let rows = 0;
       let atOnce = 200;
-      for (const { insert, next, from } of phases) {
+      for (const { insert, next, from, to } of phases) {
         const statement = db.prepare(insert);
         for (let after = from; ; ) {
           const started = performance.now();
-          const upTo = next.pluck().get(after, atOnce) as number | null;
+          const upTo = next.pluck().get(after, to, atOnce) as number | null;
           if (upTo === null) break;
           rows += statement.run(after, upTo).changes;
           after = upTo;

@@ -76,7 +76,7 @@ async function showAll(
     stored.map(async (doc, index) => {
       let result = joined[index] ?? doc;
       if (target.hasReadHooks) result = await onRead(target, { request, operation: 'read', doc }, result);
-      return target.hasReadRules ? readableFields(request, target, result) : result;
+      return target.hasReadRules ? readableFields(request, target, result, String(doc.id ?? target.slug)) : result;
     }),
   );
 }

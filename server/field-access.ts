@@ -39,11 +39,20 @@ export async function checkFieldsWritable(
   throw new DomainError('forbidden', `you may not ${operation} ${refused.join(', ')}`, errors);
 }
 
-/** Leaves out the fields that the caller may not read: as of then, neither in the document as it was nor as it is today. */
-export async function readableFields(request: Request, target: Target, document: JsonObject): Promise<JsonObject> {
+/**
+ * Leaves out the fields that the caller may not read; as of then, in the document as it was or as it is today.
+ *
+ * @param id of the document, which hooks may have taken out of it; of a global its slug.
+ */
+export async function readableFields(
+  request: Request,
+  target: Target,
+  document: JsonObject,
+  id: string,
+): Promise<JsonObject> {
   const { model } = target;
   if (isTrusted(request, model)) return document;
-  const today = momentOf(request) ? target.documents.text(String(document.id ?? target.slug)) : null;
+  const today = momentOf(request) ? target.documents.text(id) : null;
   const each = [document, ...(today === null ? [] : [JSON.parse(today) as JsonObject])];
   const args = each.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
   return walk(model.fields, document, '', async ({ access }, value) => {

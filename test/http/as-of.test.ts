@@ -23,6 +23,8 @@ export default {
     { slug: 'rowed', history, access: { read: () => ({ isOpen: { equals: true } }) }, fields: [title, isOpen] },
     { slug: 'looking', history, access: { read: ({ doc }) => doc.isOpen === true }, fields: [title, isOpen] },
     { slug: 'answering', history, access: { read: ({ doc }) => ({ and: [{ id: { equals: doc.id } }, { isOpen: { equals: true } }] }) }, fields: [title, isOpen] },
+    { slug: 'nameless', history, access, hooks: { afterRead: ({ data: { id, ...rest } }) => rest }, fields: [isOpen,
+      { name: 'secret', type: 'text', access: { read: ({ doc }) => doc?.isOpen === true } }] },
     { slug: 'kept', access, fields: [title, { name: 'refs', type: 'join', collection: 'refs', on: 'kept' }] },
     { slug: 'refs', history, access, fields: [title,
       { name: 'kept', type: 'relationship', relationTo: 'kept' },
@@ -34,6 +36,7 @@ export default {
       { name: 'posts', type: 'join', collection: 'posts', on: 'author' },
       { name: 'edits', type: 'join', collection: 'posts', on: 'editors' }] },
     { slug: 'posts', fields: [{ name: 'title', type: 'text', index: true }, { name: 'views', type: 'number' },
+      { name: 'body', type: 'textarea' }, { name: 'meta', type: 'object', fields: [{ name: 'word', type: 'text' }] },
       { name: 'author', type: 'relationship', relationTo: 'authors' },
       { name: 'editors', type: 'relationship', relationTo: 'authors', hasMany: true }] },
     ${more}
@@ -224,6 +227,13 @@ describe('Who reads as of then', () => {
       [await secretOf(always), await secretOf(closed), await secretOf(opened)],
       ['s', undefined, undefined],
     );
+    const { body } = await service.call('POST', at('nameless'), { isOpen: true, secret: 's' });
+    assert.deepEqual([body.id, body.secret], [undefined, 's']);
+    const stream = recordedEvents(service.data).at(-1)?.stream ?? '';
+    const nameless = stream.slice(stream.indexOf('/') + 1);
+    await change('nameless', nameless, { isOpen: false });
+    const shown = await read(at('nameless', `/${nameless}?asOf=${size() - 1}`), anonymous);
+    assert.deepEqual([shown.status, shown.body.isOpen, shown.body.secret], [200, true, undefined]);
     const filter = await read(at('open', `?asOf=${then}&where[secret][equals]=s`), anonymous);
     assert.equal(filter.status, 400);
   });
@@ -357,7 +367,7 @@ describe('Lists as of then', () => {
     const question = fc.record({
       slug: fc.constantFrom('authors', 'posts', 'posts', 'posts'),
       when: fc.nat(),
-      filter: fc.constantFrom('none', 'title', 'views', 'author', 'editors', 'editorName'),
+      filter: fc.constantFrom('none', 'title', 'body', 'meta', 'views', 'author', 'editors', 'editorName'),
       word: fc.constantFrom('a', 'B', 'é'),
       sort: fc.constantFrom('-createdAt', 'title', '-views', 'author.name', '-updatedAt'),
       limit: fc.constantFrom(1, 3, 100),
@@ -375,7 +385,8 @@ describe('Lists as of then', () => {
       const docs = world[slug as keyof World];
       const editors = [...new Set(picks.flatMap((one) => pickOf('authors', one) ?? []))];
       const author = pickOf('authors', pick) ?? null;
-      const values = slug === 'authors' ? { name: word } : { title: word, views, author, editors };
+      const values =
+        slug === 'authors' ? { name: word } : { title: word, body: word, meta: { word }, views, author, editors };
       const id = pickOf(slug as keyof World, pick);
       if (kind === 'create' || id === undefined) {
         const { body } = await service.call('POST', at(slug), values);
@@ -398,6 +409,8 @@ describe('Lists as of then', () => {
       const editorsOf = (doc: Doc) => (doc.editors as string[]).flatMap((id) => then.authors.get(id) ?? []);
       const some = [...then.authors.keys()][0] ?? 'none';
       const passes: Record<string, (doc: Doc) => boolean> = {
+        body: ({ body }) => typeof body === 'string' && body.toUpperCase().includes(word.toUpperCase()),
+        meta: ({ title }) => title === word,
         title: ({ title }) => typeof title === 'string' && title.toUpperCase().includes(word.toUpperCase()),
         views: ({ views }) => typeof views === 'number' && views > 0,
         author: (doc) => authorOf(doc)?.name === word,
@@ -405,6 +418,8 @@ describe('Lists as of then', () => {
         editorName: (doc) => editorsOf(doc).some(({ name }) => name === word),
       };
       const queries: Record<string, string> = {
+        body: `where[body][like]=${encodeURIComponent(word)}`,
+        meta: `where[meta.word][equals]=${encodeURIComponent(word)}`,
         title: `where[title][like]=${encodeURIComponent(word)}`,
         views: 'where[views][greater_than]=0',
         author: `where[author.name][equals]=${encodeURIComponent(word)}`,

@@ -20,6 +20,7 @@ const files = {
   'docs/rest.md': 20,
   'docs/authentication.md': 25,
   'docs/uploads.md': 5,
+  'docs/audit.md': 10,
   'examples/atlas/README.md': 1,
 };
 
@@ -49,6 +50,7 @@ describe('The examples in the documentation', () => {
     const answer = JSON.parse(stdout);
     if (typeof answer.token === 'string') variables.TOKEN = answer.token;
     if (typeof answer.id === 'string') variables.ID = answer.id;
+    if (answer.versions) variables.POSITION = String(answer.versions[0].position);
     return answer;
   }
 

@@ -1,55 +1,23 @@
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type FieldError } from '../config/errors.ts';
-import { type JsonObject, memberOf } from '../config/schema.ts';
-import { didYouMean, show } from '../config/suggest.ts';
+import type { JsonObject } from '../config/schema.ts';
 import type { FileValues } from '../config/uploads.ts';
 import { decideNothing } from '../events/accounts.ts';
 import { type Current, decideRestore } from '../events/documents.ts';
 import type { Change, FirstAnswer } from '../events/log.ts';
 import { isSha256 } from '../storage/blobs.ts';
-import { authorize, readsPast } from './access.ts';
-import type { Presenter } from './answers.ts';
-import type { App, Target } from './app.ts';
-import { auditRightsOf } from './audit/rights.ts';
+import { authorize } from './access.ts';
+import type { App } from './app.ts';
 import { atMostOnce, isNamed } from './concurrency/attempts.ts';
 import { sendTagged } from './concurrency/etags.ts';
-import { mayRead, type Past, pastOf } from './concurrency/past.ts';
-import { differencesOf, requireExpected } from './concurrency/precondition.ts';
+import { mayRead } from './concurrency/past.ts';
+import { differencesOf } from './concurrency/precondition.ts';
 import { replayOf } from './concurrency/replay.ts';
-import { checkFieldsWritable } from './field-access.ts';
 import { after, beforeChange, hasChangeHooks } from './hooks.ts';
 import { readDryRun } from './query.ts';
-import { noteReason } from './reason.ts';
 import { danglingIn } from './relations.ts';
+import { planOf, type Restorable, readWanted, type Wanted } from './restore-plan.ts';
 import { rivalsOf, write } from './writes.ts';
-
-/** A document or global that may be restored, as the routes of its kind know it. */
-export type Restorable = {
-  app: App;
-  request: Request;
-  target: Target;
-  present: Presenter;
-  stream: string;
-  /** The id of a document; the slug of a global. */
-  id: string;
-  current: () => Current | null;
-  answerOf: (fields: JsonObject) => JsonObject;
-  /** Refuses a caller who asks for a document that there is not, or may not know that there was one. */
-  refuseMissing: () => Promise<never>;
-};
-
-/** Which version is wanted: by its number, or as the log stood at a position. */
-type Wanted = { version: number } | { position: number };
-
-/** What a restore comes to: `values` are the fields that it changes, `document` all of them. */
-type Plan = {
-  current: Current | null;
-  end: Current;
-  source: Past & { document: JsonObject };
-  operation: 'create' | 'update';
-  values: JsonObject;
-  document: JsonObject;
-};
 
 /**
  * Makes a document or global what it was at an earlier version, one that was deleted too; with `dryRun`, tells what that would
@@ -129,106 +97,6 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
   return h.response({ source: { version, position }, diff, dangling, conflicts });
 }
 
-/** Asks everything that stands between the caller and the restore, but for the hooks. */
-async function planOf(restorable: Restorable, wanted: Wanted): Promise<Plan> {
-  const { app, request, target, stream } = restorable;
-  const { model } = target;
-  const current = restorable.current();
-  const version = app.events.versionOf(stream);
-  const isAuditor = (await auditRightsOf(app, request)).seesPayloadsOf(stream);
-  const isPublic = model.kind === 'collection' && model.hasPublicHistory;
-  // That there was something once is for auditors to know.
-  if (version === 0 || (!current && !isAuditor)) return restorable.refuseMissing();
-  const operation = current ? 'update' : 'create';
-  const source = isAuditor || isPublic ? sourceOf(app, stream, wanted) : null;
-  const then = source?.document ?? null;
-  const known = then ? fieldsIn(target, then) : {};
-  const subject = { doc: () => current?.document ?? null, data: known };
-  await authorize(app, request, target, operation, subject);
-  await requireExpected({ ...restorable }, current);
-  noteReason(request, model);
-  if (!isAuditor && !isPublic)
-    throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);
-  if (!source || !then) throw refusalOf(source, wanted, version);
-  if (!(await readsPast(app, request, target, { document: then, position: source.position }))) {
-    throw new DomainError('forbidden', `you may not see what this document of ${target.slug} was`);
-  }
-  const before = current?.document ?? null;
-  const changed = before ? differing(known, before) : known;
-  // What a field of a new document holds nothing of is written by nobody.
-  await checkFieldsWritable(request, target, operation, before ? changed : withValue(changed), before);
-  const values = valuesOf(target, changed, operation);
-  const end = current ?? { version, document: endOf(app, stream, version) };
-  const base = before ? fieldsIn(target, before) : {};
-  const createdAt = before?.createdAt ?? then.createdAt ?? null;
-  const made = madeIn(target, changed);
-  const document = { createdAt, ...base, ...values, ...made };
-  return { current, end, source: { ...source, document: then }, operation, values, document };
-}
-
-function sourceOf(app: App, stream: string, wanted: Wanted): Past | null {
-  const { size } = app.events.head();
-  if ('position' in wanted && wanted.position > size) {
-    throw invalid('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
-  }
-  return pastOf(app, stream, wanted);
-}
-
-function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainError {
-  const field = 'version' in wanted ? 'version' : 'position';
-  const given = 'version' in wanted ? wanted.version : wanted.position;
-  if (source?.isErased)
-    return new DomainError('conflict', `version ${source.version} was erased: nothing is left of it`);
-  if (source)
-    return invalid(field, `names version ${source.version}, at which the document was deleted: name one before it`);
-  if (field === 'version') return invalid(field, `must be at most ${end}, the newest version, got ${given}`);
-  return invalid(field, `must be one at which there was something: at ${given} there was nothing yet`);
-}
-
-/** What a document that is gone was last: whatever is said of it from now on is later. */
-function endOf(app: App, stream: string, version: number): JsonObject {
-  if (pastOf(app, stream, { version })?.document) {
-    // It is being restored at this moment, and the read tables do not have it yet.
-    throw new DomainError('conflict', 'others are changing this document; try again');
-  }
-  for (let last = version - 1; last > 0; last -= 1) {
-    const document = pastOf(app, stream, { version: last })?.document;
-    if (document) return document;
-  }
-  return {};
-}
-
-/** The fields of today that a document holds: one that did not exist yet it says nothing about. */
-function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
-  const names = model.fields.filter(({ type }) => type !== 'join').map(({ name }) => name);
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = memberOf(document, name);
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
-}
-
-function differing(values: JsonObject, document: JsonObject): JsonObject {
-  const names = new Set(differencesOf(document, { ...document, ...values }).map(({ field }) => field));
-  return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)));
-}
-
-/** @throws DomainError `invalid` with what does not fit the fields of today. */
-function valuesOf({ validator }: Target, changed: JsonObject, operation: 'create' | 'update'): JsonObject {
-  return operation === 'create' ? validator.create(changed) : validator.update(changed);
-}
-
-function withValue(values: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
-}
-
-/** What the server says of a file. */
-function madeIn({ model }: Target, values: JsonObject): JsonObject {
-  const made = new Set(model.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name));
-  return Object.fromEntries(Object.entries(values).filter(([name]) => made.has(name)));
-}
-
 /** Holds the bytes that a restored document names: nobody removes them now, and they must be there. */
 async function holdFile(app: App, document: JsonObject, current: Current | null, pinned: string[]): Promise<void> {
   const { sha256, filesize } = document as JsonObject & FileValues;
@@ -263,31 +131,4 @@ async function visibleRivals(
       return found && (await mayRead(app, request, target, found.document)) ? { field, id } : { field };
     }),
   );
-}
-
-const names = ['version', 'position'] as const;
-
-function readWanted(body: unknown): Wanted {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new DomainError('invalid', 'The body must be a JSON object');
-  }
-  const given = Object.keys(body);
-  const unknown = given.find((name) => !names.includes(name as 'version'));
-  if (unknown !== undefined) throw invalid(unknown, `is not a field${didYouMean(unknown, names)}`);
-  const [name, other] = given as ('version' | 'position')[];
-  if (name === undefined || other !== undefined) {
-    const message = 'version or position, exactly one of them, must say what to restore';
-    throw new DomainError('invalid', message, [{ field: 'version', message }]);
-  }
-  const value: unknown = Reflect.get(body, name);
-  if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw invalid(name, `must be a whole number from 1, got ${show(value)}`);
-  }
-  return name === 'version' ? { version: value as number } : { position: value as number };
-}
-
-function invalid(field: string, problem: string): DomainError {
-  const shown = field.length > 100 ? `${field.slice(0, 100)}…` : field;
-  const message = `${shown} ${problem}`;
-  return new DomainError('invalid', message, [{ field: shown, message }]);
 }

@@ -22,7 +22,8 @@ import {
 } from '../openapi/operations.ts';
 import { type ListQuery, readDepth, readListQuery } from '../query.ts';
 import { idOf, type Moment } from '../requests.ts';
-import { type Restorable, restore } from '../restore.ts';
+import { restore } from '../restore.ts';
+import type { Restorable } from '../restore-plan.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {

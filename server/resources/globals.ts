@@ -22,7 +22,8 @@ import { after } from '../hooks.ts';
 import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
 import { readDepth, readNoQuery } from '../query.ts';
 import { noteReason } from '../reason.ts';
-import { type Restorable, restore } from '../restore.ts';
+import { restore } from '../restore.ts';
+import type { Restorable } from '../restore-plan.ts';
 import { checkedValues, write } from '../writes.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */

@@ -1771,6 +1771,7 @@ function readEntry(file, directory, at, offset) {
     `${name} is packed in a way that this verifier does not know`,
   );
   const large = zip64Of(directory.subarray(at + 46 + nameLength, next));
+  const isWide = large.length > 0;
   const [size = 0, packed = 0, start = 0] = [24, 20, 42].map((field) => {
     const value = directory.readUInt32LE(at + field);
     return value === 0xffffffff ? (large.shift() ?? value) : value;
@@ -1788,18 +1789,18 @@ function readEntry(file, directory, at, offset) {
   must(isSame && localName === name, `the archive names ${show(name)} in two ways`);
   const begin = offset + 30 + nameLength + (lengths[1] ?? 0);
   let end = begin + packed;
+  // What comes behind the data is not said before it as well.
+  const before = flags & 8 ? [0, 0, 0] : [crc, Math.min(packed, 0xffffffff), Math.min(size, 0xffffffff)];
+  const isTold = before.every((value, index) => local.readUInt32LE(14 + 4 * index) === value);
+  must(isTold, `the archive gives ${show(name)} two sizes`);
   if (flags & 8) {
-    const wide = size >= 0xffffffff || packed >= 0xffffffff;
-    const descriptor = readPart(file, end, wide ? 24 : 16);
-    const sizes = wide
+    const descriptor = readPart(file, end, isWide ? 24 : 16);
+    const sizes = isWide
       ? [Number(descriptor.readBigUInt64LE(8)), Number(descriptor.readBigUInt64LE(16))]
       : [descriptor.readUInt32LE(8), descriptor.readUInt32LE(12)];
     const fits = descriptor.readUInt32LE(0) === 0x08074b50 && descriptor.readUInt32LE(4) === crc;
     must(fits && sizes[0] === packed && sizes[1] === size, `the archive gives ${show(name)} two sizes`);
     end += descriptor.length;
-  } else {
-    const fits = local.readUInt32LE(14) === crc && local.readUInt32LE(18) === Math.min(packed, 0xffffffff);
-    must(fits && local.readUInt32LE(22) === Math.min(size, 0xffffffff), `the archive gives ${show(name)} two sizes`);
   }
   return { entry: { name, method, crc, packed, size, start: begin, end }, next };
 }

@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 import type { Json, JsonObject } from '../../config/schema.ts';
@@ -256,12 +257,21 @@ export function writeLog(path: string, entries: readonly Entry[], notes: readonl
   db.close();
 }
 
-export async function zipOf(files: Record<string, string | Buffer> | [string, string | Buffer][]): Promise<Buffer> {
+/** @param isLarge written as archives of more than 4 GB are. */
+export async function zipOf(
+  files: Record<string, string | Buffer> | [string, string | Buffer][],
+  isLarge = false,
+): Promise<Buffer> {
   const zip = new ZipFile();
   const entries = Array.isArray(files) ? files : Object.entries(files);
-  for (const [name, content] of entries)
-    zip.addBuffer(Buffer.from(content), name, { mtime: new Date('2026-11-20T12:00:00Z') });
-  zip.end();
+  const options = { mtime: new Date('2026-11-20T12:00:00Z'), forceZip64Format: isLarge };
+  for (const [name, content] of entries) {
+    // As a stream, so that the sizes come after the data, and not packed, as files are.
+    if (name.startsWith('files/'))
+      zip.addReadStream(Readable.from([Buffer.from(content)]), name, { ...options, compress: false });
+    else zip.addBuffer(Buffer.from(content), name, options);
+  }
+  zip.end({ forceZip64Format: isLarge, comment: '' });
   return buffer(zip.outputStream);
 }
 

@@ -38,14 +38,11 @@ async function verdictOn(bytes: Buffer, args = pinned): Promise<string> {
 }
 
 /** A small bundle with a file, as ZIP. */
-async function smallZip(): Promise<Buffer> {
+async function smallZip(isLarge = false): Promise<Buffer> {
   const files = [{ sha256: mediumNow.sha256, bytes: fileBytes.length, version: 1, included: true }];
   const bundle = bundleOf(log, signer, medium, mediumNow, { earlier: [6], files });
-  return zipOf({
-    'bundle.json': JSON.stringify(bundle),
-    [`files/${mediumNow.sha256}`]: fileBytes,
-    'checkpoint.txt': bundle.checkpoint,
-  });
+  const content = { 'bundle.json': JSON.stringify(bundle), [`files/${mediumNow.sha256}`]: fileBytes };
+  return zipOf({ ...content, 'checkpoint.txt': bundle.checkpoint }, isLarge);
 }
 
 /** The bytes of a ZIP that say nothing about what is in it: times, versions, attributes, and the bits after a deflated end. */
@@ -83,6 +80,64 @@ describe('annals-verify on damaged files', () => {
       const verdict = await verdictOn(bytes);
       assert.match(verdict, idle.has(at) ? /^[012] / : /^[12] /, `byte ${at}: ${verdict}`);
     }
+  });
+
+  it('reads archives that are written as those of more than 4 GB are', async () => {
+    const zip = await smallZip(true);
+    assert.match(await verdictOn(zip), /^0 SOUND/);
+    const end = zip.length - 98;
+    for (const at of [
+      end,
+      end + 4,
+      end + 16,
+      end + 24,
+      end + 32,
+      end + 40,
+      end + 48,
+      end + 56,
+      end + 60,
+      end + 64,
+      end + 72,
+    ]) {
+      const bytes = Buffer.from(zip);
+      bytes[at] = (bytes[at] as number) ^ 1;
+      assert.match(await verdictOn(bytes), /^2 UNDECIDED: /, `byte ${at - end} of the end`);
+    }
+  });
+
+  it('refuses an archive whose parts do not fit each other, each by its name', async () => {
+    const zip = await smallZip();
+    const end = zip.length - 22;
+    const first = zip.readUInt32LE(end + 16);
+    const descriptor = zip.indexOf('PK\x07\x08');
+    const data = 30 + 'bundle.json'.length;
+    for (const [at, says] of [
+      [end + 4, /several parts/],
+      [end + 8, /several parts/],
+      [end + 12, /not in its place/],
+      [end + 16, /not in its place/],
+      [end + 20, /without a comment/],
+      [first, /directory of the archive is damaged/],
+      [first + 8, /names bundle\.json in two ways|not know/],
+      [first + 32, /has a comment/],
+      [first + 46, /names bundle\.|names .*in two ways/],
+      [14, /gives bundle\.json two sizes/],
+      [18, /gives bundle\.json two sizes/],
+      [22, /gives bundle\.json two sizes/],
+      [30, /in two ways/],
+      [descriptor + 4, /gives files\/\w+ two sizes/],
+      [descriptor + 8, /gives files\/\w+ two sizes/],
+      [descriptor + 12, /gives files\/\w+ two sizes/],
+      [data + 20, /bundle\.json (cannot be unpacked|in the archive is damaged|is larger)|NOT SOUND/],
+    ] as const) {
+      const bytes = Buffer.from(zip);
+      bytes[at] = (bytes[at] as number) ^ 1;
+      assert.match(await verdictOn(bytes), says, `byte ${at}`);
+    }
+    // A checksum that is told alike in both places, and fits nothing.
+    const bytes = Buffer.from(zip);
+    for (const at of [14, first + 16]) bytes[at] = (bytes[at] as number) ^ 1;
+    assert.match(await verdictOn(bytes), /^2 UNDECIDED: bundle\.json in the archive is damaged/);
   });
 
   it('finds every cut, and bytes that were put in front, between and behind', async () => {

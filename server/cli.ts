@@ -7,6 +7,7 @@ import { createUser, revokeSessions, unlock } from './account-commands.ts';
 import { collectBlobs, verifyBlobs } from './blob-commands.ts';
 import { configCheck, rebuild, verify } from './commands.ts';
 import { erase } from './erase-command.ts';
+import { exportLog, saveBundle } from './export-commands.ts';
 import { showDiff, showHistory, tailLog } from './log-commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
@@ -132,6 +133,43 @@ ${bucketSettings} The settings have to be those of the service.
 
 Exit code 0: sound. 1: something is missing or altered. 2: wrong usage, or could not run.`,
     run: verifyBlobs,
+  },
+  export: {
+    summary: 'save a range of the log, with what proves it',
+    usage: `annals export --out FILE.zip [--from P|TIME] [--to P|TIME] [--format F] [--force] [--config FILE] [--data DIR]
+
+Saves the events of a range as a ZIP archive: the events, a manifest with their SHA-256 and the proofs, a README, and
+annals-verify.mjs, which checks it anywhere. The export is put on record in the log, by whom, when and what.
+
+  --out FILE.zip  where to; a file that is there is kept, but with --force
+  --from, --to    both inclusive: a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 in UTC
+                  (default: the whole log)
+  --format F      ndjson (default; the exact texts, which can be proven), csv (for spreadsheets), cloudevents
+  --collection C, --stream S, --type T, --actor A
+                  only events of that collection, stream, type or actor. Each of them is proven, and no longer that
+                  none was left out
+  --since SIZE    also prove that the log goes on from a checkpoint of that size that somebody has kept; may be given
+                  again and again
+  --reason TEXT   why, for the record
+${whereItRuns}`,
+    run: exportLog,
+  },
+  bundle: {
+    summary: 'save an evidence pack: everything about one document, with what proves it',
+    usage: `annals bundle COLLECTION/ID --out FILE.zip [--no-files] [--complete] [--since SIZE]… [--force]
+              [--config FILE] [--data DIR]
+
+Saves all versions of a document as a ZIP archive: a summary to read or print, the exact texts with the proofs, the uploaded
+files that it named, a README, and annals-verify.mjs, which checks it anywhere. Deleted documents are there, too. For a
+global: globals/SLUG; for what happened to an account: accounts/COLLECTION/ID.
+
+  --out FILE.zip  where to; a file that is there is kept, but with --force
+  --no-files      leave the uploaded files out
+  --complete      prove that there was no later version, however many events came after it (unasked: up to 1000)
+  --since SIZE    also prove that the log goes on from a checkpoint of that size that somebody has kept; may be given
+                  again and again
+${whereItRuns}`,
+    run: saveBundle,
   },
   'config check': {
     summary: 'check a configuration and print every problem',

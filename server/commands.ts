@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Model } from '../config/model.ts';
 import { namesFiles } from '../events/blobs.ts';
 import { createIds } from '../events/ids.ts';
 import { BrokenLogError } from '../events/log-file.ts';
@@ -21,7 +22,7 @@ import { StartError } from './threads/writer.ts';
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['config', 'data']);
   const verdict = check(settings.data, true);
-  if (settings.config !== undefined && (await hasChanged(settings.config, settings.data))) {
+  if (settings.config !== undefined && hasChanged((await loadConfiguration(settings.config)).model, settings.data)) {
     verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
   }
   if (verdict.finding === null && hasFiles(settings.data)) {
@@ -95,11 +96,11 @@ function hasFiles(data: string): boolean {
   }
 }
 
-async function hasChanged(config: string, data: string): Promise<boolean> {
-  const { model } = await loadConfiguration(config);
+/** Whether a configuration's schema is another than the one that a log ends with. */
+export function hasChanged({ schema }: Model, data: string): boolean {
   const db = openDatabase(logFile(resolve(data)), { readonly: true });
   try {
-    return JSON.stringify(epochsOf(readLog(db)).at(-1)?.schema) !== JSON.stringify(model.schema);
+    return JSON.stringify(epochsOf(readLog(db)).at(-1)?.schema) !== JSON.stringify(schema);
   } finally {
     db.close();
   }

@@ -19,8 +19,11 @@ export class CallError extends Error {
   override name = 'CallError';
 }
 
-/** What a command asks of the service: a POST. `reason`: why, where that is recorded. */
-export type Order = { path: string; body: JsonObject; reason?: string };
+/** What a command asks of the service: a POST, or with `take` a GET. `reason`: why, where that is recorded. */
+export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
+
+/** Takes in an answer that is no JSON, which may be long; `signal` gives it up. */
+export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
 
 /** How the service answered: `body` is the contract's, of an error too. */
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
@@ -28,15 +31,26 @@ export type Answered = { status: number; body: JsonObject & { message?: string; 
 const patienceMilliseconds = 10_000;
 const pauseMilliseconds = 200;
 const callMilliseconds = 60_000;
+/** How long what is taken in may stand still. */
+const stallMilliseconds = 300_000;
 
 /**
  * Calls the service as its operator, whom no rule is asked about: the one that works on the data directory, else one of this
  * process's own, for the time of the call. So what has been said about writing holds for commands too.
  *
+ * @param before is called first where no service works on the directory; what it throws is thrown.
  * @throws CallError when another process has the data directory and cannot be called.
  */
-export function callAsOperator(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
-  return callOrDoAlone(settings, order, () => callOwn(settings, loaded, order));
+export function callAsOperator(
+  settings: Settings,
+  loaded: Loaded,
+  order: Order,
+  before: () => Promise<void> = async () => {},
+): Promise<Answered> {
+  return callOrDoAlone(settings, order, async () => {
+    await before();
+    return callOwn(settings, loaded, order);
+  });
 }
 
 /**
@@ -131,25 +145,31 @@ function readOperatorSecret(data: string): string {
 }
 
 /** With an agent of its own: the global one may be told by the environment to send everything through a proxy. */
-async function call(address: string, secret: string, { path, body, reason }: Order): Promise<Answered> {
+async function call(address: string, secret: string, { path, body, reason, take }: Order): Promise<Answered> {
   const outgoing = request(new URL(path, address), {
-    method: 'POST',
+    method: take ? 'GET' : 'POST',
     agent: false,
-    signal: AbortSignal.timeout(callMilliseconds),
+    signal: take?.signal ?? AbortSignal.timeout(callMilliseconds),
     headers: {
       authorization: `Annals-Operator ${secret}`,
-      'content-type': 'application/json',
+      ...(take ? {} : { 'content-type': 'application/json' }),
       'user-agent': `annals/${version()}`,
       ...(reason === undefined ? {} : { 'x-change-reason': reason }),
     },
   });
-  outgoing.end(JSON.stringify(body));
+  if (take) outgoing.setTimeout(stallMilliseconds, () => outgoing.destroy(new Error('nothing came for a long time')));
+  outgoing.end(take ? undefined : JSON.stringify(body));
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-    return { status: response.statusCode ?? 0, body: (await json(response)) as Answered['body'] };
+    const status = response.statusCode ?? 0;
+    if (!take || status !== 200) return { status, body: (await json(response)) as Answered['body'] };
+    await take.receive(response);
+    return { status, body: {} };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') throw error;
-    throw new CallError(`${address} did not answer, and may have done what was asked: ${messageOf(error)}`);
+    if (take?.signal.aborted) throw new CallError('stopped');
+    const what = take ? 'did not send all of it' : 'did not answer, and may have done what was asked';
+    throw new CallError(`${address} ${what}: ${messageOf(error)}`);
   }
 }
 

@@ -59,7 +59,10 @@ export function exports(server: Server, app: App): void {
       noteReason(request, null);
       const events = await countOf(log, exported);
       await recordExport(app, request, { from, to, format, filters, events });
-      return archive(request, h, await exportZip(exported), `annals-export-${from}-${to}.zip`);
+      return archive(request, h, await exportZip(exported), `annals-export-${from}-${to}.zip`)
+        .header('annals-range', `${from}-${to}`)
+        .header('annals-events', String(events))
+        .header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
     },
   });
 
@@ -80,7 +83,10 @@ export function exports(server: Server, app: App): void {
     const verifierKey = await notary.verifierKey();
     const { withFiles, isComplete } = query;
     const made = { log, blobs, checkpoint, verifierKey, earlier, stream, withFiles, isComplete };
-    return archive(request, h, await bundleZip(made), name);
+    return archive(request, h, await bundleZip(made), name).header(
+      'annals-checkpoint',
+      `${checkpoint.size} ${checkpoint.root}`,
+    );
   }
 
   /** @param bytes null where only the head is asked for. */

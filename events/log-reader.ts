@@ -41,7 +41,6 @@ export function readLog(db: Sqlite) {
   const selectLast = db.prepare(
     'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
   );
-  const selectCategory = db.prepare('SELECT 1 FROM events WHERE stream >= ? AND stream < ? LIMIT 1').pluck();
   const selectErasures = db.prepare(
     `SELECT header, body FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
      WHERE position <= ? ORDER BY position`,
@@ -110,12 +109,6 @@ export function readLog(db: Sqlite) {
     return (selectLast.get(name, upTo) as { position: number; version: number } | undefined) ?? null;
   }
 
-  /** Whether any stream has ever begun with `category` and a slash. */
-  function hasCategory(category: string): boolean {
-    // The character after the slash is the zero.
-    return selectCategory.get(`${category}/`, `${category}0`) === 1;
-  }
-
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
     return selectErasures.all(upTo) as EventText[];
@@ -175,7 +168,6 @@ export function readLog(db: Sqlite) {
     textsWithin,
     streamTextsWithin,
     lastOf,
-    hasCategory,
     erasureTexts,
     positionAt,
     versionOf,

@@ -67,7 +67,8 @@ function readPage(query: Query, errors: FieldError[]): PageQuery {
   return { after, limit: Math.min(limit, maxLimit) };
 }
 
-function readFilter(query: Query, app: App, errors: FieldError[]): EventFilter {
+/** Reads the filters of a query; what is wrong with them goes to `errors`. */
+export function readFilter(query: Query, app: App, errors: FieldError[]): EventFilter {
   const collection = readText(query, 'collection', errors);
   const type = readText(query, 'type', errors);
   const actor = readText(query, 'actor', errors);
@@ -105,7 +106,8 @@ function checkCollection(collection: string, { model, auditIndex }: App, errors:
   errors.push({ field: 'collection', message });
 }
 
-function readText(query: Query, name: string, errors: FieldError[]): string | null {
+/** A parameter that is a text; what is wrong with it goes to `errors`. */
+export function readText(query: Query, name: string, errors: FieldError[]): string | null {
   const text = query[name];
   if (text === undefined) return null;
   if (typeof text === 'string' && text !== '') return text;

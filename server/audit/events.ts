@@ -44,7 +44,8 @@ function searchStream({ events: log }: Source, stream: string, filter: EventFilt
   return { positions, reached: looked.length === mostHeaders ? (looked.at(-1) as number) : upTo };
 }
 
-function matches({ stream, type, actor }: Header, filter: EventFilter): boolean {
+/** Whether an event is one that a filter asks for. */
+export function matches({ stream, type, actor }: Header, filter: EventFilter): boolean {
   if (filter.collection !== undefined && !namesOf(stream).includes(filter.collection)) return false;
   if (filter.type !== undefined && type !== filter.type) return false;
   return filter.actor === undefined || actor.type === filter.actor || actor.id === filter.actor;

@@ -67,9 +67,10 @@ function csvLine(event: ShownEvent): string {
   ]);
 }
 
-/** The fields that an event of a document or global names as changed. */
+/** The fields that an event of a document or global names as changed, but for those that the server sets by itself. */
 function namedFields({ set, unset }: JsonObject): string[] {
-  return [...(isObject(set) ? Object.keys(set) : []), ...(Array.isArray(unset) ? unset.map(String) : [])];
+  const names = [...(isObject(set) ? Object.keys(set) : []), ...(Array.isArray(unset) ? unset.map(String) : [])];
+  return names.filter((name) => name !== 'createdAt' && name !== 'updatedAt');
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

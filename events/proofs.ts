@@ -7,16 +7,43 @@ import { emptyRoot, type HashSource, nodeHash, rangeRoot } from './merkle.ts';
  * @param source must hold every hash of a tree of at least `size` leaves.
  * @throws RangeError when there is no such leaf in a tree of that size.
  */
-export function inclusionProof(index: number, size: number, source: HashSource): Buffer[] {
+export function inclusionProof(
+  index: number,
+  size: number,
+  source: HashSource,
+  rootIn = (start: number, end: number) => rangeRoot(start, end, source),
+): Buffer[] {
   if (!isCount(index) || !isCount(size) || index >= size) throw new RangeError(`no leaf ${index} in a tree of ${size}`);
   return path(index, 0, size);
 
   function path(at: number, start: number, end: number): Buffer[] {
     if (end - start === 1) return [];
     const middle = start + splitOf(end - start);
-    if (at < middle) return [...path(at, start, middle), rangeRoot(middle, end, source)];
-    return [...path(at, middle, end), rangeRoot(start, middle, source)];
+    if (at < middle) return [...path(at, start, middle), rootIn(middle, end)];
+    return [...path(at, middle, end), rootIn(start, middle)];
   }
+}
+
+/** So many hashes are kept of what neighbours have in common: some megabytes. */
+const mostKept = 20_000;
+
+/** Makes many proofs of inclusion in one tree, best in the order of the leaves: what several need is hashed once. */
+export function inclusionProver(size: number, source: HashSource): (index: number) => Buffer[] {
+  const known = new Map<string, Buffer>();
+
+  function rootIn(start: number, end: number): Buffer {
+    // A leaf's hash is a part of its whole tile, which would be kept with it.
+    if (end - start === 1) return rangeRoot(start, end, source);
+    const key = `${start}-${end}`;
+    const kept = known.get(key);
+    if (kept) return kept;
+    const root = rangeRoot(start, end, source);
+    if (known.size >= mostKept) known.clear();
+    known.set(key, root);
+    return root;
+  }
+
+  return (index) => inclusionProof(index, size, source, rootIn);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { BlobStore } from '../../storage/blobs.ts';
 import type { LogCheckpoint } from '../notary/notary.ts';
 import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
 import { summaryHtml } from './bundle-summary.ts';
-import { type Earlier, eventsOf, headersBetween, proofOf, subtreesOf } from './proofs.ts';
+import { type Earlier, eventsOf, headersBetween, proverOf, subtreesOf } from './proofs.ts';
 import { bundleReadme } from './readme.ts';
 import { noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
 import { readVerifier } from './verifier.ts';
@@ -96,7 +96,8 @@ async function* bundleJson(
   const named = new Map<string, NamedFile>();
   let document: JsonObject | null = null;
   let last: ShownEvent | null = null;
-  const json = (event: ShownEvent) => shownJson(event, proofOf(log, event.header.position, size));
+  const prove = proverOf(log, size);
+  const json = (event: ShownEvent) => shownJson(event, prove(event.header.position));
 
   const head = {
     format: 'annals-bundle/1',

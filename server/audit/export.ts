@@ -5,7 +5,7 @@ import type { LogCheckpoint } from '../notary/notary.ts';
 import { version } from '../version.ts';
 import { type ExportFormat, writers } from './export-formats.ts';
 import { eventsThatFit, type Filters } from './filters.ts';
-import { consistencyOf, type Earlier, eventsBetween, proofOf, subtreesOf } from './proofs.ts';
+import { consistencyOf, type Earlier, eventsBetween, proverOf, subtreesOf } from './proofs.ts';
 import { exportReadme } from './readme.ts';
 import { noteErased, type Sees, showEvent, shownJson } from './shown.ts';
 import { readVerifier } from './verifier.ts';
@@ -34,6 +34,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
   const { log: origin } = log.head();
   const isWhole = Object.keys(filters).length === 0;
   const digest = createHash('sha256');
+  const prove = proverOf(log, checkpoint.size);
   const erased = noteErased();
   const total = { events: 0, bytes: 0 };
 
@@ -44,7 +45,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
       const texts = chunk.map((event) => {
         const shown = showEvent(event, seesPayloadsOf);
         erased.note(shown);
-        const proof = isWhole || !hasProofs ? null : proofOf(log, shown.header.position, checkpoint.size);
+        const proof = isWhole || !hasProofs ? null : prove(shown.header.position);
         return line(shown, proof);
       });
       total.events += chunk.length;
@@ -62,7 +63,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
   async function* manifest(): AsyncGenerator<string> {
     const declarations = erased.declarations(log, checkpoint.size).map((event) => {
       const shown = showEvent(event, seesPayloadsOf);
-      return JSON.parse(shownJson(shown, proofOf(log, shown.header.position, checkpoint.size)));
+      return JSON.parse(shownJson(shown, prove(shown.header.position)));
     });
     const value = {
       format: 'annals-export/1',

@@ -1,15 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import { treeAt } from '../../events/merkle.ts';
-import { consistencyProof, inclusionProof } from '../../events/proofs.ts';
+import { consistencyProof, inclusionProver } from '../../events/proofs.ts';
 import type { LogCheckpoint, Notary } from '../notary/notary.ts';
 
 /** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */
-const chunkLength = 1 << 20;
+const chunkLength = 1 << 18;
 
-/** The proof that the event at a position is in a tree of `size` events, as the formats have it. */
-export function proofOf(log: LogReader, position: number, size: number): string[] {
-  return inclusionProof(position - 1, size, log.hashes).map(base64);
+/** Makes the proofs that events are in a tree of `size` events, as the formats have them. */
+export function proverOf(log: LogReader, size: number): (position: number) => string[] {
+  const prove = inclusionProver(size, log.hashes);
+  return (position) => prove(position - 1).map(base64);
 }
 
 /** The roots of the perfect subtrees of the first `size` events, largest first. */

@@ -13,7 +13,13 @@ import {
   type Tree,
   treeAt,
 } from '../../events/merkle.ts';
-import { consistencyProof, inclusionProof, verifyConsistency, verifyInclusion } from '../../events/proofs.ts';
+import {
+  consistencyProof,
+  inclusionProof,
+  inclusionProver,
+  verifyConsistency,
+  verifyInclusion,
+} from '../../events/proofs.ts';
 
 const { RFC9162_SHA256: independent } = CoMETRE;
 
@@ -177,6 +183,16 @@ describe('proofs of inclusion (RFC 6962, section 2.1.1)', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('are the same where many are made at once', () => {
+    for (const size of [1, 2, 255, 256, 600]) {
+      const prove = inclusionProver(size, large.source);
+      for (let index = 0; index < size; index += 1) {
+        assert.deepEqual(prove(index), inclusionProof(index, size, large.source));
+      }
+      assert.throws(() => prove(size), RangeError);
+    }
   });
 
   it('are made and accepted by an independent implementation', async () => {

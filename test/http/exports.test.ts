@@ -10,6 +10,7 @@ import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 import canonicalizeModule from 'canonicalize';
 import { run as verify } from '../../verify/annals-verify.mjs';
+import { bearer, login } from '../helpers/accounts.ts';
 import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
 import { errorsOf, eventually, recordedData, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
@@ -17,6 +18,7 @@ import { unzip } from '../helpers/unzip.ts';
 /** The scopes of a caller are what its header says; without one, an API key may everything. */
 const config = `
 export default {
+  bcryptCost: 4,
   collections: [
     { slug: 'posts', fields: [{ name: 'title', type: 'text', unique: true }, { name: 'body', type: 'textarea' }] },
     { slug: 'media', upload: true, fields: [{ name: 'alt', type: 'text' }] },
@@ -366,6 +368,46 @@ describe('GET /api/audit/export', () => {
     await assertSound(bytes);
   });
 
+  it('proves what was erased without saying it, wherever the erasure itself stands', async () => {
+    const ada = (await login(service, 'users', 'ada@example.com', 'correct horse battery')).body.token;
+    const id = await create('to be forgotten');
+    await service.call('PATCH', `${posts}/${id}`, { title: 'forgotten, too' });
+    const { length } = recordedEvents(service.data);
+    const erasure = { collection: 'posts', id, reason: 'asked for on paper' };
+    const erased = await service.call('POST', '/api/audit/erasures', erasure, bearer(ada));
+    assert.equal(erased.status, 201, JSON.stringify(erased.body));
+
+    const pack = await archive(`/api/audit/bundles/posts/${id}`);
+    const shown = pack.about.events.map((event: { payload: unknown; erased?: true }) => [
+      event.payload === null,
+      event.erased,
+    ]);
+    assert.deepEqual(shown, [
+      [true, true],
+      [true, true],
+      [false, undefined],
+    ]);
+    assert.equal(pack.about.document, null);
+    assert.match(pack.text('summary.html'), /ERASED: what this version said was removed for good/);
+    await assertSound(pack.bytes);
+    for (const query of [
+      `to=${length}`,
+      `from=${length - 1}`,
+      `stream=posts/${id}`,
+      `stream=posts/${id}&type=document.created`,
+    ]) {
+      const { text, bytes, about } = await archive(`/api/audit/export?${query}`);
+      assert.ok(text('events.ndjson').includes(',"payload":null,"erased":true'), query);
+      const isShown = text('events.ndjson').includes('"type":"document.erased"');
+      assert.equal(about.erasures.length, isShown ? 0 : 1, query);
+      await assertSound(bytes);
+    }
+    for (const format of ['ndjson', 'csv', 'cloudevents']) {
+      const { text, about } = await archive(`/api/audit/export?format=${format}`);
+      assert.ok(!/to be forgotten|forgotten, too/.test(text(about.file)), format);
+    }
+  });
+
   it('writes CSV by which no spreadsheet is made to calculate', async () => {
     const { about, text, bytes } = await archive('/api/audit/export?format=csv');
     const rows = parseCsv(text('events.csv').replace(/^\ufeff/, ''));
@@ -381,7 +423,7 @@ describe('GET /api/audit/export', () => {
   });
 
   it('writes CloudEvents that fit their schema', async () => {
-    const { lines } = await archive('/api/audit/export?format=cloudevents');
+    const { lines, bytes } = await archive('/api/audit/export?format=cloudevents');
     const ajv = new Ajv.default({ allowUnionTypes: true });
     addFormats.default(ajv);
     const check = ajv.compile(cloudEvent);
@@ -393,6 +435,7 @@ describe('GET /api/audit/export', () => {
       assert.ok((event.sequence ?? '') > last);
       last = event.sequence ?? '';
     }
+    await assertSound(bytes);
     assert.ok(lines.some((line) => JSON.parse(line).type === 'org.annals.document.updated'));
   });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asOf } from './as-of.ts';
 import { create } from './create.ts';
+import { exporting } from './exporting.ts';
 import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
 import { log } from './log.ts';
@@ -14,7 +15,7 @@ import type { Plan } from './rounds.ts';
 import { type LoginTarget, timing } from './timing.ts';
 import { uploads } from './uploads.ts';
 
-const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] [uploads] [asof] [--rounds N] [--seconds N] [--large]
+const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--large]
 
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
@@ -24,10 +25,11 @@ const usage = `npm run bench -- [read] [lists] [create] [log] [logins] [timing] 
   timing   whether the time of a refused login tells that there is such an account
   uploads  a file of 1 GB in and out: speed, and memory above idle; small files. In a folder and in a bucket
   asof     lists as of a position against those of today: 100,000 documents with 10 versions each (some minutes, 4 GB)
+  export   exports and evidence packs: events per second, memory above idle, reads meanwhile, sizes; verifying them
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
-  --large      log, lists: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+  --large      log, lists, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
@@ -41,6 +43,7 @@ const benchmarks = {
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
   uploads: (folder: string, plan: Plan) => withWrk(() => uploads(folder, plan)),
   asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
+  export: (folder: string, plan: Plan, isLarge: boolean) => exporting(folder, plan, isLarge),
 };
 
 async function withWrk(run: () => Promise<void>): Promise<void> {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type Call, load } from './load.ts';
+import { megabytes, resetPeak } from './memory.ts';
 import { apiKey, type Server, startAnnals } from './processes.ts';
 import { median, round, table, verdict } from './report.ts';
 import type { Plan } from './rounds.ts';
@@ -147,14 +147,4 @@ async function download({ url }: Server, path: string, slow: number): Promise<nu
   }
   if (slow === 0 && size !== Number(response.headers['content-length'])) throw new Error('a download was cut short');
   return size;
-}
-
-/** MB that a process holds now, or held at most since the last {@link resetPeak} (proc(5), `status`). */
-function megabytes({ pid }: Server, name: 'VmRSS' | 'VmHWM'): number {
-  const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return (Number(found) * 1024) / 1e6;
-}
-
-function resetPeak({ pid }: Server): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

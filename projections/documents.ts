@@ -36,10 +36,10 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
     `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
      FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
   );
-  // The first that held past a position is the only one that can have held at it.
+  // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11 µs.
   const selectPastAt = db.prepare(
     `SELECT version, valid_from AS position, (SELECT doc FROM ${tables.pastTexts} WHERE valid_from = v.valid_from) AS doc
-     FROM ${tables.versions} AS v WHERE id = ? AND valid_to > ? ORDER BY valid_to LIMIT 1`,
+     FROM ${tables.versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
   );
   const selectNewestChange = db.prepare(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
   const selectCount = db.prepare('SELECT documents FROM counts WHERE key = ?').pluck();

@@ -88,7 +88,11 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
     JSON.parse(await present.document(request, answerOf(fields))) as JsonObject;
   const after = await shown(document);
   const before = current ? await shown(current.document) : {};
-  const diff = differencesOf(before, after).map(({ field, before, current }) => ({ field, before, after: current }));
+  // What points here is not part of the document.
+  const joins = new Set(target.joins.map(({ name }) => name));
+  const diff = differencesOf(before, after)
+    .filter(({ field }) => !joins.has(field))
+    .map(({ field, before, current }) => ({ field, before, after: current }));
   const dangling = danglingIn(app, target.model.fields, after).map(({ field, id }) => ({ field, id }));
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };

@@ -73,7 +73,7 @@ const steps = `How to check it, in two steps
 -----------------------------
 1. Get the public key of the service and the program annals-verify.mjs from somebody you trust, not
    from this archive: what is in here came from the one who is to be checked. The key is a text that
-   begins with "annals/". Install Node.js (https://nodejs.org), version 20 or newer.
+   begins with "annals/". Install Node.js (https://nodejs.org), version 22.2 or newer.
 2. Open a terminal in the folder of this archive, and type, with the key between the apostrophes:
 
      node annals-verify.mjs --key 'annals/...' FILE.zip

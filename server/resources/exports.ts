@@ -40,6 +40,7 @@ export function exports(server: Server, app: App): void {
       const { events: log, notary } = app;
       const query = readExportQuery(app, request.query);
       if (request.method === 'head') return archive(request, h, null, 'annals-export.zip');
+      refuseForeign(request);
       // Before the export is on record itself: so it is no part of what it exports.
       const checkpoint = await notary.checkpoint();
       const { from, to, since } = query.resolve(checkpoint.size);
@@ -98,7 +99,8 @@ export function exports(server: Server, app: App): void {
       app.log.error({ err, requestId: requestId(request) }, 'an archive was cut off');
       res.destroy();
     });
-    res.once('close', () => bytes?.destroy());
+    if (res.closed) bytes?.destroy();
+    else res.once('close', () => bytes?.destroy());
     request.info.acceptEncoding = 'identity';
     const response = h
       .response(bytes ?? undefined)
@@ -110,4 +112,15 @@ export function exports(server: Server, app: App): void {
     response.charset('');
     return response;
   }
+}
+
+/**
+ * An export is put on record, so no other site may have one made in the name of somebody whose browser sends a cookie along: a
+ * link there, or an image.
+ */
+function refuseForeign({ headers }: Request): void {
+  const site = headers['sec-fetch-site'];
+  const isOwn = headers['x-api-key'] !== undefined || headers.authorization !== undefined;
+  if (isOwn || site === undefined || site === 'same-origin' || site === 'none') return;
+  throw new DomainError('forbidden', 'an export under a cookie must be asked for by a page of the same origin');
 }

@@ -268,6 +268,18 @@ describe('GET /api/audit/export', () => {
     assert.equal(recordedEvents(service.data).length, size);
   });
 
+  it('is not made under a cookie because another site asks for it', async () => {
+    const credentials = { email: 'ada@example.com', password: 'correct horse battery' };
+    const answer = await service.call('POST', '/api/collections/users/login', credentials, { key: null });
+    const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const under = (site: string) =>
+      get('/api/audit/export', { key: null, headers: { cookie, 'x-scopes': 'export', 'sec-fetch-site': site } });
+    assert.equal((await under('same-origin')).status, 200);
+    const size = recordedEvents(service.data).length;
+    for (const site of ['cross-site', 'same-site']) assert.equal((await under(site)).status, 403);
+    assert.equal(recordedEvents(service.data).length, size);
+  });
+
   it('takes parts of the log by position, by time and by day, both ends included', async () => {
     const all = recordedEvents(service.data);
     const at = (position: number) => all[position - 1]?.recordedAt ?? '';

@@ -140,6 +140,37 @@ describe('annals-verify on damaged files', () => {
     assert.match(await verdictOn(bytes), /^2 UNDECIDED: bundle\.json in the archive is damaged/);
   });
 
+  it('finds bytes that are hidden between entries, with all offsets put right, and entries that are enciphered', async () => {
+    const zip = await smallZip();
+    const end = zip.length - 22;
+    const first = zip.readUInt32LE(end + 16);
+    const hide = (at: number, ...offsets: number[]) => {
+      const bytes = Buffer.concat([zip.subarray(0, at), Buffer.from('PK\x03\x04hidden'), zip.subarray(at)]);
+      for (const offset of offsets) bytes.writeUInt32LE(bytes.readUInt32LE(offset + 10) + 10, offset + 10);
+      return bytes;
+    };
+    assert.match(
+      await verdictOn(hide(first, end + 16)),
+      /^2 UNDECIDED: the archive holds bytes that belong to no entry/,
+    );
+    const second = zip.indexOf('PK\x01\x02', first + 4);
+    const third = zip.indexOf('PK\x01\x02', second + 4);
+    const between = hide(zip.readUInt32LE(second + 42), second + 42, third + 42, end + 16);
+    assert.match(await verdictOn(between), /^2 UNDECIDED: the archive holds bytes that belong to no entry/);
+    for (const [field, value] of [
+      ['flags', 1],
+      ['method', 12],
+    ] as const) {
+      const bytes = Buffer.from(zip);
+      const [inDirectory, inLocal] = field === 'flags' ? [8, 6] : [10, 8];
+      for (const at of [first + inDirectory, inLocal]) bytes.writeUInt16LE(value, at);
+      assert.match(
+        await verdictOn(bytes),
+        /^2 UNDECIDED: bundle\.json is packed in a way that this verifier does not know/,
+      );
+    }
+  });
+
   it('finds every cut, and bytes that were put in front, between and behind', async () => {
     const zip = await smallZip();
     for (let length = 0; length < zip.length; length += stride * 5) {
@@ -225,6 +256,13 @@ describe('annals-verify on hostile files', () => {
     const linked = join(folder, 'linked');
     mkdirSync(linked);
     symlinkSync('/etc/hostname', join(linked, 'bundle.json'));
+    const nested = bundleIn(folder, 'nested', {});
+    mkdirSync(join(nested, 'files', 'more'));
+    assert.match(await verdictOf(...pinned, nested), /^2 UNDECIDED: files\/more is no file/);
+    const none = join(folder, 'none');
+    mkdirSync(none);
+    assert.match(await verdictOf('--checkpoints', none, file), /^2 UNDECIDED: there are no checkpoints in/);
+    assert.match(await verdictOf(...pinned, none), /^2 UNDECIDED: .*holds no bundle\.json or manifest\.json/);
     assert.match(await verdictOf(...pinned, linked), /^2 UNDECIDED: bundle\.json does not belong in the folder/);
   });
 

@@ -39,7 +39,6 @@ const rules: Record<string, Rule> = {
       'pino',
       'postal-mime',
       'rate-limiter-flexible',
-      'rfc6902',
       'smtp-server',
       'yazl',
     ],

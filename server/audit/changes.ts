@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createPatch, type Operation } from 'rfc6902';
 import type { Json, JsonObject } from '../../config/schema.ts';
 
 /** What became of one field; null where it had no value. */
@@ -24,19 +23,4 @@ export function fieldOf(document: JsonObject | null, field: string): Json {
 
 function emptyAsNull(value: Json): Json {
   return Array.isArray(value) && value.length === 0 ? null : value;
-}
-
-/** Comparing lists costs the product of their lengths, and documents may be large: what is more is replaced as a whole. */
-const mostPairs = 10_000;
-const mostSteps = 50_000;
-
-/** The JSON Patch (RFC 6902) that makes one state of a document into another. */
-export function patchBetween(before: JsonObject | null, after: JsonObject | null): Operation[] {
-  let steps = 0;
-  return createPatch(before, after, (old: unknown, now: unknown, pointer) => {
-    steps += 1;
-    const isLarge = Array.isArray(old) && Array.isArray(now) && old.length * now.length > mostPairs;
-    if (!isLarge && steps <= mostSteps) return undefined;
-    return isDeepStrictEqual(old, now) ? [] : [{ op: 'replace', path: pointer.toString(), value: now }];
-  });
 }

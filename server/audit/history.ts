@@ -6,8 +6,9 @@ import type { Actor, Header } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { type EventText, eventOf, type LogReader } from '../../events/log-reader.ts';
 import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
-import { changesBetween, type FieldChange, fieldOf, patchBetween } from './changes.ts';
+import { changesBetween, type FieldChange, fieldOf } from './changes.ts';
 import { openEpochs } from './epochs.ts';
+import { patchBetween } from './patch.ts';
 
 /** What became of a stream so far: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };

@@ -5,8 +5,9 @@ import fc from 'fast-check';
 import { applyPatch } from 'rfc6902';
 import type { Json } from '../../config/schema.ts';
 import type { LogReader } from '../../events/log-reader.ts';
-import { changesBetween, patchBetween } from '../../server/audit/changes.ts';
+import { changesBetween } from '../../server/audit/changes.ts';
 import { openHistory } from '../../server/audit/history.ts';
+import { patchBetween } from '../../server/audit/patch.ts';
 import { openDirectory, quickFolder } from '../projections/directory.ts';
 
 const folder = quickFolder();
@@ -157,6 +158,45 @@ describe('A JSON Patch between two states', () => {
     const root = nested(1);
     applyPatch(root, patchBetween(nested(1), nested(2)));
     assert.deepEqual(root, nested(2));
+  });
+
+  it('takes lists of every length and depth, for who wrote them may have meant harm', () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => index);
+    // A list in a list in a list, each with other items beside it.
+    const deep = (n: number) => {
+      let value: Json = n;
+      for (let level = 0; level < 98; level += 1) value = [value, ...many.slice(0, 99).map((item) => item + n)];
+      return value;
+    };
+    const cases: [old: Json, now: Json, operations: number][] = [
+      [[], many, 1],
+      [many, [], 1],
+      [['x'], many.slice(1, 9999), 1],
+      [many, [...many, 'last'], 1],
+      [many, many.toSpliced(5, 2), 2],
+      [deep(0), deep(1000), 9703],
+    ];
+    for (const [old, now, operations] of cases) {
+      const patch = patchBetween({ list: old }, { list: now });
+      const root = { list: structuredClone(old) };
+      assert.deepEqual(applyPatch(root, patch).filter(Boolean), []);
+      assert.deepEqual([patch.length, root.list], [operations, now]);
+    }
+  });
+
+  it('says no more than it has to', () => {
+    const list = [{ a: 1 }, { a: 2 }, { a: 3 }, 'x', 'y'];
+    const patch = patchBetween({ list, 'a/b~': 1 }, { list: [0, { a: 1 }, { a: 3, b: 1 }, 'y', 'z'], c: null });
+    assert.deepEqual(patch, [
+      { op: 'remove', path: '/a~1b~0' },
+      { op: 'add', path: '/c', value: null },
+      { op: 'add', path: '/list/0', value: 0 },
+      { op: 'add', path: '/list/2/b', value: 1 },
+      { op: 'replace', path: '/list/2/a', value: 3 },
+      { op: 'remove', path: '/list/3' },
+      { op: 'remove', path: '/list/3' },
+      { op: 'add', path: '/list/4', value: 'z' },
+    ]);
   });
 });
 

@@ -71,6 +71,7 @@ async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
 async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: boolean): Promise<number> {
   const sizes = new Map(unnamed);
   const removed: string[] = [];
+  const held: Collected['held'] = [];
   const progress = showProgress('removing files');
   const tell = (end: string) => {
     if (withNames) printNames(removed, removed.length);
@@ -91,13 +92,16 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
       tellOfSome();
       return reportRefusal(answered);
     }
-    removed.push(...(answered.body as unknown as Collected).removed);
+    const collected = answered.body as unknown as Collected;
+    removed.push(...collected.removed);
+    held.push(...collected.held);
     for (const sha256 of batch) unnamed.delete(sha256);
     progress(sizes.size - unnamed.size, sizes.size);
   }
-  const kept = sizes.size - removed.length;
+  const kept = sizes.size - removed.length - held.length;
   tell(`from ${storeName(opened.blobSettings)}${kept === 0 ? '' : needed(kept)}`);
-  return 0;
+  for (const { sha256, because } of held) print(`${sha256} stays: ${because}`);
+  return held.length === 0 ? 0 : 1;
 }
 
 function needed(count: number): string {

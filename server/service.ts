@@ -218,9 +218,10 @@ function connectPins(guard: BlobGuard): MessagePort {
   return connect<Pins>(pins, release);
 }
 
-function erasersOf({ settle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
+function erasersOf({ settle, obstacle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
   return {
     settle,
+    obstacle: async (position) => obstacle(position),
     neededBeside,
     countMails: async (emails) => mailer?.caught?.count(emails) ?? 0,
     forgetMails: async (emails) => mailer?.caught?.forget(emails),

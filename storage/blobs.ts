@@ -28,7 +28,11 @@ export type BlobStore = {
   size: (sha256: string) => Promise<number | null>;
   /** Every file, in no order. */
   list: () => AsyncIterable<StoredBlob>;
-  /** Removes a file; one that is not there is none. */
+  /**
+   * Removes a file, with every version that the store has of it; one that is not there is none.
+   *
+   * @throws BlobHeldError when something of it stays, because the store does not let go of it.
+   */
   remove: (sha256: string) => Promise<void>;
   /**
    * Keeps a short text beside the files, for ever: nothing replaces or removes it. When it resolves it survives a power cut.
@@ -82,6 +86,18 @@ export class BlobsUnavailableError extends Error {
 /** Thrown when a store will not work as it is configured; the message is one line for the operator, without secrets. */
 export class BlobsRefusedError extends Error {
   override name = 'BlobsRefusedError';
+}
+
+/** Thrown when a store does not let go of a file, of which an older version counts as well. The others are not concerned. */
+export class BlobHeldError extends BlobsRefusedError {
+  override name = 'BlobHeldError';
+  /** Until when a lock holds it, ISO 8601; null when that is not known. */
+  readonly until: string | null;
+
+  constructor(message: string, until: string | null) {
+    super(message);
+    this.until = until;
+  }
 }
 
 /** Thrown when a file that should be there is not. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Client } from 'minio';
 import { type Anchor, type BlobStore, BlobsRefusedError, isAnchorName } from './blobs.ts';
 import { isNoLock, isNoVersions } from './bucket-errors.ts';
+import { listVersions, type VersionPage, type VersionPlace } from './bucket-versions.ts';
 
 type Options = {
   client: Client;
@@ -11,18 +12,6 @@ type Options = {
   what: string;
   /** Makes a call, and says what its failure means. */
   call: <T>(request: () => Promise<T>) => Promise<T>;
-};
-
-/** A part of a list; `next` is where the rest begins. */
-type Page = { found: { name: string; versionId: string }[]; next: Place | null };
-type Place = { key: string; version: string };
-
-/** What the client gives for a page of versions: its types know less of it. */
-type Listing = {
-  objects: { name?: string; versionId?: string | number | null; isDeleteMarker?: boolean }[];
-  isTruncated?: boolean | undefined;
-  keyMarker?: string | undefined;
-  versionIdMarker?: string | undefined;
 };
 
 const folder = 'checkpoints/';
@@ -55,11 +44,11 @@ export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anc
 
   async function* list(from: string): AsyncGenerator<Anchor> {
     let listing = versionsAfter;
-    let next: Place | null = { key: folder + from, version: '' };
+    let next: VersionPlace | null = { key: folder + from, version: '' };
     while (next) {
-      const place: Place = next;
+      const place: VersionPlace = next;
       // Some servers know no versions, and some keys may not see them.
-      const page: Page | null = await call(() =>
+      const page: VersionPage | null = await call(() =>
         listing(place).catch((error) => {
           if (listing === namesAfter || !isNoVersions(error)) throw error;
           return null;
@@ -79,29 +68,14 @@ export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anc
   }
 
   /** Also what another object was put over, and what a deletion hides: with Object Lock it is there still. */
-  async function versionsAfter({ key, version }: Place): Promise<Page> {
-    const { objects, isTruncated, keyMarker, versionIdMarker }: Listing = await client.listObjectsQuery(
-      bucket,
-      folder,
-      '',
-      {
-        Delimiter: '',
-        MaxKeys: 1000,
-        IncludeVersion: true,
-        keyMarker: encodeURIComponent(key),
-        versionIdMarker: encodeURIComponent(version),
-      },
-    );
-    const found = objects.flatMap(({ name, versionId, isDeleteMarker }) => {
-      return name && !isDeleteMarker ? [{ name, versionId: String(versionId ?? '') }] : [];
-    });
-    const isMore = String(isTruncated) === 'true' && keyMarker !== undefined;
-    return { found, next: isMore ? { key: keyMarker, version: versionIdMarker ?? '' } : null };
+  async function versionsAfter(place: VersionPlace): Promise<VersionPage> {
+    const { found, next } = await listVersions(client, bucket, folder, place);
+    return { found: found.filter(({ isMark }) => !isMark), next };
   }
 
-  async function namesAfter({ key }: Place): Promise<Page> {
+  async function namesAfter({ key }: VersionPlace): Promise<VersionPage> {
     const { objects, isTruncated } = await client.listObjectsV2Query(bucket, folder, '', '', 1000, key);
-    const found = objects.map(({ name = '' }) => ({ name, versionId: '' }));
+    const found = objects.map(({ name = '' }) => ({ name, versionId: '', isMark: false }));
     const last = found.at(-1);
     return { found, next: isTruncated && last ? { key: last.name, version: '' } : null };
   }

@@ -83,6 +83,11 @@ export function isNoVersions(error: unknown): boolean {
   return ['NotImplemented', 'MethodNotAllowed', 'AccessDenied'].includes(codeOf(error));
 }
 
+/** True when a server does not let something be done: of a removal also, because a lock holds what is to be removed. */
+export function isDenied(error: unknown): boolean {
+  return ['AccessDenied', 'ObjectLocked', 'InvalidRequest'].includes(codeOf(error));
+}
+
 /** True when a connection ended without an answer. */
 export function isConnectionLost(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(codeOf(error));

@@ -17,6 +17,7 @@ import {
 import { bucketAnchors } from './bucket-anchors.ts';
 import { describeFailure, isBucketThere, isConnectionLost, isMissingBucket, isMissingObject } from './bucket-errors.ts';
 import { connectTo } from './bucket-transport.ts';
+import { removeVersions } from './bucket-versions.ts';
 import { onDisk } from './disk.ts';
 import { notePassed } from './garbage.ts';
 
@@ -157,7 +158,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
       } while (next !== '');
     },
     ...bucketAnchors({ client, bucket, anchorDays, what, call }),
-    remove: (sha256) => call(() => client.removeObject(bucket, keyOf(sha256))),
+    remove: (sha256) => call(() => removeVersions(client, bucket, keyOf(sha256), what)),
     close: () => agent.destroy(),
   };
 }

@@ -3,14 +3,14 @@ import { compileBody } from '../../config/documents.ts';
 import { DomainError } from '../../config/errors.ts';
 import { objectSchema } from '../../config/fields.ts';
 import type { Tail } from '../../events/blobs.ts';
-import type { BlobStore } from '../../storage/blobs.ts';
+import { BlobHeldError, type BlobStore } from '../../storage/blobs.ts';
 import type { PinBoard } from './pins.ts';
 
 /** Files of a store that no event up to a position of the log names. `store`: which store, as `storeName` has it. */
 export type Candidates = { store: string; position: number; sha256: string[] };
 
-/** Which of the candidates were removed. The others are needed after all. */
-export type Collected = { removed: string[] };
+/** Which of the candidates were removed, and which the store does not let go of. The others are needed after all. */
+export type Collected = { removed: string[]; held: { sha256: string; because: string }[] };
 
 /** Removes the candidates that nothing needs, one after the other. */
 export type Collect = (candidates: Candidates) => Promise<Collected>;
@@ -51,15 +51,22 @@ export function createCollector({ store, remove, ready, pins, isNamed }: Options
     if (meant !== store) throw new DomainError('conflict', `the service keeps its files in ${store}, not in ${meant}`);
     await ready();
     const removed: string[] = [];
+    const held: Collected['held'] = [];
     for (const candidate of sha256) {
-      const isRemoved = await pins.withhold(candidate, async () => {
-        if (isNamed(position, candidate)) return false;
-        await remove(candidate);
-        return true;
-      });
+      const isRemoved = await pins
+        .withhold(candidate, async () => {
+          if (isNamed(position, candidate)) return false;
+          await remove(candidate);
+          return true;
+        })
+        .catch((error) => {
+          if (!(error instanceof BlobHeldError)) throw error;
+          held.push({ sha256: candidate, because: error.message });
+          return false;
+        });
       if (isRemoved) removed.push(candidate);
     }
-    return { removed };
+    return { removed, held };
   }
 
   return (candidates) => {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { openTail, readNamings } from '../../events/blobs.ts';
 import { readLog } from '../../events/log-reader.ts';
-import type { BlobStore } from '../../storage/blobs.ts';
+import { BlobHeldError, type BlobStore } from '../../storage/blobs.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import type { BlobGuard } from './guard.ts';
 import type { PinBoard } from './pins.ts';
@@ -39,22 +39,30 @@ export function openFileErasing({ db, pins, remove, ready }: Options): Pick<Blob
 
   return {
     async erase(sha256) {
-      if (sha256.length === 0) return [];
+      if (sha256.length === 0) return { left: [], held: null };
       await ready();
       const { size } = log.head();
       const needed = await named(sha256, size, () => true);
       const isNamed = openTail(db);
       const left: string[] = [];
+      let held: BlobHeldError | null = null;
       for (const one of sha256) {
         if (needed.has(one)) continue;
-        const isSettled = await pins.withhold(one, async () => {
-          if (!isNamed(size, one)) await remove(one);
-          return true;
-        });
+        const isSettled = await pins
+          .withhold(one, async () => {
+            if (!isNamed(size, one)) await remove(one);
+            return true;
+          })
+          .catch((error) => {
+            // One that is locked holds up no other.
+            if (!(error instanceof BlobHeldError)) throw error;
+            held ??= error;
+            return false;
+          });
         // Whoever has pinned it may be refused, and would leave it behind.
         if (!isSettled) left.push(one);
       }
-      return left;
+      return { left, held };
     },
     async neededBeside(sha256, streams) {
       const own = new Set(streams);

@@ -5,7 +5,7 @@ import type { Model } from '../../config/model.ts';
 import { openTail } from '../../events/blobs.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
-import { type BlobStore, BlobsRefusedError } from '../../storage/blobs.ts';
+import { type BlobHeldError, type BlobStore, BlobsRefusedError } from '../../storage/blobs.ts';
 import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
@@ -26,11 +26,12 @@ export type BlobGuard = {
   /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
   store: () => Promise<BlobStore>;
   /**
-   * Removes files that no event names any more, and gives those that may be still there: somebody sends the same bytes just now.
+   * Removes files that no event names any more, and gives those that may be still there: somebody sends the same bytes just now,
+   * or the store does not let go of them, for the reason in `held`.
    *
    * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
    */
-  erase: (sha256: readonly string[]) => Promise<string[]>;
+  erase: (sha256: readonly string[]) => Promise<{ left: string[]; held: BlobHeldError | null }>;
   /** Which of these files are named by events of other streams than these. */
   neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
   close: () => void;

@@ -15,6 +15,8 @@ export type Erasers = {
   /** How many caught mails to these addresses there are. */
   countMails: (emails: readonly string[]) => Promise<number>;
   forgetMails: (emails: readonly string[]) => Promise<void>;
+  /** What is in the way of the erasure at a position, for whoever may see that it is not finished; null when that is not known. */
+  obstacle: (position: number) => Promise<string | null>;
 };
 
 /** Finishes erasures: what they leave to be done after they have been recorded. */
@@ -22,6 +24,7 @@ export type Eraser = {
   /** Looks for erasures that are not finished. */
   poke: () => void;
   settle: Erasers['settle'];
+  obstacle: (position: number) => string | null;
   close: () => Promise<void>;
 };
 
@@ -47,6 +50,8 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
   const { signal } = closing;
   let waiting: { position: number; resolve: () => void }[] = [];
   let running: Promise<void> | null = null;
+  /** What is in the way of each erasure that is not finished. */
+  const obstacles = new Map<number, string>();
   let isPoked = false;
   let wake = () => {};
 
@@ -89,26 +94,42 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
   async function pass(): Promise<boolean> {
     const open = log.erasures.unfinished();
     const remaining: Remaining[] = [];
-    for (const { position, files } of open) remaining.push({ position, files: await removed(files) });
+    for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;
     if (open.length > 0) {
       const scrubbed = await scrub(remaining);
-      if (!scrubbed.isClean) logger.warn(`an erasure is not finished: ${reasons[scrubbed.because]}; it is tried again`);
+      for (const { position, files } of remaining) {
+        if (!scrubbed.isClean && files.length === 0) hinder(position, reasons[scrubbed.because]);
+      }
     }
     const left = new Set(log.erasures.unfinished().map(({ position }) => position));
+    for (const position of obstacles.keys()) if (!left.has(position)) obstacles.delete(position);
     for (const { position, resolve } of waiting) if (!left.has(position)) resolve();
     waiting = waiting.filter(({ position }) => left.has(position));
     return left.size === 0;
   }
 
-  async function removed(files: string[]): Promise<string[]> {
+  async function removed(position: number, files: string[]): Promise<string[]> {
+    if (files.length === 0) return files;
     try {
-      return await guard.erase(files);
+      const { left, held } = await guard.erase(files);
+      if (held) {
+        const until = held.until === null ? '' : ` until ${held.until}`;
+        hinder(position, `the store does not let go of a file${until}`, held.message);
+      } else if (left.length > 0) hinder(position, 'somebody is sending the same file');
+      return left;
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
-      logger.warn(`an erasure is not finished: ${error.message}; it is tried again`);
+      hinder(position, 'the store of files cannot be used', error.message);
       return files;
     }
+  }
+
+  /** Tries may go on for years: what is in the way is said once. @param why for the operator. */
+  function hinder(position: number, obstacle: string, why = obstacle): void {
+    if (obstacles.get(position) === obstacle) return;
+    obstacles.set(position, obstacle);
+    logger.warn(`the erasure at position ${position} is not finished: ${why}; it is tried again`);
   }
 
   async function settle(position: number): Promise<boolean> {
@@ -127,6 +148,7 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
   return {
     poke,
     settle,
+    obstacle: (position) => obstacles.get(position) ?? null,
     async close() {
       closing.abort();
       // A store that does not answer is not waited for.

@@ -42,7 +42,7 @@ export function erasures(server: Server, app: App): void {
         const { before, limit } = readErasuresQuery(request.query);
         const found = app.events.erasures.before(before, limit);
         return {
-          erasures: found.map((one) => shown(one, rights)),
+          erasures: await Promise.all(found.map((one) => shown(one, rights))),
           next: found.length === limit ? found.at(-1)?.position : null,
         };
       },
@@ -66,7 +66,7 @@ export function erasures(server: Server, app: App): void {
     return found;
   }
 
-  function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights): JsonObject {
+  async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights): Promise<JsonObject> {
     const [event] = app.events.range(position - 1, position);
     if (!event) throw new Error(`event ${position} is missing`);
     const { header, data, context } = event;
@@ -83,6 +83,7 @@ export function erasures(server: Server, app: App): void {
       streams: erasedStreams(data),
       finished: isDone,
       waitsFor,
+      obstacle: isDone ? null : await app.eraser.obstacle(position),
     };
   }
 }

@@ -121,12 +121,12 @@ describe('The collector', () => {
     await two.pin(sha('a'));
     // A pin that is not there is nobody else's.
     await two.unpin(sha('b'));
-    assert.deepEqual(await collect(candidates), { removed: [sha('b')] });
+    assert.deepEqual(await collect(candidates), { removed: [sha('b')], held: [] });
     one.release();
-    assert.deepEqual(await collect(candidates), { removed: [sha('b')] });
+    assert.deepEqual(await collect(candidates), { removed: [sha('b')], held: [] });
     await one.pin(sha('b'));
     await two.unpin(sha('a'));
-    assert.deepEqual(await collect(candidates), { removed: [sha('a'), sha('b')] });
+    assert.deepEqual(await collect(candidates), { removed: [sha('a'), sha('b')], held: [] });
     assert.equal(removed.length, 4);
   });
 
@@ -153,9 +153,9 @@ describe('The collector', () => {
     await holder.pin(sha('b'));
     assert.deepEqual([isPinned, removals.length], [false, 1]);
     removals[0]?.resolve();
-    assert.deepEqual(await first, { removed: [sha('a')] });
+    assert.deepEqual(await first, { removed: [sha('a')], held: [] });
     await pinned;
-    assert.deepEqual(await again, { removed: [] });
+    assert.deepEqual(await again, { removed: [], held: [] });
     await holder.unpin(sha('a'));
 
     const second = collect(candidates);

@@ -112,8 +112,8 @@ describe('annals blobs gc beside a running service', () => {
     for (const key of [apiKey, null]) assert.equal((await service.call('POST', path, order, { key })).status, 404);
     const authorization = `Annals-Operator ${readSecret(join(service.data, 'vault.db'), 'operator')}`;
     const asOperator = (body: unknown) => service.call('POST', path, body, { key: null, headers: { authorization } });
-    assert.deepEqual((await asOperator(order)).body, { removed: [sha('nobody’s')] });
-    assert.deepEqual((await asOperator({ ...order, sha256: [sha('the first')] })).body, { removed: [] });
+    assert.deepEqual((await asOperator(order)).body, { removed: [sha('nobody’s')], held: [] });
+    assert.deepEqual((await asOperator({ ...order, sha256: [sha('the first')] })).body, { removed: [], held: [] });
     const elsewhere = await asOperator({ ...order, store: 'the bucket "files"' });
     assert.equal(elsewhere.status, 409);
     assert.equal(elsewhere.body.message, `the service keeps its files in ${folder}, not in the bucket "files"`);

@@ -31,8 +31,10 @@ export function useBucket(): BucketSettings {
     if (s3Skip) return;
     const client = openClient(settings);
     if (!(await client.bucketExists(settings.name))) return;
-    for await (const { name = '' } of client.listObjectsV2(settings.name, '', true)) {
-      await client.removeObject(settings.name, name);
+    for await (const { name = '', versionId } of client.listObjects(settings.name, '', true, {
+      IncludeVersion: true,
+    })) {
+      await client.removeObject(settings.name, name, { versionId, governanceBypass: true });
     }
     await client.removeBucket(settings.name);
   });

@@ -197,10 +197,13 @@ describe('An erasure', () => {
     writeFileSync(shard, 'no folder');
     const erased = erase('files', id);
     await eventually(() =>
-      logLines(service).some(({ msg }) => /^an erasure is not finished: the disk refuses it/.test(msg)),
+      logLines(service).some(({ msg }) =>
+        /^the erasure at position \d+ is not finished: the disk refuses it/.test(msg),
+      ),
     );
     const { body } = await service.call('GET', `${path}?limit=1`);
-    assert.deepEqual([body.erasures[0].id, body.erasures[0].waitsFor], [id, 'store']);
+    const { id: open, waitsFor, obstacle } = body.erasures[0];
+    assert.deepEqual([open, waitsFor, obstacle], [id, 'store', 'the store of files cannot be used']);
     // What is in the data files goes all the same.
     await eventually(() => remainsIn(service.data, ['Mulgara-Alt', 'm.txt']).length === 0);
     rmSync(shard);

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict';
 import { hash, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { before, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { downloadsFrom, get, halfWay, sendFile, upload } from '../helpers/downloads.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { bucketEnvironment, describeWithBucket, openClient, s3Skip, startProxy, useBucket } from '../helpers/s3.ts';
-import { startService } from '../helpers/service.ts';
+import { apiKey, startService } from '../helpers/service.ts';
 import { eventually, logLines, useService } from '../helpers/shared.ts';
 
 const bucket = useBucket();
 const late = useBucket();
+const locking = useBucket();
 // A service that is told where its bucket is has to be started after the way to it.
 const proxy = s3Skip ? null : await startProxy(bucket.endpoint);
 
@@ -126,5 +128,81 @@ describeWithBucket('A file in a bucket', () => {
       assert.match(line.err.message, /annals blobs verify/);
       assert.ok(line.err.stack.includes(sha256), line.err.stack);
     }
+  });
+});
+
+describeWithBucket('A bucket that keeps versions', () => {
+  const config = `export default { collections: [{ slug: 'files', upload: true, access: { read: () => true },
+    fields: [{ name: 'alt', type: 'text' }] }] }`;
+  const client = openClient(locking);
+  before(() => client.makeBucket(locking.name, locking.region, { ObjectLocking: true }));
+  const service = useService(config, { ANNALS_THREADS: '2', ...bucketEnvironment(locking) });
+  const keyOf = (bytes: string) => `${hash('sha256', bytes).slice(0, 2)}/${hash('sha256', bytes)}`;
+  const versionsOf = async (key: string) =>
+    (await Array.fromAsync(client.listObjects(locking.name, key, true, { IncludeVersion: true }))) as {
+      versionId: string;
+    }[];
+  const erase = (id: string) =>
+    service.call('POST', '/api/audit/erasures', { collection: 'files', id, reason: 'asked to' });
+
+  it('has none of an erased file, not even hidden ones', async () => {
+    const [erased, kept] = ['Dunnart-1', 'Dunnart-2'];
+    const { id } = await upload(service, 'files', erased, 'a.txt');
+    await upload(service, 'files', kept, 'b.txt');
+    // Hidden and sent again: one version and a mark more.
+    await client.removeObject(locking.name, keyOf(erased));
+    await client.putObject(locking.name, keyOf(erased), erased);
+    assert.equal((await versionsOf(keyOf(erased))).length, 3);
+    const { status, body } = await erase(id);
+    assert.deepEqual([status, body.finished], [201, true]);
+    assert.deepEqual(await versionsOf(keyOf(erased)), []);
+    assert.equal((await versionsOf(keyOf(kept))).length, 1);
+  });
+
+  it('leaves an erasure open for as long as it has locked a version, and the reason is told', async () => {
+    const [locked, other] = ['Kowari-1', 'Kowari-2'];
+    const { id } = await upload(service, 'files', locked, 'a.txt');
+    const form = new FormData();
+    form.set('file', new Blob([other]), 'b.txt');
+    const headers = { 'x-api-key': apiKey };
+    assert.ok((await fetch(`${service.url}/api/collections/files/${id}`, { method: 'PATCH', headers, body: form })).ok);
+    const [version] = await versionsOf(keyOf(locked));
+    const retainUntilDate = new Date(Date.now() + 3_600_000).toISOString();
+    const retention = { mode: 'GOVERNANCE', retainUntilDate, versionId: version?.versionId } as const;
+    await client.putObjectRetention(locking.name, keyOf(locked), retention as never);
+    const asked = service.call('POST', '/api/audit/erasures', { collection: 'files', id, reason: 'asked to' });
+    const obstacle = new RegExp(`^the store does not let go of a file until ${retainUntilDate.slice(0, 16)}`);
+    const told = /^the erasure at position \d+ is not finished: the bucket .* has locked a version of a file until/;
+    await eventually(() => logLines(service).some(({ msg }) => told.test(msg)));
+    await wait(1000);
+    assert.equal(logLines(service).filter(({ msg }) => told.test(msg)).length, 1);
+    const [open] = (await service.call('GET', '/api/audit/erasures?limit=1')).body.erasures;
+    assert.deepEqual([open.finished, open.waitsFor], [false, 'store']);
+    assert.match(open.obstacle, obstacle);
+    // What is not locked is gone.
+    assert.deepEqual(await versionsOf(keyOf(other)), []);
+    await client.removeObject(locking.name, keyOf(locked), { ...version, governanceBypass: true });
+    assert.deepEqual([(await asked).body.finished], [true]);
+    const { body } = await service.call('GET', `/api/audit/erasures/${open.position}`);
+    assert.deepEqual([body.finished, body.waitsFor, body.obstacle], [true, null, null]);
+  });
+
+  it('keeps annals blobs gc from what it has locked, which is told, and from nothing else', async () => {
+    const [locked, other] = ['nobody names this', 'nor this'];
+    const retainUntilDate = new Date(Date.now() + 3_600_000).toISOString();
+    for (const bytes of [locked, other]) await client.putObject(locking.name, keyOf(bytes), bytes);
+    const [version] = await versionsOf(keyOf(locked));
+    const retention = { mode: 'GOVERNANCE', retainUntilDate, versionId: version?.versionId };
+    await client.putObjectRetention(locking.name, keyOf(locked), retention as never);
+    const { code, stdout } = await runHere(['blobs', 'gc', '--data', service.data], {
+      environment: bucketEnvironment(locking),
+    });
+    assert.equal(code, 1);
+    assert.match(stdout, /^removed 1 file \(8 bytes\)/m);
+    assert.match(
+      stdout,
+      new RegExp(`^${hash('sha256', locked)} stays: the bucket .* has locked a version of a file`, 'm'),
+    );
+    assert.deepEqual(await versionsOf(keyOf(other)), []);
   });
 });

@@ -1,0 +1,108 @@
+import type { Client } from 'minio';
+import { BlobHeldError } from './blobs.ts';
+import { isDenied, isMissingObject, isNoVersions } from './bucket-errors.ts';
+
+/** A version of an object, or the mark that one was deleted. `versionId` is empty where the server knows no versions. */
+export type ObjectVersion = { name: string; versionId: string; isMark: boolean };
+
+/** A part of a list; `next` is where the rest begins. */
+export type VersionPage = { found: ObjectVersion[]; next: VersionPlace | null };
+export type VersionPlace = { key: string; version: string };
+
+/** What the client gives for a page of versions: its types know less of it. */
+type Listing = {
+  objects: { name?: string; versionId?: string | number | null; isDeleteMarker?: boolean }[];
+  isTruncated?: boolean | undefined;
+  keyMarker?: string | undefined;
+  versionIdMarker?: string | undefined;
+};
+
+/** All versions of the objects whose names begin so: also what another was put over, and what a deletion only hides. */
+export async function listVersions(
+  client: Client,
+  bucket: string,
+  prefix: string,
+  { key, version }: VersionPlace,
+): Promise<VersionPage> {
+  const { objects, isTruncated, keyMarker, versionIdMarker }: Listing = await client.listObjectsQuery(
+    bucket,
+    prefix,
+    '',
+    {
+      Delimiter: '',
+      MaxKeys: 1000,
+      IncludeVersion: true,
+      keyMarker: encodeURIComponent(key),
+      versionIdMarker: encodeURIComponent(version),
+    },
+  );
+  const found = objects.flatMap(({ name, versionId, isDeleteMarker }) => {
+    return name ? [{ name, versionId: String(versionId ?? ''), isMark: isDeleteMarker === true }] : [];
+  });
+  const isMore = String(isTruncated) === 'true' && keyMarker !== undefined;
+  return { found, next: isMore ? { key: keyMarker, version: versionIdMarker ?? '' } : null };
+}
+
+/**
+ * Removes an object for good: where the bucket keeps versions, a plain deletion would only hide it.
+ *
+ * @param what begins the message: which bucket it is.
+ * @throws BlobHeldError when a version stays: it is locked, or these keys may not see or remove versions. The others are gone.
+ */
+export async function removeVersions(client: Client, bucket: string, key: string, what: string): Promise<void> {
+  const held: string[] = [];
+  for (let place: VersionPlace | null = { key: '', version: '' }; place; ) {
+    const page: VersionPage | null = await listVersions(client, bucket, key, place).catch((error) => {
+      if (isNoVersions(error)) return null;
+      throw error;
+    });
+    if (!page) return removeOnly(client, bucket, key, what);
+    for (const { name, versionId, isMark } of page.found) {
+      if (name !== key) continue;
+      try {
+        await client.removeObject(bucket, key, versionId === '' ? {} : { versionId });
+      } catch (error) {
+        if (isMissingObject(error)) continue;
+        if (!isDenied(error)) throw error;
+        // A mark holds no bytes.
+        if (!isMark) held.push(versionId);
+      }
+    }
+    place = page.next;
+  }
+  const [first] = held;
+  if (first === undefined) return;
+  const until = await lockedUntil(client, bucket, key, first);
+  throw new BlobHeldError(
+    until === null
+      ? `${what} does not let a version of a file be removed: a lock holds it, or ANNALS_S3_ACCESS_KEY may not delete versions`
+      : `${what} has locked a version of a file until ${until}`,
+    until,
+  );
+}
+
+/** Of a server that lists no versions, or not for these keys: an object that has one must not be taken for gone. */
+async function removeOnly(client: Client, bucket: string, key: string, what: string): Promise<void> {
+  const found = await client.statObject(bucket, key).catch((error) => {
+    if (isMissingObject(error)) return null;
+    throw error;
+  });
+  if (found?.versionId) {
+    throw new BlobHeldError(
+      `${what} keeps versions of its files, and ANNALS_S3_ACCESS_KEY may not list them: a deletion would only hide them`,
+      null,
+    );
+  }
+  await client.removeObject(bucket, key);
+}
+
+async function lockedUntil(client: Client, bucket: string, key: string, versionId: string): Promise<string | null> {
+  try {
+    const retention: unknown = await client.getObjectRetention(bucket, key, { versionId });
+    const until: unknown = (retention as { retainUntilDate?: unknown } | null)?.retainUntilDate;
+    const time = typeof until === 'string' || until instanceof Date ? new Date(until) : null;
+    return time && !Number.isNaN(time.getTime()) ? time.toISOString() : null;
+  } catch {
+    return null;
+  }
+}

@@ -4,11 +4,11 @@ import type { IncomingMessage } from 'node:http';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { lockDirectory } from '../storage/lock.ts';
-import { existingLog, hasChanged } from './commands.ts';
-import { loadConfiguration } from './configuration.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { loadConfiguration } from '../configuration.ts';
+import { type Flags, readSettings, type Settings, UsageError } from '../settings.ts';
+import { existingLog, hasChanged } from './data.ts';
 import { callAsOperator, type Order, reportRefusal } from './operator.ts';
-import { type Flags, readSettings, type Settings, UsageError } from './settings.ts';
 
 const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flags;
 

@@ -4,15 +4,15 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { FieldError } from '../config/errors.ts';
-import type { JsonObject } from '../config/schema.ts';
-import { readSecret } from '../events/vault.ts';
-import { LockedError } from '../storage/lock.ts';
-import type { Loaded } from './configuration.ts';
-import { createLog, standardError } from './logging.ts';
-import { operatorSecret, type Service, startService } from './service.ts';
-import type { Settings } from './settings.ts';
-import { version } from './version.ts';
+import type { FieldError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { readSecret } from '../../events/vault.ts';
+import { LockedError } from '../../storage/lock.ts';
+import type { Loaded } from '../configuration.ts';
+import { createLog, standardError } from '../logging.ts';
+import { operatorSecret, type Service, startService } from '../service.ts';
+import type { Settings } from '../settings.ts';
+import { version } from '../version.ts';
 
 /** Thrown when the service that works on a data directory cannot be called, or does not answer as one. */
 export class CallError extends Error {

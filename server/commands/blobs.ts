@@ -1,20 +1,20 @@
-import { openTail, readNamings } from '../events/blobs.ts';
-import { BrokenLogError, isLog } from '../events/log-file.ts';
-import { type LogReader, readLog } from '../events/log-reader.ts';
-import { checkpointsIn, hearWitnesses, logFile } from '../projections/boot.ts';
-import { openBlobStore } from '../storage/blob-store.ts';
-import type { BlobSettings, BlobStore } from '../storage/blobs.ts';
-import { lockDirectory } from '../storage/lock.ts';
-import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { type Collected, createCollector, maxCandidates } from './blobs/collector.ts';
-import { createPins } from './blobs/pins.ts';
-import { blobSettingsOf, storeName } from './blobs/store.ts';
-import { verifyStore } from './blobs/verify.ts';
-import { existingLog } from './commands.ts';
+import { openTail, readNamings } from '../../events/blobs.ts';
+import { BrokenLogError, isLog } from '../../events/log-file.ts';
+import { type LogReader, readLog } from '../../events/log-reader.ts';
+import { checkpointsIn, hearWitnesses, logFile } from '../../projections/boot.ts';
+import { openBlobStore } from '../../storage/blob-store.ts';
+import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { type Collected, createCollector, maxCandidates } from '../blobs/collector.ts';
+import { createPins } from '../blobs/pins.ts';
+import { blobSettingsOf, storeName } from '../blobs/store.ts';
+import { verifyStore } from '../blobs/verify.ts';
+import { readSettings, type Settings } from '../settings.ts';
+import { StartError } from '../threads/writer.ts';
+import { existingLog } from './data.ts';
 import { type Answered, callOrDoAlone, reportRefusal } from './operator.ts';
 import { showProgress } from './progress.ts';
-import { readSettings, type Settings } from './settings.ts';
-import { StartError } from './threads/writer.ts';
 
 /** A log and the store of its files, both open. */
 type Opened = {

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Collection } from '../config/model.ts';
-import { didYouMean, show, showAll } from '../config/suggest.ts';
-import { logFile } from '../projections/boot.ts';
-import { existingLog } from './commands.ts';
-import { type Loaded, loadConfiguration } from './configuration.ts';
+import type { Collection } from '../../config/model.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { logFile } from '../../projections/boot.ts';
+import { type Loaded, loadConfiguration } from '../configuration.ts';
+import { type Flags, readSettings, type Settings, UsageError } from '../settings.ts';
+import { existingLog } from './data.ts';
 import { readFields } from './field-arguments.ts';
 import { type Answered, callAsOperator, type Order, reportRefusal } from './operator.ts';
 import { readNewPassword } from './password-prompt.ts';
-import { type Flags, readSettings, type Settings, UsageError } from './settings.ts';
 
 /** `annals create-user COLLECTION`: exit 0 done, 1 refused, 2 could not run. Prints the id of the new user. */
 export async function createUser(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

@@ -1,13 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Loaded, loadConfiguration } from './configuration.ts';
-import type { Directory } from './directory.ts';
-import { createLog, standardError } from './logging.ts';
+import { type Loaded, loadConfiguration } from '../configuration.ts';
+import type { Directory } from '../directory.ts';
+import { createLog, standardError } from '../logging.ts';
+import { type Ready, startService } from '../service.ts';
+import { readSettings, type Settings } from '../settings.ts';
+import { StartError } from '../threads/writer.ts';
+import { version } from '../version.ts';
 import { showProgress } from './progress.ts';
-import { type Ready, startService } from './service.ts';
-import { readSettings, type Settings } from './settings.ts';
-import { StartError } from './threads/writer.ts';
-import { version } from './version.ts';
 
 /** As many characters as the signature has bytes (RFC 7518, section 3.2). */
 const safeLength = 32;

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Model } from '../config/model.ts';
-import { namesFiles } from '../events/blobs.ts';
-import { createIds } from '../events/ids.ts';
-import { BrokenLogError } from '../events/log-file.ts';
-import { readLog } from '../events/log-reader.ts';
-import { withKnownKeys } from '../events/vault.ts';
-import { boot, epochsOf, logFile, SchemaError } from '../projections/boot.ts';
-import { removeOtherReadFiles } from '../projections/files.ts';
-import { verifyDirectory } from '../projections/verify.ts';
-import { lockDirectory } from '../storage/lock.ts';
-import { openDatabase } from '../storage/sqlite.ts';
-import { blobSettingsOf } from './blobs/store.ts';
-import { loadConfiguration } from './configuration.ts';
-import { disownContradicted, verifyCheckpoints } from './notary/verification.ts';
+import type { Model } from '../../config/model.ts';
+import { namesFiles } from '../../events/blobs.ts';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { withKnownKeys } from '../../events/vault.ts';
+import { boot, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
+import { removeOtherReadFiles } from '../../projections/files.ts';
+import { verifyDirectory } from '../../projections/verify.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import { blobSettingsOf } from '../blobs/store.ts';
+import { loadConfiguration } from '../configuration.ts';
+import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
+import { readSettings, UsageError } from '../settings.ts';
+import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';
-import { readSettings, UsageError } from './settings.ts';
-import { StartError } from './threads/writer.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

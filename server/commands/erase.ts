@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline';
-import type { JsonObject } from '../config/schema.ts';
-import { show } from '../config/suggest.ts';
-import { existingLog } from './commands.ts';
-import { loadConfiguration } from './configuration.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { show } from '../../config/suggest.ts';
+import { loadConfiguration } from '../configuration.ts';
+import { readSettings, UsageError } from '../settings.ts';
+import { existingLog } from './data.ts';
 import { type Answered, callAsOperator, reportRefusal } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
-import { readSettings, UsageError } from './settings.ts';
 
 /** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what went. */
 export async function erase(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { show } from '../config/suggest.ts';
-import type { Actor } from '../events/envelope.ts';
-import { BrokenLogError, isLog } from '../events/log-file.ts';
-import { type EventText, eventOf, type LogReader, readLog } from '../events/log-reader.ts';
-import { logFile } from '../projections/boot.ts';
-import { openDatabase } from '../storage/sqlite.ts';
-import { shownText } from './audit/event-text.ts';
-import { type Entry, openHistory, type StreamState } from './audit/history.ts';
-import { existingLog } from './commands.ts';
-import { readSettings, UsageError } from './settings.ts';
+import { show } from '../../config/suggest.ts';
+import type { Actor } from '../../events/envelope.ts';
+import { BrokenLogError, isLog } from '../../events/log-file.ts';
+import { type EventText, eventOf, type LogReader, readLog } from '../../events/log-reader.ts';
+import { logFile } from '../../projections/boot.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import { shownText } from '../audit/event-text.ts';
+import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
+import { readSettings, UsageError } from '../settings.ts';
+import { StartError } from '../threads/writer.ts';
+import { existingLog } from './data.ts';
 import { cut, printable, row, type Terminal, terminalOf } from './terminal.ts';
-import { StartError } from './threads/writer.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

@@ -3,7 +3,7 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { accountStream, type EventType, globalStream, schemaVersionOf } from '../../events/catalogue.ts';
 import { actorTypes, categories, collectionOf, type EventFilter } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
-import { readMoment, readStart } from '../moments.ts';
+import { readMoment, readStart } from '../past/moments.ts';
 import { readCount, refuse, unknownParameters } from '../query.ts';
 
 /** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */

@@ -5,9 +5,9 @@ import type { Json, JsonObject } from '../../config/schema.ts';
 import type { Current } from '../../events/documents.ts';
 import type { Presenter } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { mayRead, mayReadPast, pastOf } from '../past/versions.ts';
 import { requestId } from '../requests.ts';
 import { type Expected, expectedVersions } from './etags.ts';
-import { mayRead, mayReadPast, pastOf } from './past.ts';
 
 /** What a write is about. `answerOf` makes an answer of the fields of a version. */
 export type Written = {

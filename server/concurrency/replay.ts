@@ -6,8 +6,8 @@ import type { FirstAnswer } from '../../events/log.ts';
 import { authorize, authorizeGone } from '../access.ts';
 import type { Presenter } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { pastOf } from '../past/versions.ts';
 import { sendTagged } from './etags.ts';
-import { pastOf } from './past.ts';
 
 /** What a request does, as it was done before: with `data` as rules may look at it. */
 export type Repeated = {

@@ -6,7 +6,6 @@ import type { ListRequest, Page } from '../../projections/lists.ts';
 import { authorizeList, reachOf, requireCredential, type Visible } from '../access.ts';
 import { listText, presenterOf, sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
-import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, noPayload, readBody } from '../body.ts';
 import { sendTagged } from '../concurrency/etags.ts';
@@ -20,10 +19,11 @@ import {
   restoreOperation,
   updateOperation,
 } from '../openapi/operations.ts';
+import { lookBack, tellPosition } from '../past/as-of.ts';
 import { type ListQuery, readDepth, readListQuery } from '../query.ts';
 import { idOf, type Moment } from '../requests.ts';
-import { restore } from '../restore.ts';
-import type { Restorable } from '../restore-plan.ts';
+import type { Restorable } from '../restore/plan.ts';
+import { restore } from '../restore/restore.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {

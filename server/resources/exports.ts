@@ -4,12 +4,12 @@ import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
 import { accountStream, documentStream, globalStream } from '../../events/catalogue.ts';
 import type { App } from '../app.ts';
-import { bundleZip } from '../audit/bundle.ts';
-import { exportZip } from '../audit/export.ts';
-import { countOf, readBundleQuery, readExportQuery, recordExport } from '../audit/export-request.ts';
-import { earlierOf } from '../audit/proofs.ts';
 import { requireAudit } from '../audit/rights.ts';
 import { strategy } from '../authentication.ts';
+import { bundleZip } from '../exports/bundle.ts';
+import { exportZip } from '../exports/export.ts';
+import { earlierOf } from '../exports/proofs.ts';
+import { countOf, readBundleQuery, readExportQuery, recordExport } from '../exports/request.ts';
 import { noteReason } from '../reason.ts';
 import { idOf, requestId } from '../requests.ts';
 

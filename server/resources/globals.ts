@@ -11,7 +11,6 @@ import type { DocumentVersion } from '../../projections/documents.ts';
 import { authorize, requireCredential } from '../access.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
-import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { atMostOnce } from '../concurrency/attempts.ts';
@@ -20,10 +19,11 @@ import { requireExpected } from '../concurrency/precondition.ts';
 import { replayOf } from '../concurrency/replay.ts';
 import { after } from '../hooks.ts';
 import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
+import { lookBack, tellPosition } from '../past/as-of.ts';
 import { readDepth, readNoQuery } from '../query.ts';
 import { noteReason } from '../reason.ts';
-import { restore } from '../restore.ts';
-import type { Restorable } from '../restore-plan.ts';
+import type { Restorable } from '../restore/plan.ts';
+import { restore } from '../restore/restore.ts';
 import { checkedValues, write } from '../writes.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */

@@ -9,7 +9,6 @@ import type { FileValues } from '../../config/uploads.ts';
 import { BlobMissingError, type ByteRange, isSha256 } from '../../storage/blobs.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
-import { lookBack, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { readableDocument } from '../document-access.ts';
@@ -17,6 +16,7 @@ import { watchDownload } from '../media/download.ts';
 import { namesTag, rangeOf } from '../media/ranges.ts';
 import { servingOf } from '../media/serving.ts';
 import { mediaOperation } from '../openapi/operations.ts';
+import { lookBack, tellPosition } from '../past/as-of.ts';
 import { readOnly } from '../query.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';
 

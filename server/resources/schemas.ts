@@ -4,9 +4,9 @@ import { epochsOf } from '../../projections/boot.ts';
 import { requireSchemaAccess, rightsOf } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
-import { lookBackAtSchemas, tellPosition } from '../as-of.ts';
 import { strategy } from '../authentication.ts';
 import { schemasOperation } from '../openapi/operations.ts';
+import { lookBackAtSchemas, tellPosition } from '../past/as-of.ts';
 import { readOnly } from '../query.ts';
 import { actorOf } from '../requests.ts';
 

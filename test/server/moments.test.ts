@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { App } from '../../server/app.ts';
-import { readMoment, readStart } from '../../server/moments.ts';
+import { readMoment, readStart } from '../../server/past/moments.ts';
 
 const times = [
   '2026-01-01T10:00:00.000Z',

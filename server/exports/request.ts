@@ -4,11 +4,11 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { auditStream } from '../../events/catalogue.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import type { App } from '../app.ts';
-import { readMoment, readStart } from '../moments.ts';
+import { readMoment, readStart } from '../past/moments.ts';
 import { refuse, unknownParameters } from '../query.ts';
 import { actorOf, contextOf, requestId } from '../requests.ts';
-import { type ExportFormat, writers } from './export-formats.ts';
 import { type Filters, filterNames, positionsThatFit, readFilters } from './filters.ts';
+import { type ExportFormat, writers } from './formats.ts';
 
 type Query = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
-import { DomainError } from '../config/errors.ts';
-import { readDate, readDatetime } from '../config/fields.ts';
-import { show } from '../config/suggest.ts';
-import type { App } from './app.ts';
+import { DomainError } from '../../config/errors.ts';
+import { readDate, readDatetime } from '../../config/fields.ts';
+import { show } from '../../config/suggest.ts';
+import type { App } from '../app.ts';
 
 type Moment = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 

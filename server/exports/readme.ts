@@ -1,5 +1,5 @@
-import type { ExportFormat } from './export-formats.ts';
 import type { Filters } from './filters.ts';
+import type { ExportFormat } from './formats.ts';
 
 /** What is said of an export. */
 export type ExportAbout = {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { zipOf } from '../../server/audit/zip.ts';
+import { zipOf } from '../../server/exports/zip.ts';
 import { eventually } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { csvRow, harmless, jsonCell } from '../../server/audit/csv.ts';
+import { csvRow, harmless, jsonCell } from '../../server/exports/csv.ts';
 
 /** What a program makes of a row, given the character that it takes for the separator. */
 function cellsOf(row: string, separator: string): string[] {

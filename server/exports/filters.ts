@@ -5,8 +5,8 @@ import type { Header } from '../../events/envelope.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import type { EventFilter } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
-import { readFilter, readText } from './event-query.ts';
-import { matches } from './events.ts';
+import { readFilter, readText } from '../audit/event-query.ts';
+import { matches } from '../audit/events.ts';
 import { headersBetween } from './proofs.ts';
 
 /** Which events of a range are wanted: those to which all of it applies. */

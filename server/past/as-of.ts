@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Request, ResponseObject } from '@hapi/hapi';
-import { DomainError } from '../config/errors.ts';
-import type { Collection, Global } from '../config/model.ts';
-import { documentStream, globalStream } from '../events/catalogue.ts';
-import type { App } from './app.ts';
-import { auditRightsOf, requireAudit } from './audit/rights.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { Collection, Global } from '../../config/model.ts';
+import { documentStream, globalStream } from '../../events/catalogue.ts';
+import type { App } from '../app.ts';
+import { auditRightsOf, requireAudit } from '../audit/rights.ts';
+import { actorOf, type Moment, momentOf, type Sight } from '../requests.ts';
 import { readMoment } from './moments.ts';
-import { actorOf, type Moment, momentOf, type Sight } from './requests.ts';
 
 /** How long the read tables may be behind the log. */
 const patienceMilliseconds = 5000;

@@ -1,23 +1,23 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { DomainError, type FieldError } from '../config/errors.ts';
-import type { JsonObject } from '../config/schema.ts';
-import type { FileValues } from '../config/uploads.ts';
-import { decideNothing } from '../events/accounts.ts';
-import { type Current, decideRestore } from '../events/documents.ts';
-import type { Change, FirstAnswer } from '../events/log.ts';
-import { isSha256 } from '../storage/blobs.ts';
-import { authorize } from './access.ts';
-import type { App } from './app.ts';
-import { atMostOnce, isNamed } from './concurrency/attempts.ts';
-import { sendTagged } from './concurrency/etags.ts';
-import { mayRead } from './concurrency/past.ts';
-import { differencesOf } from './concurrency/precondition.ts';
-import { replayOf } from './concurrency/replay.ts';
-import { after, beforeChange, hasChangeHooks } from './hooks.ts';
-import { readDryRun } from './query.ts';
-import { danglingIn } from './relations.ts';
-import { planOf, type Restorable, readWanted, type Wanted } from './restore-plan.ts';
-import { rivalsOf, write } from './writes.ts';
+import { DomainError, type FieldError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import type { FileValues } from '../../config/uploads.ts';
+import { decideNothing } from '../../events/accounts.ts';
+import { type Current, decideRestore } from '../../events/documents.ts';
+import type { Change, FirstAnswer } from '../../events/log.ts';
+import { isSha256 } from '../../storage/blobs.ts';
+import { authorize } from '../access.ts';
+import type { App } from '../app.ts';
+import { atMostOnce, isNamed } from '../concurrency/attempts.ts';
+import { sendTagged } from '../concurrency/etags.ts';
+import { differencesOf } from '../concurrency/precondition.ts';
+import { replayOf } from '../concurrency/replay.ts';
+import { after, beforeChange, hasChangeHooks } from '../hooks.ts';
+import { mayRead } from '../past/versions.ts';
+import { readDryRun } from '../query.ts';
+import { danglingIn } from '../relations.ts';
+import { rivalsOf, write } from '../writes.ts';
+import { planOf, type Restorable, readWanted, type Wanted } from './plan.ts';
 
 /**
  * Makes a document or global what it was at an earlier version, one that was deleted too; with `dryRun`, tells what that would

@@ -1,16 +1,16 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../config/errors.ts';
-import { type JsonObject, memberOf } from '../config/schema.ts';
-import { didYouMean, show } from '../config/suggest.ts';
-import type { Current } from '../events/documents.ts';
-import { authorize, readsPast } from './access.ts';
-import type { Presenter } from './answers.ts';
-import type { App, Target } from './app.ts';
-import { auditRightsOf } from './audit/rights.ts';
-import { type Past, pastOf } from './concurrency/past.ts';
-import { differencesOf, requireExpected } from './concurrency/precondition.ts';
-import { checkFieldsWritable } from './field-access.ts';
-import { noteReason } from './reason.ts';
+import { DomainError } from '../../config/errors.ts';
+import { type JsonObject, memberOf } from '../../config/schema.ts';
+import { didYouMean, show } from '../../config/suggest.ts';
+import type { Current } from '../../events/documents.ts';
+import { authorize, readsPast } from '../access.ts';
+import type { Presenter } from '../answers.ts';
+import type { App, Target } from '../app.ts';
+import { auditRightsOf } from '../audit/rights.ts';
+import { differencesOf, requireExpected } from '../concurrency/precondition.ts';
+import { checkFieldsWritable } from '../field-access.ts';
+import { type Past, pastOf } from '../past/versions.ts';
+import { noteReason } from '../reason.ts';
 
 /** A document or global that may be restored, as the routes of its kind know it. */
 export type Restorable = {

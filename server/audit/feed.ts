@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { EventFilter } from '../../projections/audit.ts';
@@ -9,6 +8,7 @@ import { actorOf, requestId } from '../requests.ts';
 import { findEvents } from './events.ts';
 import { openNews } from './news.ts';
 import { type AuditRights, auditRightsOf } from './rights.ts';
+import { nextTurn } from './turns.ts';
 
 /** Where a stream of events begins, and which of them it has. */
 export type FeedQuery = { after: number; filter: EventFilter };
@@ -52,6 +52,8 @@ export function openFeed(app: App): Feed {
       throw new DomainError('unavailable', message, [], fullRetrySeconds);
     }
     const { res } = request.raw;
+    // Who left while rights were looked at would never be seen to leave.
+    if (res.closed) throw new DomainError('unavailable', 'the client has gone');
     const end = new AbortController();
     const stall = setTimeout(() => res.destroy(), stallMilliseconds);
     const texts = watched(eventsFor(request, query, rights, end.signal), request, stall);
@@ -80,6 +82,7 @@ export function openFeed(app: App): Feed {
         asked = performance.now();
         if (!rights) return;
       }
+      await nextTurn();
       // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
       const { size } = app.events.head();
       const page = findEvents(app, rights, { stream: null, filter, after: at, upTo: size, limit: chunk });
@@ -90,8 +93,7 @@ export function openFeed(app: App): Feed {
         yield page.events
           .map(({ position, type, text }) => `id: ${position}\nevent: ${type}\ndata: ${text}\n\n`)
           .join('');
-      } else if (hasMoved && at < size) await setImmediate();
-      else await news.wait(signal, rightsMilliseconds.idle);
+      } else if (!hasMoved || at === size) await news.wait(signal, rightsMilliseconds.idle);
       if (performance.now() - told < heartbeatMilliseconds) continue;
       told = performance.now();
       // Where no event is for this client, it learns how far it has come all the same.

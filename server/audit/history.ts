@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { foldDocument } from '../../events/documents.ts';
@@ -9,6 +8,7 @@ import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
 import { changesBetween, type FieldChange, fieldOf } from './changes.ts';
 import { openEpochs } from './epochs.ts';
 import { patchBetween } from './patch.ts';
+import { nextTurn } from './turns.ts';
 
 /** What became of a stream so far: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
@@ -125,7 +125,7 @@ export function openHistory(log: LogReader) {
         visit(event, document, after);
         document = after;
         if (performance.now() - since < yieldMilliseconds) continue;
-        await setImmediate();
+        await nextTurn();
         since = performance.now();
       }
     }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import type { Header } from '../../events/envelope.ts';
@@ -7,6 +6,7 @@ import type { EventFilter } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import { readFilter, readText } from '../audit/event-query.ts';
 import { matches } from '../audit/events.ts';
+import { nextTurn } from '../audit/turns.ts';
 import { headersBetween } from './proofs.ts';
 
 /** Which events of a range are wanted: those to which all of it applies. */

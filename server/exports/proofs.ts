@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import { treeAt } from '../../events/merkle.ts';
 import { consistencyProof, inclusionProver } from '../../events/proofs.ts';
+import { nextTurn } from '../audit/turns.ts';
 import type { LogCheckpoint, Notary } from '../notary/notary.ts';
 
 /** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */

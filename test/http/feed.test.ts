@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { apiKey, type CallOptions } from '../helpers/service.ts';
 import { dial, errorsOf, eventually, fieldsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
@@ -10,7 +12,8 @@ const service = useService(
       { slug: 'users', auth: true, fields: [] },
     ],
     bcryptCost: 4,
-    audit: ({ user, apiKey, req }) => {
+    audit: async ({ user, apiKey, req }) => {
+      if (req.headers['x-slow'] !== undefined) await new Promise((resolve) => setTimeout(resolve, 50));
       if (req.headers['x-scopes'] !== undefined) return req.headers['x-scopes'].split(',');
       return apiKey !== null || user !== null;
     },
@@ -229,6 +232,21 @@ describe('The change feed', () => {
       again.cut();
     }
     assert.equal(status, 200);
+  });
+
+  it('keeps no place for those who leave while their rights are looked at', async () => {
+    const head = `GET ${path} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\nx-slow: 1\r\n\r\n`;
+    const leaving = Array.from({ length: 250 }, async () => {
+      const socket = dial(service.url, head);
+      await once(socket, 'connect');
+      await setTimeout(10);
+      socket.destroy();
+    });
+    await Promise.all(leaving);
+    await setTimeout(200);
+    const all = await Promise.all(Array.from({ length: 20 }, () => listen()));
+    assert.deepEqual([...new Set(all.map(({ response }) => response.status))], [200]);
+    for (const { cut } of all) cut();
   });
 
   it('ends for all who listen when the service does', async () => {

@@ -12,7 +12,7 @@ export type EventPage = { events: EventJson[]; reached: number };
 type Source = Pick<App, 'events' | 'auditIndex'>;
 
 /** How many headers of one stream a search looks at, at most. */
-const mostHeaders = 5000;
+const mostHeaders = 1000;
 
 /** Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large. */
 export function findEvents(source: Source, rights: AuditRights, query: EventQuery): EventPage {

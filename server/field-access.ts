@@ -50,11 +50,19 @@ export async function readableFields(
   document: JsonObject,
   id: string,
 ): Promise<JsonObject> {
-  const { model } = target;
-  if (isTrusted(request, model)) return document;
   const today = momentOf(request) ? target.documents.text(id) : null;
-  const each = [document, ...(today === null ? [] : [JSON.parse(today) as JsonObject])];
-  const args = each.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
+  return readableWith(request, target, document, [document, ...(today === null ? [] : [JSON.parse(today)])]);
+}
+
+/** Leaves out the fields that the caller may not read in one of these states of the document. */
+export async function readableWith(
+  request: Request,
+  { model }: Target,
+  document: JsonObject,
+  states: readonly JsonObject[],
+): Promise<JsonObject> {
+  if (isTrusted(request, model)) return document;
+  const args = states.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
   return walk(model.fields, document, '', async ({ access }, value) => {
     for (const one of args) if (access?.read && !(await passes(access.read, one))) return undefined;
     return value;

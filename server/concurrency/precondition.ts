@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../config/schema.ts';
 import type { Current } from '../../events/documents.ts';
 import type { Presenter } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { readableWith } from '../field-access.ts';
 import { mayRead, mayReadPast, pastOf } from '../past/versions.ts';
 import { requestId } from '../requests.ts';
 import { type Expected, expectedVersions } from './etags.ts';
@@ -54,7 +55,7 @@ async function shownOf(written: Written, current: Current, base: number): Promis
   try {
     const text = await present.document(request, answerOf(current.document));
     const etag = `"${present.tag(current.version, text)}"`;
-    const fields = base > 0 ? await differences(written, base, JSON.parse(text)) : null;
+    const fields = base > 0 ? await differences(written, base, current.document, JSON.parse(text)) : null;
     return { etag, ...(fields ? { fields: fields as JsonObject[] } : {}) };
   } catch (err) {
     app.log.warn({ err, requestId: requestId(request) }, 'a 412 could not tell what differs');
@@ -62,12 +63,19 @@ async function shownOf(written: Written, current: Current, base: number): Promis
   }
 }
 
-async function differences(written: Written, base: number, current: JsonObject): Promise<Difference[] | null> {
-  const { app, request, target, stream, answerOf } = written;
+/** @param today the document as it is, and `current` what the caller is shown of it. */
+async function differences(
+  written: Written,
+  base: number,
+  today: JsonObject,
+  current: JsonObject,
+): Promise<Difference[] | null> {
+  const { app, request, target, present, stream, answerOf } = written;
   const past = pastOf(app, stream, { version: base });
   if (!past?.document) return null;
   const { document, position } = past;
-  const before = JSON.parse(await written.present.document(request, answerOf(document))) as JsonObject;
+  const shown = JSON.parse(await present.document(request, answerOf(document))) as JsonObject;
+  const before = target.hasReadRules ? await readableWith(request, target, shown, [today]) : shown;
   const isShown = await mayReadPast(app, request, target, { stream, document, position, isThere: true });
   return differencesOf(before, current).map(({ field, before, current }) => {
     return isShown ? { field, before, current } : { field, current };

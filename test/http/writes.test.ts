@@ -27,6 +27,12 @@ const service = useService(
       },
       fields: [{ name: 'title', type: 'text' }, { name: 'secret', type: 'text', access: { read: () => false } }],
     },
+    {
+      slug: 'shies',
+      history: 'public',
+      access: { read: () => true, update: () => true },
+      fields: [{ name: 'title', type: 'text' }, { name: 'secret', type: 'text', access: { read: ({ doc }) => doc.title === 'open' } }],
+    },
     { slug: 'files', upload: true, fields: [] },
     {
       slug: 'locked',
@@ -194,6 +200,15 @@ describe('ETag', () => {
       });
     }
     assert.equal(recordedEvents(service.data, `posts/${id}`).length, 2);
+  });
+
+  it('tells of earlier versions what the caller may read in them and in the document as it is', async () => {
+    const { body } = await service.call('POST', '/api/collections/shies', { title: 'open', secret: 'said' });
+    const path = `/api/collections/shies/${body.id}`;
+    await service.call('PATCH', path, { title: 'closed', secret: 'unsaid' });
+    const stale = { key: null, headers: { 'if-match': '"1-x"' } };
+    const { body: refused } = await service.call('PATCH', path, { title: 'x' }, stale);
+    assert.deepEqual(refused.fields, [{ field: 'title', before: 'open', current: 'closed' }]);
   });
 
   it('is asked by DELETE and by PATCH of a global too', async () => {

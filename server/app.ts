@@ -73,6 +73,8 @@ export type App = {
   attemptSecret: string;
   /** Brings events to the names of today. */
   upcaster: () => Upcaster;
+  /** The collections of accounts that the log has and the configuration no longer. */
+  goneAccounts: () => ReadonlySet<string>;
   /** Names the form in which documents are stored to be read: another configuration of fields has another one. */
   shape: string;
   /** Documents as they stood at a position of the log. */
@@ -137,6 +139,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
   const events = openDatabase(logFile, { readonly: true });
   const eventReader = readLog(events);
   let upcaster: Upcaster | null = null;
+  let goneAccounts: ReadonlySet<string> | null = null;
   const past = openPast(readFile);
   const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
   return {
@@ -151,6 +154,10 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
       // Only what is rare looks back, and schemas may be many.
       upcaster ??= compileUpcaster(epochsOf(eventReader));
       return upcaster;
+    },
+    goneAccounts() {
+      goneAccounts ??= accountsBesides(model, epochsOf(eventReader));
+      return goneAccounts;
     },
     shape: basename(readFile, '.db').slice('read-'.length),
     past,
@@ -185,6 +192,11 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
       events.close();
     },
   };
+}
+
+function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): ReadonlySet<string> {
+  const declared = epochs.flatMap(({ schema }) => schema.collections);
+  return new Set(declared.filter(({ auth, slug }) => auth && !model.collections.has(slug)).map(({ slug }) => slug));
 }
 
 function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globals'> {

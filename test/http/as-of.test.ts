@@ -318,8 +318,11 @@ describe('As of then', () => {
   });
 
   it('the schemas are those of then, for who may see headers', async (t) => {
-    const data = await startService(t, configWith(''));
+    const gone = "{ slug: 'guests', auth: true, access: { create: () => true }, fields: [] },";
+    const data = await startService(t, configWith(gone));
     const first = await data.call('GET', '/api/schemas');
+    const guest = { email: 'guest@example.com', password: 'a long password' };
+    const { body: account } = await data.call('POST', '/api/collections/guests', guest, anonymous);
     await data.stop();
     const later = await startService(
       t,
@@ -334,13 +337,21 @@ describe('As of then', () => {
     assert.equal(then.headers.get('annals-position'), '1');
     const slugsOf = ({ body }: { body: { collections: { slug: string }[] } }) =>
       body.collections.map(({ slug }) => slug);
-    assert.ok(slugsOf(await later.call('GET', '/api/schemas?asOf=2')).includes('more'));
+    const { events } = (await later.call('GET', '/api/audit/events?limit=1000')).body;
+    assert.ok(slugsOf(await later.call('GET', `/api/schemas?asOf=${events.length}`)).includes('more'));
     assert.ok(!slugsOf(then).includes('more'));
     assert.equal((await later.call('GET', '/api/schemas?asOf=1', undefined, anonymous)).status, 401);
     assert.equal((await read('/api/schemas?asOf=1', users.reader?.as)).status, 403);
     const forHead = await read('/api/schemas?asOf=1', users.head?.as);
     assert.equal(forHead.body.collections.find(({ slug }: { slug: string }) => slug === 'open').access.read, true);
     assert.deepEqual((await later.call('GET', '/api/schemas?asOf=2001-01-01')).body, { collections: [], globals: [] });
+
+    // What was said of accounts is for no key, also when the collection is configured no longer.
+    assert.ok(!JSON.stringify(events).includes(guest.email));
+    for (const path of [`documents/guests/${account.id}/versions/1`, `bundles/guests/${account.id}`])
+      assert.equal((await later.call('GET', `/api/audit/${path}`)).status, 403, path);
+    const erase = { collection: 'guests', id: account.id, reason: 'asked for' };
+    assert.equal((await later.call('POST', '/api/audit/erasures', erase)).status, 403);
   });
 });
 

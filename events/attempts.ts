@@ -49,7 +49,8 @@ export function keepAttempts(db: Sqlite) {
 
   /** Forgets some of those that were too long ago; from time to time, however often it is called. */
   function prune(now: number): void {
-    if (now < nextPrune) return;
+    const isTooSoon = now < nextPrune && now >= nextPrune - pauseMilliseconds;
+    if (isTooSoon) return;
     const { changes } = remove.run(now - attemptMilliseconds);
     nextPrune = changes === pruned ? now : now + pauseMilliseconds;
   }

@@ -103,7 +103,8 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     const leaves: string[] = [];
     try {
       begin.run();
-      attempts.prune(Date.parse(head.recordedAt) || 0);
+      // The log's own time stays ahead where a clock that was wrong for a moment has been put back.
+      attempts.prune(Math.min(Date.parse(head.recordedAt) || 0, now()));
       for (const command of commands) {
         outcomes.push((hasSavepoints ? recordAlone : record)(command, recorded, leaves));
       }

@@ -86,6 +86,22 @@ export async function withOwnHints(request: Request, target: Target, refusal: In
   return refusal.withHints((field) => readable.has(field));
 }
 
+/** Tells of a dotted path whether something on it is a field that the caller may not read, or not in every document. */
+export async function hiddenPaths(request: Request, target: Target): Promise<(path: string) => boolean> {
+  if (readsEverything(request, target)) return () => false;
+  const readable = await readableAlways(request, target.model.fields);
+  return (path) => {
+    let level: readonly Field[] = target.model.fields;
+    for (const name of path.split('.')) {
+      if (/^\d+$/.test(name)) continue;
+      const found = level.filter((field) => field.name === name);
+      if (found.some((field) => !readable.has(field))) return true;
+      level = found.flatMap(({ fields = [], blocks = [] }) => [...fields, ...blocks.flatMap((block) => block.fields)]);
+    }
+    return false;
+  };
+}
+
 function readsEverything(request: Request, { model, hasReadRules }: Target): boolean {
   return isTrusted(request, model) || !hasReadRules;
 }

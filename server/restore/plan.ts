@@ -1,4 +1,5 @@
 import type { Request } from '@hapi/hapi';
+import { InvalidBody } from '../../config/documents.ts';
 import { DomainError } from '../../config/errors.ts';
 import { type JsonObject, memberOf } from '../../config/schema.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
@@ -8,7 +9,7 @@ import type { Presenter } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { auditRightsOf } from '../audit/rights.ts';
 import { differencesOf, requireExpected } from '../concurrency/precondition.ts';
-import { checkFieldsWritable } from '../field-access.ts';
+import { checkFieldsWritable, hiddenPaths } from '../field-access.ts';
 import { type Past, pastOf } from '../past/versions.ts';
 import { noteReason } from '../reason.ts';
 
@@ -72,7 +73,7 @@ export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Pl
   const changed = before ? differing(known, before) : known;
   // What a field of a new document holds nothing of is written by nobody.
   await checkFieldsWritable(request, target, operation, before ? changed : withValue(changed), before);
-  const values = valuesOf(target, changed, operation);
+  const values = await valuesOf(request, target, changed, operation);
   const end = current ?? { version, document: endOf(app, stream, version) };
   const base = before ? fieldsIn(target, before) : {};
   const createdAt = before?.createdAt ?? then.createdAt ?? null;
@@ -129,9 +130,29 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)));
 }
 
-/** @throws DomainError `invalid` with what does not fit the fields of today. */
-function valuesOf({ validator }: Target, changed: JsonObject, operation: 'create' | 'update'): JsonObject {
-  return operation === 'create' ? validator.create(changed) : validator.update(changed);
+/**
+ * The fields as a body would have to bring them. What was in those that the caller may not read, no refusal tells.
+ *
+ * @throws DomainError `invalid` with what does not fit the fields of today.
+ */
+async function valuesOf(
+  request: Request,
+  target: Target,
+  changed: JsonObject,
+  operation: 'create' | 'update',
+): Promise<JsonObject> {
+  const { validator } = target;
+  try {
+    return operation === 'create' ? validator.create(changed) : validator.update(changed);
+  } catch (error) {
+    if (!(error instanceof InvalidBody)) throw error;
+    const isHidden = await hiddenPaths(request, target);
+    if (!error.errors.some(({ field }) => isHidden(field))) throw error;
+    const errors = error.errors.map(({ field, message }) => {
+      return isHidden(field) ? { field, message: `${field} was something that it may not be now` } : { field, message };
+    });
+    throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+  }
 }
 
 function withValue(values: JsonObject): JsonObject {

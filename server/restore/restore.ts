@@ -12,6 +12,7 @@ import { atMostOnce, isNamed } from '../concurrency/attempts.ts';
 import { sendTagged } from '../concurrency/etags.ts';
 import { differencesOf } from '../concurrency/precondition.ts';
 import { replayOf } from '../concurrency/replay.ts';
+import { hiddenPaths } from '../field-access.ts';
 import { after, beforeChange, hasChangeHooks } from '../hooks.ts';
 import { mayRead } from '../past/versions.ts';
 import { readDryRun } from '../query.ts';
@@ -123,15 +124,16 @@ async function refuseRivals(restorable: Restorable, change: Change): Promise<voi
   throw new DomainError('conflict', message, errors, null, { conflicts: rivals as JsonObject[] });
 }
 
-/** Who has the unique values; by their ids only for who may read them. */
+/** Who has the unique values; by their ids only for who may read them, and the values. */
 async function visibleRivals(
   { app, request, target }: Restorable,
   change: Change,
 ): Promise<{ field: string; id?: string }[]> {
   const rivals = await rivalsOf(target, change);
+  const isHidden = await hiddenPaths(request, target);
   return Promise.all(
     rivals.map(async ({ field, id }) => {
-      const found = target.documents.current(id);
+      const found = isHidden(field) ? null : target.documents.current(id);
       return found && (await mayRead(app, request, target, found.document)) ? { field, id } : { field };
     }),
   );

@@ -45,4 +45,21 @@ describe('attempts in the log', () => {
     log.append([command('posts/a', 3)]);
     assert.deepEqual(keys(), ['k']);
   });
+
+  it('are kept seven days by the clock, also where that was far ahead for a moment', (t) => {
+    const { log, clock } = openTestLog(t);
+    const [ahead, behind] = [noon + 30 * 86_400_000, noon + 3_600_000];
+    clock.now = ahead;
+    log.append([command('posts/a', 0)]);
+    clock.now = behind;
+    log.append([command('posts/b', 0, attempt('k'))]);
+    for (const version of [1, 2, 3]) {
+      clock.now += 120_000;
+      log.append([command('posts/a', version)]);
+    }
+    assert.deepEqual(positionsOf(log.append([command('posts/b', 1, attempt('k'))]).outcomes), ['attempt']);
+    clock.now = behind + attemptMilliseconds + 120_000;
+    log.append([command('posts/a', 4)]);
+    assert.deepEqual(positionsOf(log.append([command('posts/b', 1, attempt('k'))]).outcomes), [7]);
+  });
 });

@@ -279,6 +279,14 @@ describe('An erasure', () => {
       assert.deepEqual([answer.status, fieldsOf(answer)], [400, ['collection']], collection);
     }
     assert.equal((await post({ ...right, id: `${id}/` })).status, 404);
+    for (const [name, value] of [
+      ['idempotency-key', 'k'],
+      ['if-match', '"1-x"'],
+      ['if-none-match', '*'],
+    ] as const) {
+      const answer = await service.call('POST', path, right, { headers: { [name]: value } });
+      assert.deepEqual([answer.status, fieldsOf(answer)], [400, [name]]);
+    }
     assert.deepEqual(fieldsOf(await post(right, '?dryRun=1')), ['dryRun']);
     assert.deepEqual(fieldsOf(await post(right, '?dryrun=true')), ['dryrun']);
     assert.deepEqual(fieldsOf(await service.call('GET', `${path}?before=x&limit=0&page=1`)).sort(), [

@@ -30,6 +30,8 @@ const config = `export default {
         { name: 'title', type: 'text' },
         { name: 'code', type: 'text', unique: true },
         { name: 'fixed', type: 'text', access: { update: () => false } },
+        { name: 'hidden', type: 'text', unique: true, access: { read: () => false } },
+        { name: 'kind', type: 'select', options: ['a', 'Numbat'], access: { read: () => false } },
       ],
     },
     { slug: 'wheres', history: 'public', access: { read: () => ({ title: { equals: 'shown' } }), update: () => true }, fields: [{ name: 'title', type: 'text' }] },
@@ -120,6 +122,17 @@ describe('Restoring a document', () => {
     await history('open', { code: 'x', title: 'secret' });
     const blind = await anonymous('POST', `${at('open', hidden)}/restore`, { version: 1 });
     assert.deepEqual([blind.status, blind.body.conflicts], [409, [{ field: 'code' }]]);
+  });
+
+  it('tells nothing of fields that the caller may not read', async () => {
+    const id = await history('open', { hidden: 'Quoll' }, { hidden: 'Bilby' });
+    await history('open', { hidden: 'Quoll' });
+    const path = `${at('open', id)}/restore`;
+    const refused = await anonymous('POST', path, { version: 1 });
+    assert.deepEqual([refused.status, refused.body.conflicts], [409, [{ field: 'hidden' }]]);
+    const { body } = await anonymous('POST', `${path}?dryRun=true`, { version: 1 });
+    assert.deepEqual([body.diff, body.conflicts], [[], [{ field: 'hidden' }]]);
+    assert.doesNotMatch(JSON.stringify([refused.body, body]), /Quoll|Bilby/);
   });
 
   it('tells with dryRun what would be different, and does nothing', async () => {
@@ -307,11 +320,13 @@ describe('Restoring a document', () => {
         return body.id as string;
       }),
     );
+    const { body: unfit } = await call('POST', '/api/collections/open', { kind: 'Numbat' });
+    await call('PATCH', at('open', unfit.id), { kind: 'a' });
     const sent = ids.map((id) => call('POST', `${at('open', id)}/restore`, { version: 1 }).catch(() => null));
     await Promise.race(sent);
     await crashed.kill();
     const answers = await Promise.all(sent);
-    const next = await startService(t, config, { data: crashed.data });
+    const next = await startService(t, config.replace(", 'Numbat'", ''), { data: crashed.data });
     for (const [n, id] of ids.entries()) {
       const isRestored = recordedEvents(crashed.data, `open/${id}`).at(-1)?.type === 'document.restored';
       if (answers[n]) assert.ok(isRestored);
@@ -319,6 +334,11 @@ describe('Restoring a document', () => {
       assert.deepEqual([status, body.title], isRestored ? [200, 'a'] : n % 2 === 0 ? [404, undefined] : [200, 'b']);
       assert.equal((await next.call('POST', `${at('open', id)}/restore`, { version: 1 })).status, 200);
     }
+    // What was in a field that the caller may not read, and does not fit any more, is not told.
+    const refused = await next.call('POST', `${at('open', unfit.id)}/restore`, { version: 1 }, { key: null });
+    assert.deepEqual([refused.status, errorsOf(refused)], [400, { kind: 'kind was something that it may not be now' }]);
+    const told = await next.call('POST', `${at('open', unfit.id)}/restore`, { version: 1 });
+    assert.match(errorsOf(told).kind ?? '', /got "Numbat"/);
     await next.stop();
     const { code, stdout } = await runHere(['verify', '--data', crashed.data]);
     assert.equal(code, 0, stdout);

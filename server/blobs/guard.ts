@@ -10,6 +10,7 @@ import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings.ts';
 import { createCollector } from './collector.ts';
+import { createDiscarding } from './discarding.ts';
 import { openFileErasing } from './erasing.ts';
 import { createPins, type Pins } from './pins.ts';
 import { createReadiness } from './readiness.ts';
@@ -78,6 +79,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const collector = createCollector({ store: storeName(blobSettings), remove, ready, pins, isNamed: openTail(db) });
 
   const { erase, neededBeside } = openFileErasing({ db, pins, remove, ready });
+  const discarding = createDiscarding(erase, log);
 
   return {
     erase,
@@ -91,6 +93,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
           await pin(sha256);
         },
         unpin,
+        discard: async (sha256) => discarding.discard(sha256),
         // Only the operator asks for this, who is told why.
         collect: (candidates) =>
           asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
@@ -107,6 +110,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
     },
     close() {
       close();
+      discarding.close();
       blobs.close();
       db.close();
     },

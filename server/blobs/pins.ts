@@ -10,6 +10,8 @@ export type Pins = {
   /** Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be stored. */
   pin: (sha256: string) => Promise<void>;
   unpin: (sha256: string) => Promise<void>;
+  /** Has a file removed some time later, unless an event names it or somebody has pinned it: its upload was refused. */
+  discard: (sha256: string) => Promise<void>;
   collect: Collect;
 };
 

@@ -14,7 +14,7 @@ const refuse = () => Promise.reject(new Error('this thread only describes the se
 const log = createLog('silent', { write: () => {} });
 const keeper = new Proxy({} as Keeper, { get: () => refuse });
 const notary = { checkpoint: refuse, recent: refuse, verifierKey: refuse };
-const pins = { pin: refuse, unpin: refuse, collect: refuse };
+const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
 const eraser = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
 const app = openApp({ model, shared, append: refuse, keeper, notary, pins, eraser, log, openApi: refuse });
 (parentPort as MessagePort).postMessage(await makeOpenApi(app));

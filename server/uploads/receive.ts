@@ -25,7 +25,7 @@ type Receiving = { app: App; request: Request; options: UploadOptions; readTexts
 
 /**
  * Reads a form, its file into the folder of files that come in, and runs a write with both. Whatever happens, the received
- * file is gone in the end; its bytes are in the store only when the write has kept them.
+ * file is gone in the end; its bytes are in the store only when the write has kept them and was not refused.
  *
  * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file.
  */
@@ -34,6 +34,7 @@ export async function withUpload<T>(
   write: (body: JsonObject, upload: Upload | null) => Promise<T>,
 ): Promise<T> {
   const undo: (() => Promise<void>)[] = [];
+  const discard: (() => Promise<void>)[] = [];
 
   async function take({ filename, content }: FilePart): Promise<Upload> {
     const inspector = inspectFile(options);
@@ -46,6 +47,7 @@ export async function withUpload<T>(
     async function pinAndKeep(): Promise<void> {
       await app.pins.pin(sha256);
       undo.push(() => app.pins.unpin(sha256));
+      discard.push(() => app.pins.discard(sha256));
       await app.blobs.keep(received);
     }
     return {
@@ -60,7 +62,12 @@ export async function withUpload<T>(
   try {
     const { texts, file } = await readForm(request, app.model.limits.body, take);
     return await write(readTexts(texts), file);
+  } catch (error) {
+    // A write that was overtaken, by the end of its document for instance, leaves no bytes behind.
+    undo.push(...discard);
+    throw error;
   } finally {
+    // In this order: what is pinned is not discarded.
     await Promise.allSettled(undo.map((step) => step()));
   }
 }

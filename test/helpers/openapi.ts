@@ -57,7 +57,12 @@ export async function withApp<T>(
     keeper,
     notary,
     eraser: new Proxy({} as App['eraser'], { get: () => () => assert.fail('nothing is erased here') }),
-    pins: { pin: async () => {}, unpin: async () => {}, collect: async () => ({ removed: [], held: [] }) },
+    pins: {
+      pin: async () => {},
+      unpin: async () => {},
+      discard: async () => {},
+      collect: async () => ({ removed: [], held: [] }),
+    },
     log: createLog('silent', { write: () => {} }),
     openApi: () => makeOpenApi(app),
   });

@@ -238,6 +238,27 @@ describe('An erasure', () => {
     await verified();
   });
 
+  it('leaves nothing of files that were on their way to the document', async () => {
+    const send = (method: string, at: string, text: string) => {
+      const form = new FormData();
+      form.set('file', new Blob([`bytes of ${text}`]), 'a.txt');
+      return fetch(service.url + at, { method, body: form, headers: { 'x-api-key': apiKey } });
+    };
+    for (const round of [1, 2, 3]) {
+      const { id } = (await (await send('POST', '/api/collections/files', `Mulgara-${round}`)).json()) as {
+        id: string;
+      };
+      const files = Array.from({ length: 8 }, (_, index) =>
+        send('PATCH', `/api/collections/files/${id}`, `Mulgara-${round}-${index}`),
+      );
+      await Promise.race(files);
+      assert.ok((await erase('files', id)).status < 300);
+      await Promise.all(files);
+    }
+    await settled();
+    await eventually(() => remainsIn(service.data, ['Mulgara-']).length === 0);
+  });
+
   it('is for the operator, API keys where accounts are open to them, and users of the admin collection', async () => {
     const id = await made('posts', { title: 'guarded' });
     const statuses = async (collection: string, document: string, callers: object[]) =>

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
@@ -103,7 +103,8 @@ export function exports(server: Server, app: App): void {
     else res.once('close', () => bytes?.destroy());
     request.info.acceptEncoding = 'identity';
     const response = h
-      .response(bytes ?? undefined)
+      // A stream says nothing of a length, which nobody knows before the archive is made.
+      .response(bytes ?? Readable.from([], { objectMode: false }))
       .code(200)
       .type('application/zip')
       .header('content-disposition', dispositionOf(name))

@@ -262,6 +262,7 @@ describe('GET /api/audit/export', () => {
     const size = recordedEvents(service.data).length;
     const head = await fetch(`${service.url}/api/audit/export`, { method: 'HEAD', headers: { 'x-api-key': apiKey } });
     assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'application/zip']);
+    assert.equal(head.headers.get('content-length'), null);
     assert.equal((await get('/api/audit/export', scoped('payloads'))).status, 403);
     assert.equal((await get('/api/audit/export', { key: null })).status, 401);
     assert.equal((await get('/api/audit/export?format=xml')).status, 400);

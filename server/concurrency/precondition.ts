@@ -71,7 +71,7 @@ async function differences(
   current: JsonObject,
 ): Promise<Difference[] | null> {
   const { app, request, target, present, stream, answerOf } = written;
-  const past = pastOf(app, stream, { version: base });
+  const past = await pastOf(app, stream, { version: base });
   if (!past?.document) return null;
   const { document, position } = past;
   const shown = JSON.parse(await present.document(request, answerOf(document))) as JsonObject;

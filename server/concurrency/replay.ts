@@ -31,7 +31,7 @@ export async function replayOf(
   { stream, version }: FirstAnswer,
 ): Promise<ResponseObject> {
   const [, id] = splitStream(stream);
-  const past = pastOf(app, stream, { version: operation === 'delete' ? version - 1 : version });
+  const past = await pastOf(app, stream, { version: operation === 'delete' ? version - 1 : version });
   if (!past?.document)
     throw new DomainError('conflict', 'this was done before, but what the answer was has been erased');
   const { document: fields } = past;

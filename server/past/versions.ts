@@ -2,10 +2,13 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { foldDocument } from '../../events/documents.ts';
+import type { RecordedEvent } from '../../events/log.ts';
+import { eventOf } from '../../events/log-reader.ts';
 import { schemaKey } from '../../events/upcasters.ts';
 import { authorize, readsPast } from '../access.ts';
 import type { App, Target } from '../app.ts';
 import { auditRightsOf } from '../audit/rights.ts';
+import { eventsOf } from '../exports/proofs.ts';
 
 /**
  * What a stream had come to at one of its versions: its fields, in today's names; null when it was deleted then. `isErased`: what
@@ -13,14 +16,31 @@ import { auditRightsOf } from '../audit/rights.ts';
  */
 export type Past = { version: number; position: number; document: JsonObject | null; isErased: boolean };
 
-/** Folds a stream up to a version, or up to a position of the log; null when there was nothing of it yet. */
-export function pastOf(app: App, stream: string, end: { version: number } | { position: number }): Past | null {
+/**
+ * Folds a stream up to a version, or up to a position of the log; null when there was nothing of it yet. Piece by piece: a stream
+ * may be as long as those who write it like, and as large.
+ */
+export async function pastOf(
+  app: App,
+  stream: string,
+  end: { version: number } | { position: number },
+): Promise<Past | null> {
   const key = schemaKey(stream);
   const upcaster = app.upcaster();
+  const upTo = 'position' in end ? end.position : app.events.head().size;
+  const last = 'version' in end ? end.version : Number.MAX_SAFE_INTEGER;
   let past = null as Past | null;
-  for (const { header, data } of app.events.stream(stream)) {
+  for await (const chunk of eventsOf(app.events, stream, upTo)) {
+    for (const text of chunk) {
+      const event = eventOf(text);
+      if (event.header.version <= last) past = next(past, event);
+    }
+    if (past && past.version >= last) break;
+  }
+  return past && 'version' in end && past.version < end.version ? null : past;
+
+  function next(past: Past | null, { header, data }: RecordedEvent): Past {
     const { version, position, type } = header;
-    if ('version' in end ? version > end.version : position > end.position) break;
     const isGone = type === 'document.deleted' || type === 'document.erased';
     const isWhole = type === 'document.created' || type.endsWith('.restored');
     const isErased =
@@ -28,9 +48,8 @@ export function pastOf(app: App, stream: string, end: { version: number } | { po
     const before = past?.document ?? null;
     const document =
       isGone || isErased || data === null ? null : foldDocument(before, type, upcaster.upcast(key, header, data));
-    past = { version, position, document, isErased };
+    return { version, position, document, isErased };
   }
-  return past && 'version' in end && past.version < end.version ? null : past;
 }
 
 /**

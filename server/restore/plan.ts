@@ -56,7 +56,7 @@ export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Pl
   // That there was something once is for auditors to know.
   if (version === 0 || (!current && !isAuditor)) return restorable.refuseMissing();
   const operation = current ? 'update' : 'create';
-  const source = isAuditor || isPublic ? sourceOf(app, stream, wanted) : null;
+  const source = isAuditor || isPublic ? await sourceOf(app, stream, wanted) : null;
   const then = source?.document ?? null;
   const known = then ? fieldsIn(target, then) : {};
   const subject = { doc: () => current?.document ?? null, data: known };
@@ -74,7 +74,7 @@ export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Pl
   // What a field of a new document holds nothing of is written by nobody.
   await checkFieldsWritable(request, target, operation, before ? changed : withValue(changed), before);
   const values = await valuesOf(request, target, changed, operation);
-  const end = current ?? { version, document: endOf(app, stream, version) };
+  const end = current ?? { version, document: await endOf(app, stream, version) };
   const base = before ? fieldsIn(target, before) : {};
   const createdAt = before?.createdAt ?? then.createdAt ?? null;
   const made = madeIn(target, changed);
@@ -82,7 +82,7 @@ export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Pl
   return { current, end, source: { ...source, document: then }, operation, values, document };
 }
 
-function sourceOf(app: App, stream: string, wanted: Wanted): Past | null {
+async function sourceOf(app: App, stream: string, wanted: Wanted): Promise<Past | null> {
   const { size } = app.events.head();
   if ('position' in wanted && wanted.position > size) {
     throw invalid('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
@@ -102,13 +102,13 @@ function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainErro
 }
 
 /** What a document that is gone was last: whatever is said of it from now on is later. */
-function endOf(app: App, stream: string, version: number): JsonObject {
-  if (pastOf(app, stream, { version })?.document) {
+async function endOf(app: App, stream: string, version: number): Promise<JsonObject> {
+  if ((await pastOf(app, stream, { version }))?.document) {
     // It is being restored at this moment, and the read tables do not have it yet.
     throw new DomainError('conflict', 'others are changing this document; try again');
   }
   for (let last = version - 1; last > 0; last -= 1) {
-    const document = pastOf(app, stream, { version: last })?.document;
+    const document = (await pastOf(app, stream, { version: last }))?.document;
     if (document) return document;
   }
   return {};

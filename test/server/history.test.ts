@@ -5,9 +5,13 @@ import fc from 'fast-check';
 import { applyPatch } from 'rfc6902';
 import type { Json } from '../../config/schema.ts';
 import type { LogReader } from '../../events/log-reader.ts';
+import { compileUpcaster } from '../../events/upcasters.ts';
+import { epochsOf } from '../../projections/boot.ts';
+import type { App } from '../../server/app.ts';
 import { changesBetween } from '../../server/audit/changes.ts';
 import { openHistory } from '../../server/audit/history.ts';
 import { patchBetween } from '../../server/audit/patch.ts';
+import { pastOf } from '../../server/past/versions.ts';
 import { openDirectory, quickFolder } from '../projections/directory.ts';
 
 const folder = quickFolder();
@@ -119,6 +123,27 @@ describe('The history of a stream', () => {
     isDone = true;
     await others;
     assert.ok(turns >= 3, `others had ${turns} turns`);
+    directory.close();
+  });
+
+  it('is read piece by piece to tell what a document was, so others have their turn', async () => {
+    const directory = openDirectory(quickFolder(), { collections: [{ slug: 'posts', fields: [text('title')] }] });
+    const id = directory.create('posts', { title: 'a' });
+    for (let n = 0; n < 30; n += 1) directory.update('posts', id, { title: `${n}${'x'.repeat(50_000)}` });
+    const app = { events: directory.log, upcaster: () => compileUpcaster(epochsOf(directory.log)) } as unknown as App;
+    let turns = 0;
+    let isDone = false;
+    const others = (async () => {
+      for (; !isDone; turns += 1) await wait();
+    })();
+    const past = await pastOf(app, `posts/${id}`, { version: 30 });
+    isDone = true;
+    await others;
+    assert.ok(turns >= 3, `others had ${turns} turns`);
+    assert.deepEqual([past?.version, String(past?.document?.title).slice(0, 3)], [30, '28x']);
+    assert.equal((await pastOf(app, `posts/${id}`, { position: past?.position ?? 0 }))?.version, 30);
+    assert.equal(await pastOf(app, `posts/${id}`, { version: 32 }), null);
+    assert.equal(await pastOf(app, `posts/${id}`, { position: 1 }), null);
     directory.close();
   });
 });

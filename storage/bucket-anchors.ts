@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Client } from 'minio';
 import { type Anchor, type BlobStore, BlobsRefusedError, isAnchorName } from './blobs.ts';
-import { isNoLock, isNoVersions } from './bucket-errors.ts';
+import { isMissingObject, isNoLock, isNoVersions, isTaken } from './bucket-errors.ts';
 import { listVersions, type VersionPage, type VersionPlace } from './bucket-versions.ts';
 
 type Options = {
@@ -25,21 +25,36 @@ export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anc
     const headers = {
       'content-type': 'text/plain; charset=utf-8',
       'content-md5': hash('md5', text, 'base64'),
+      // Of two that come at once, the server takes one; a server that does not know of it takes the later one.
+      'if-none-match': '*',
       ...(anchorDays && {
         'x-amz-object-lock-mode': 'COMPLIANCE',
         'x-amz-object-lock-retain-until-date': new Date(Date.now() + anchorDays * 86_400_000).toISOString(),
       }),
     };
+    if (await isThere(name, text)) return;
     const request = { method: 'PUT', bucketName: bucket, objectName: folder + name, headers };
     try {
       // As bytes: of a text, the client counts the characters.
       await client.makeRequestAsyncOmit(request, Buffer.from(text));
     } catch (error) {
+      // Somebody else was first just now.
+      if (isTaken(error) && (await isThere(name, text))) return;
       if (!anchorDays || !isNoLock(error)) throw error;
       throw new BlobsRefusedError(
         `${what} has no Object Lock: it must have been made with it, or ANNALS_S3_CHECKPOINT_DAYS must not be set`,
       );
     }
+  }
+
+  /** Whether a text is kept under a name. @throws BlobsRefusedError when it is another one. */
+  async function isThere(name: string, text: string): Promise<boolean> {
+    const there = await read(folder + name, '').catch((error) => {
+      if (isMissingObject(error)) return null;
+      throw error;
+    });
+    if (there === null || there === text) return there === text;
+    throw new BlobsRefusedError(`${what} has another text than what is to be kept as ${folder}${name}`);
   }
 
   async function* list(from: string): AsyncGenerator<Anchor> {

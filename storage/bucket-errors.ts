@@ -78,6 +78,11 @@ export function isNoLock(error: unknown): boolean {
   return ['InvalidRequest', 'InvalidArgument', 'ObjectLockConfigurationNotFoundError'].includes(codeOf(error));
 }
 
+/** True when an object is there that was to be put only where there is none; or just being put. */
+export function isTaken(error: unknown): boolean {
+  return ['PreconditionFailed', 'ConditionalRequestConflict'].includes(codeOf(error));
+}
+
 /** True when a server does not list versions, or not for these keys. */
 export function isNoVersions(error: unknown): boolean {
   return ['NotImplemented', 'MethodNotAllowed', 'AccessDenied'].includes(codeOf(error));

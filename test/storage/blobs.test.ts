@@ -146,6 +146,8 @@ function contract(name: string, settings: BlobSettings, plant: Plant): void {
       assert.deepEqual(await found(), texts);
       assert.deepEqual(await found('0002'), texts.slice(1));
       assert.deepEqual(await found('0011'), []);
+      await assert.rejects(store.anchor('0002-cd', 'another\n'), BlobsRefusedError);
+      assert.deepEqual(await found(), texts);
       assert.ok(!(await Array.fromAsync(store.list())).some(({ sha256 }) => sha256.includes('-')));
     });
 
@@ -320,6 +322,21 @@ describe('texts that are kept for ever in a folder', () => {
     await assert.rejects(store.anchor('0001-ab', 'two\n'), BlobsRefusedError);
     assert.equal(readFileSync(join(kept, 'checkpoints/0001-ab'), 'utf8'), 'one\n');
     await assert.rejects(store.prepare('annals/two'), /holds the files of another log/);
+  });
+});
+
+describeWithBucket('texts that are kept for ever in a bucket', () => {
+  it('are the first ones of their names, also where several services come at once', async () => {
+    const settings = { kind: 'bucket' as const, incoming: join(folder, 'rivals'), ...reach, bucket: name };
+    const rivals = ['a\n', 'b\n', 'c\n'].map((text) => ({ text, store: openBlobStore(settings) }));
+    const kept = await Promise.allSettled(rivals.map(({ store, text }) => store.anchor('0020-ab', text)));
+    const first = rivals.filter((_, index) => kept[index]?.status === 'fulfilled');
+    assert.equal(first.length, 1);
+    for (const outcome of kept)
+      if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof BlobsRefusedError);
+    const [found] = await Array.fromAsync((first[0]?.store as BlobStore).anchors('0020'));
+    assert.equal(await found?.read(), first[0]?.text);
+    for (const { store } of rivals) store.close();
   });
 });
 

@@ -37,9 +37,10 @@ before(async () => {
     const [target] = app.collections.values();
     assert.ok(target);
     const text = (id: string) => JSON.stringify({ id, ...name, ...kept, url: mediaPath('files', id, name.filename) });
+    const stored = (id: string) => ({ text: text(id), version: 1 });
     const changed = {
       ...app,
-      collections: new Map([['files', { ...target, documents: { ...target.documents, text } }]]),
+      collections: new Map([['files', { ...target, documents: { ...target.documents, stored } }]]),
       log: createLog('warn', { write: (line) => lines.push(JSON.parse(line)) }),
       blobs: { open: (...args) => store.open(...args), size: (...args) => store.size(...args) } as BlobStore,
     };

@@ -146,8 +146,15 @@ export function schemaOf(db: Sqlite): unknown[] {
   return db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
 }
 
+let expected: unknown[] | null = null;
+
 /** What {@link schemaOf} gives for a log as this version makes it. */
-export function expectedSchema(): unknown[] {
+export function expectedSchema(): readonly unknown[] {
+  expected ??= makeSchema();
+  return expected;
+}
+
+function makeSchema(): unknown[] {
   const db = openDatabase(':memory:');
   createLog(db, 'none');
   const schema = schemaOf(db);

@@ -7,48 +7,63 @@ import { type HashSource, leafHash, rootOf, tileWidth, treeAt } from './merkle.t
 
 export type LogReader = ReturnType<typeof readLog>;
 
-/** Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. */
+/**
+ * Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. A file that is no log of this
+ * format can be opened, for `isLog` to say so.
+ */
 export function readLog(db: Sqlite) {
-  const selectHead = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head');
-  const selectRange = db.prepare(
-    'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position',
+  const selectHead = late(() => db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head'));
+  const selectRange = late(() =>
+    db.prepare(
+      'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position',
+    ),
   );
-  const selectStream = db.prepare(
-    'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version',
+  const selectStream = late(() =>
+    db.prepare('SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version'),
   );
-  const selectPositions = db
-    .prepare('SELECT position FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version')
-    .pluck();
+  const selectPositions = late(() =>
+    db
+      .prepare('SELECT position FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version')
+      .pluck(),
+  );
   // The plus sign keeps it to the index of streams: there are fewer events in one than in the log.
-  const selectPositionsWithin = db
-    .prepare(
-      'SELECT position FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
-    )
-    .pluck();
+  const selectPositionsWithin = late(() =>
+    db
+      .prepare(
+        'SELECT position FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
+      )
+      .pluck(),
+  );
   // SQLite looks at a bare `?` here and plans anew for each value, which costs four times the look-up.
-  const selectVersion = db.prepare('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck();
-  const selectHeaders = db
-    .prepare('SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position')
-    .pluck();
+  const selectVersion = late(() => db.prepare('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck());
+  const selectHeaders = late(() =>
+    db.prepare('SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position').pluck(),
+  );
   // Everything that begins with a prefix is before what begins with the next character.
-  const selectUnder = db
-    .prepare('SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream')
-    .pluck();
-  const selectStreamFrom = db.prepare(
-    `SELECT header, body FROM events LEFT JOIN payloads USING (position)
+  const selectUnder = late(() =>
+    db.prepare('SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream').pluck(),
+  );
+  const selectStreamFrom = late(() =>
+    db.prepare(
+      `SELECT header, body FROM events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
+    ),
   );
-  const selectLast = db.prepare(
-    'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
+  const selectLast = late(() =>
+    db.prepare(
+      'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
+    ),
   );
-  const selectErasures = db.prepare(
-    `SELECT header, body FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
+  const selectErasures = late(() =>
+    db.prepare(
+      `SELECT header, body FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
      WHERE position <= ? ORDER BY position`,
+    ),
   );
-  const selectTile = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
+  const selectTile = late(() => db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck());
 
   function head(): Head {
-    const rows = selectHead.all() as Head[];
+    const rows = selectHead().all() as Head[];
     if (rows.length !== 1) throw new BrokenLogError(`log.db has ${rows.length} heads`);
     const [found] = rows as [Head];
     if (!Number.isSafeInteger(found.size) || !Buffer.isBuffer(found.root))
@@ -58,37 +73,37 @@ export function readLog(db: Sqlite) {
 
   /** The events at positions `after + 1` to `upTo`, in order. */
   function range(after: number, upTo: number): RecordedEvent[] {
-    return (selectRange.all(after, upTo) as EventText[]).map(eventOf);
+    return (selectRange().all(after, upTo) as EventText[]).map(eventOf);
   }
 
   /** All events of a stream, oldest first. */
   function stream(name: string): RecordedEvent[] {
-    return (selectStream.all(name) as EventText[]).map(eventOf);
+    return (selectStream().all(name) as EventText[]).map(eventOf);
   }
 
   /** The stored texts of the events at positions `after + 1` to `upTo`: what proofs are about is these bytes. */
   function texts(after: number, upTo: number): EventText[] {
-    return selectRange.all(after, upTo) as EventText[];
+    return selectRange().all(after, upTo) as EventText[];
   }
 
   /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
   function headers(after: number, upTo: number): string[] {
-    return selectHeaders.all(after, upTo) as string[];
+    return selectHeaders().all(after, upTo) as string[];
   }
 
   /** The stored texts of all events of a stream, oldest first. */
   function streamTexts(name: string): EventText[] {
-    return selectStream.all(name) as EventText[];
+    return selectStream().all(name) as EventText[];
   }
 
   /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
   function positionsOf(name: string, after: number, upTo: number): number[] {
-    return selectPositions.all(name, after, upTo) as number[];
+    return selectPositions().all(name, after, upTo) as number[];
   }
 
   /** The positions of a stream's events after `after` up to `upTo`, the first `limit` of them. */
   function positionsWithin(name: string, after: number, upTo: number, limit: number): number[] {
-    return selectPositionsWithin.all(name, after, upTo, limit) as number[];
+    return selectPositionsWithin().all(name, after, upTo, limit) as number[];
   }
 
   /**
@@ -96,22 +111,22 @@ export function readLog(db: Sqlite) {
    * of its own, so one who goes on reading for minutes holds back nobody, and holds no more than that.
    */
   function textsWithin(after: number, upTo: number, bytes: number): EventText[] {
-    return within(selectRange.iterate(after, upTo) as Iterable<EventText>, bytes);
+    return within(selectRange().iterate(after, upTo) as Iterable<EventText>, bytes);
   }
 
   /** As {@link textsWithin}, of the events of a stream after version `after` that stand at positions up to `upTo`. */
   function streamTextsWithin(name: string, after: number, upTo: number, bytes: number): EventText[] {
-    return within(selectStreamFrom.iterate(name, after, upTo) as Iterable<EventText>, bytes);
+    return within(selectStreamFrom().iterate(name, after, upTo) as Iterable<EventText>, bytes);
   }
 
   /** Where a stream stood when the log held `upTo` events; null when it had not begun. */
   function lastOf(name: string, upTo: number): { position: number; version: number } | null {
-    return (selectLast.get(name, upTo) as { position: number; version: number } | undefined) ?? null;
+    return (selectLast().get(name, upTo) as { position: number; version: number } | undefined) ?? null;
   }
 
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
-    return selectErasures.all(upTo) as EventText[];
+    return selectErasures().all(upTo) as EventText[];
   }
 
   /** The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when there is none. */
@@ -120,7 +135,7 @@ export function readLog(db: Sqlite) {
     let high = head().size;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      const [header] = selectHeaders.all(middle - 1, middle) as string[];
+      const [header] = selectHeaders().all(middle - 1, middle) as string[];
       if (header === undefined) throw new BrokenLogError(`event ${middle} is missing`);
       if ((JSON.parse(header) as Header).recordedAt <= time) low = middle;
       else high = middle - 1;
@@ -129,24 +144,24 @@ export function readLog(db: Sqlite) {
   }
 
   function versionOf(name: string): number {
-    return (selectVersion.get(name) as number | null) ?? 0;
+    return (selectVersion().get(name) as number | null) ?? 0;
   }
 
   /** The names of all streams that begin with a prefix that ends in a slash, in their order. */
   function streamsUnder(prefix: string): string[] {
-    return selectUnder.all(prefix, `${prefix.slice(0, -1)}0`) as string[];
+    return selectUnder().all(prefix, `${prefix.slice(0, -1)}0`) as string[];
   }
 
   /** Hashes of the tree: from stored tiles, and at its right edge, which has no full tile yet, from the headers. */
   const hashes: HashSource = (level, start, count) => {
     const index = Math.floor(start / tileWidth);
-    const stored = selectTile.get(level, index) as Buffer | undefined;
+    const stored = selectTile().get(level, index) as Buffer | undefined;
     const at = (start % tileWidth) * 32;
     if (stored && stored.length >= at + count * 32) {
       return Array.from({ length: count }, (_, i) => stored.subarray(at + i * 32, at + (i + 1) * 32));
     }
     if (level > 0) throw new BrokenLogError(`tile ${level}/${index} is missing or short`);
-    const headers = selectHeaders.all(start, start + count) as string[];
+    const headers = selectHeaders().all(start, start + count) as string[];
     if (headers.length !== count) throw new BrokenLogError(`events ${start + 1} to ${start + count} are missing`);
     return headers.map(leafHash);
   };
@@ -175,6 +190,15 @@ export function readLog(db: Sqlite) {
     hashes,
     rootAt,
     erasures: openErasures(db),
+  };
+}
+
+/** What is prepared when it is asked for first: who opens a log seldom asks it everything. */
+function late<T>(prepare: () => T): () => T {
+  let prepared: T | null = null;
+  return () => {
+    prepared ??= prepare();
+    return prepared;
   };
 }
 

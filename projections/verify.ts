@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { BrokenLogError, isLog } from '../events/log-file.ts';
-import { readLog } from '../events/log-reader.ts';
+import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';
@@ -46,7 +46,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const witnesses = checkpointsIn(directory);
     let unread: unknown = null;
     try {
-      snapshot = openSnapshot(db, directory);
+      snapshot = openSnapshot(log, directory);
     } catch (error) {
       // Told below if it is not the log that is to blame.
       unread = error;
@@ -54,12 +54,12 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     // The log after the read file: it is always at least as far.
     db.exec('BEGIN');
     // What was erased in between the read file has still, and no replay makes it any more.
-    for (let tries = 1; tries < maxTries && snapshot && isAhead(db, snapshot); tries += 1) {
+    for (let tries = 1; tries < maxTries && snapshot && isAhead(db, log, snapshot); tries += 1) {
       db.exec('COMMIT');
       snapshot.db.close();
       snapshot = null;
       Atomics.wait(sleeper, 0, 0, pauseMilliseconds);
-      snapshot = openSnapshot(db, directory);
+      snapshot = openSnapshot(log, directory);
       db.exec('BEGIN');
     }
     const events = log.head().size;
@@ -95,8 +95,8 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
   }
 }
 
-function openSnapshot(log: Sqlite, directory: string): Snapshot | null {
-  const made = projectionOf(readLog(log));
+function openSnapshot(log: LogReader, directory: string): Snapshot | null {
+  const made = projectionOf(log);
   const path = made && readFileOf(directory, projectionHash(made.schema, made.projection.upcaster));
   if (!path || !existsSync(path)) return null;
   const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
@@ -112,8 +112,8 @@ function openSnapshot(log: Sqlite, directory: string): Snapshot | null {
 }
 
 /** Whether something was erased that the read file still has. */
-function isAhead(log: Sqlite, { position }: Snapshot): boolean {
-  return isLog(log) && readLog(log).erasures.newest() > position;
+function isAhead(db: Sqlite, log: LogReader, { position }: Snapshot): boolean {
+  return isLog(db) && log.erasures.newest() > position;
 }
 
 function checkFile(db: Sqlite): string | null {

@@ -6,16 +6,11 @@ import type { FieldSchema, FieldType } from './schema.ts';
 /** An option that some field type takes. */
 export type FieldOption = keyof FieldSchema | 'access' | 'hooks';
 
-/** The affinity of a column of a STRICT SQLite table. */
-export type Affinity = 'TEXT' | 'REAL' | 'INTEGER';
-
 type FieldKind = {
   /** The options that the type takes. */
   options: readonly FieldOption[];
   /** Those of them that it cannot do without, beside `name`. */
   needs?: readonly FieldOption[];
-  /** None for types whose value is a list or nested. */
-  affinity?: Affinity;
   /** What a value must be when there is one; messages are made by `config/messages.ts`. Types are never converted. */
   schema: (field: Field) => Joi.Schema;
 };
@@ -47,40 +42,35 @@ const lengths = ['minLength', 'maxLength'] as const;
 const texts = [...stored, ...keys, ...lengths, 'pattern'] as const;
 const maxJsonDepth = 100;
 
-/** Everything the service knows about a field type. To add one, add an entry. */
+/** Everything the service knows about a field type, but its column (`config/columns.ts`). To add one, add an entry. */
 export const fieldTypes: Record<FieldType, FieldKind> = {
-  text: { options: texts, affinity: 'TEXT', schema: (field) => text(field) },
-  textarea: { options: texts, affinity: 'TEXT', schema: (field) => text(field) },
+  text: { options: texts, schema: (field) => text(field) },
+  textarea: { options: texts, schema: (field) => text(field) },
   richText: { options: stored, schema: json },
   email: {
     options: texts,
-    affinity: 'TEXT',
     schema: (field) => text(field, named(field.isAccountEmail ? accountEmail() : email(), 'be an e-mail address')),
   },
   url: {
     options: texts,
-    affinity: 'TEXT',
     schema: (field) => text(field, form(readUrl, 'be an absolute http or https URL')),
   },
-  number: { options: [...stored, ...keys, 'min', 'max', 'integer'], affinity: 'REAL', schema: number },
-  boolean: { options: [...stored, 'index'], affinity: 'INTEGER', schema: () => Joi.boolean() },
+  number: { options: [...stored, ...keys, 'min', 'max', 'integer'], schema: number },
+  boolean: { options: [...stored, 'index'], schema: () => Joi.boolean() },
   date: {
     options: [...stored, ...keys],
-    affinity: 'TEXT',
     schema: () => form(readDate, 'be a calendar date like "2024-02-29"'),
   },
   datetime: {
     options: [...stored, ...keys],
-    affinity: 'TEXT',
     schema: () => form(readDatetime, 'be a date and time with a zone like "2024-02-29T12:30:00Z"'),
   },
   time: {
     options: [...stored, ...keys],
-    affinity: 'TEXT',
     schema: () => form(readTime, 'be a time like "23:59" or "23:59:59"'),
   },
-  select: { options: [...stored, ...keys, 'options'], needs: ['options'], affinity: 'TEXT', schema: oneOf },
-  radio: { options: [...stored, ...keys, 'options'], needs: ['options'], affinity: 'TEXT', schema: oneOf },
+  select: { options: [...stored, ...keys, 'options'], needs: ['options'], schema: oneOf },
+  radio: { options: [...stored, ...keys, 'options'], needs: ['options'], schema: oneOf },
   multiSelect: {
     options: [...stored, ...lengths, 'options'],
     needs: ['options'],
@@ -89,13 +79,11 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
   relationship: {
     options: [...stored, ...keys, ...lengths, 'relationTo', 'hasMany'],
     needs: ['relationTo'],
-    affinity: 'TEXT',
     schema: reference,
   },
   upload: {
     options: [...stored, ...keys, ...lengths, 'relationTo', 'hasMany'],
     needs: ['relationTo'],
-    affinity: 'TEXT',
     schema: reference,
   },
   object: { options: [...stored, 'fields'], needs: ['fields'], schema: ({ fields = [] }) => objectSchema(fields) },
@@ -124,11 +112,6 @@ export const fieldTypeNames = Object.keys(fieldTypes) as FieldType[];
 /** The types that take an option, for the message to an author who gave it to another. */
 export function typesThatTake(option: string): FieldType[] {
   return fieldTypeNames.filter((type) => (fieldTypes[type].options as readonly string[]).includes(option));
-}
-
-/** The affinity of the column that serves where and sort; undefined for values that are lists or nested. */
-export function affinityOf(field: Pick<FieldSchema, 'type' | 'hasMany'>): Affinity | undefined {
-  return field.hasMany ? undefined : fieldTypes[field.type].affinity;
 }
 
 /**

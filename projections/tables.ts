@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { affinityOf } from '../config/fields.ts';
+import { affinityOf } from '../config/columns.ts';
 import {
   type DataField,
   dataFields,

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import { boundBody } from './pace.ts';
 import { annals } from './plugin.ts';
+
+// As an import it would load all of fetch with it, for that is among what node:http exports: a tenth of a start.
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** Where a server listens. */
 export type Address = {

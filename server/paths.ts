@@ -1,4 +1,4 @@
-import { affinityOf } from '../config/fields.ts';
+import { affinityOf } from '../config/columns.ts';
 import type { Field } from '../config/model.ts';
 import { isList } from '../config/schema.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';

@@ -1,5 +1,4 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type * as http from 'node:http';
 
 /** How requests reach a server; `agent` keeps the connections. */
 export type Transport = { transport: Pick<typeof http, 'request'>; agent: http.Agent };
@@ -12,7 +11,8 @@ export type Transport = { transport: Pick<typeof http, 'request'>; agent: http.A
  * @param silence milliseconds.
  */
 export function connectTo(endpoint: string, silence: number): Transport {
-  const { request, Agent } = endpoint.startsWith('https:') ? https : http;
+  // Loaded when there is a bucket: as imports they cost every start, and node:http would load all of fetch with it.
+  const { request, Agent } = process.getBuiltinModule(endpoint.startsWith('https:') ? 'node:https' : 'node:http');
   const agent = new Agent({ keepAlive: true, timeout: silence });
 
   function start(options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void) {

@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterMemory } from 'rate-limiter-flexible';
 import { normalEmail } from '../../config/addresses.ts';
 import type { RateLimit } from '../../config/model.ts';
+import { once } from '../once.ts';
 
 const minuteSeconds = 60;
 const hourSeconds = 3600;
@@ -34,7 +35,7 @@ export function createLimit(
  * told. Accounts are as many as there are, so each is counted by itself.
  */
 export function createMailLimit(): (account: string) => Promise<boolean> {
-  const limiter = new RateLimiterMemory({ points: mailsPerHour, duration: hourSeconds });
+  const limiter = limiterOf(mailsPerHour, hourSeconds);
   return async (account) => (await secondsToWait(limiter, account, hourSeconds)) === 0;
 }
 
@@ -44,18 +45,30 @@ export function createMailLimit(): (account: string) => Promise<boolean> {
  * needs, and the key of the hash is made anew at each start, so that nobody can aim at another's place.
  */
 function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
-  const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
+  const limiter = limiterOf(points, windowSeconds);
   const hashKey = randomBytes(32).toString('hex');
   const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
   return (key) => secondsToWait(limiter, placeOf(key), windowSeconds);
 }
 
+type Limiter = () => Promise<RateLimiterMemory>;
+
+/** Loaded for the first call that is counted: the package brings a limiter for every database that there is. */
+function limiterOf(points: number, duration: number): Limiter {
+  return once(async () => {
+    const { RateLimiterMemory } = await import('rate-limiter-flexible');
+    return new RateLimiterMemory({ points, duration });
+  });
+}
+
 /** Counts a call; 0 when it is not one too many. */
-async function secondsToWait(limiter: RateLimiterMemory, key: string | number, windowSeconds: number): Promise<number> {
+async function secondsToWait(limiterFor: Limiter, key: string | number, windowSeconds: number): Promise<number> {
+  const limiter = await limiterFor();
   try {
     await limiter.consume(key);
     return 0;
   } catch (refusal) {
+    const { RateLimiterRes } = await import('rate-limiter-flexible');
     if (!(refusal instanceof RateLimiterRes)) throw refusal;
     // A clock that was put back makes it a longer time than there is.
     return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);

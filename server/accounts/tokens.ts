@@ -1,8 +1,13 @@
-import Jwt from '@hapi/jwt';
+import { createRequire } from 'node:module';
+import type Jwt from '@hapi/jwt';
 import { createCache } from '../../projections/cache.ts';
 
 /** What a token of a session says (RFC 7519). Times are seconds since the epoch. */
 export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number };
+
+const require = createRequire(import.meta.url);
+/** Loaded for the first token: with what it brings to fetch keys, which we never do, it costs more than the main thread's own. */
+const jwt = () => (require('@hapi/jwt') as typeof Jwt).token;
 
 /** Clocks of several machines differ: a token from further in the future than this was not made by us. */
 const skewSeconds = 60;
@@ -14,7 +19,7 @@ export function signToken(
   ttlSec: number,
   now: number,
 ): string {
-  return Jwt.token.generate(claims, { key: secret, algorithm: 'HS256' }, { ttlSec, now });
+  return jwt().generate(claims, { key: secret, algorithm: 'HS256' }, { ttlSec, now });
 }
 
 /**
@@ -26,7 +31,7 @@ export function tokenReader(secrets: readonly string[]): (token: string, now: nu
 
   function read(token: string): Claims | null {
     try {
-      const artifacts = Jwt.token.decode(token);
+      const artifacts = jwt().decode(token);
       return secrets.some((secret) => isSignedBy(artifacts, secret)) ? claimsIn(artifacts.decoded.payload) : null;
     } catch {
       return null;
@@ -48,7 +53,7 @@ type Artifacts = ReturnType<typeof Jwt.token.decode>;
 function isSignedBy(artifacts: Artifacts, key: string): boolean {
   try {
     // It refuses every other algorithm, `none` among them, whatever the token says of itself.
-    Jwt.token.verifySignature(artifacts, { key, algorithm: 'HS256' });
+    jwt().verifySignature(artifacts, { key, algorithm: 'HS256' });
     return true;
   } catch {
     return false;

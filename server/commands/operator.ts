@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -146,7 +146,7 @@ function readOperatorSecret(data: string): string {
 
 /** With an agent of its own: the global one may be told by the environment to send everything through a proxy. */
 async function call(address: string, secret: string, { path, body, reason, take }: Order): Promise<Answered> {
-  const outgoing = request(new URL(path, address), {
+  const outgoing = process.getBuiltinModule('node:http').request(new URL(path, address), {
     method: take ? 'GET' : 'POST',
     agent: false,
     signal: take?.signal ?? AbortSignal.timeout(callMilliseconds),

@@ -40,3 +40,9 @@ export class DomainError extends Error {
     this.details = details;
   }
 }
+
+/** A refusal over one field, parameter or header: `problem` goes on with the sentence that its name begins. */
+export function invalidField(field: string, problem: string): DomainError {
+  const message = `${field} ${problem}`;
+  return new DomainError('invalid', message, [{ field, message }]);
+}

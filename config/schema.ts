@@ -81,6 +81,11 @@ export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]
 /** The whole normalised schema: what `schema.changed` records and what the read tables are made from. */
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };
 
+/** True for what has members, which lists have not. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** A member of an object; undefined where it only inherits one, as every object does `constructor`. */
 export function memberOf(values: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;

@@ -1,5 +1,5 @@
 import { DomainError } from '../config/errors.ts';
-import type { Json, JsonObject } from '../config/schema.ts';
+import { isObject, type JsonObject } from '../config/schema.ts';
 import { isSha256 } from '../storage/blobs.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { Header, Payload } from './envelope.ts';
@@ -57,10 +57,6 @@ export function filesIn(data: JsonObject): Set<string> {
   const holders = [data, ...[data.set, data.document].filter(isObject)];
   const found = holders.map(({ sha256 }) => sha256);
   return new Set(found.filter((value) => typeof value === 'string').filter(isSha256));
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 /** True when some event of the log names a file. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject } from '../config/schema.ts';
+import { isObject, type Json, type JsonObject } from '../config/schema.ts';
 import { documentStream, globalStream } from './catalogue.ts';
 import { claimChanges, claimsOf, type UniqueField } from './claims.ts';
 import type { Change } from './log.ts';
@@ -127,5 +127,5 @@ export function foldDocument(before: JsonObject | null, type: string, data: Json
 }
 
 function objectOf(value: Json | undefined): JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+  return isObject(value) ? value : {};
 }

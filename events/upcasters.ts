@@ -1,4 +1,4 @@
-import { dataFields, type FieldSchema, type Json, type JsonObject, type Schema } from '../config/schema.ts';
+import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, type Schema } from '../config/schema.ts';
 import { type EventType, globalStream, splitStream } from './catalogue.ts';
 import type { Header } from './envelope.ts';
 
@@ -122,8 +122,4 @@ function renameValue(renames: Renames, value: Json): Json {
   if (!renames.blocks) return renameFields(renames, value);
   const block = renames.blocks.get(String(value.blockType));
   return block ? renameFields(block, value) : value;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

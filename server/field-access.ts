@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import type { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
-import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
+import { isObject, type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { withHiddenPassword } from './accounts/passwords.ts';
 import type { Target } from './app.ts';
 import { anyField } from './hooks.ts';
@@ -181,8 +181,4 @@ async function walkInside(field: Field, value: Json, path: string, visit: Visit)
   if (!isObject(value)) return value;
   const inside = fields ?? blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
   return walk(inside, value, `${path}.`, visit);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { DomainError, type FieldError } from '../config/errors.ts';
+import { DomainError, type FieldError, invalidField } from '../config/errors.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
 import type { ListRequest } from '../projections/lists.ts';
 import type { Where } from '../projections/where.ts';
@@ -76,12 +76,30 @@ export function readCount(
   errors: FieldError[],
 ): number {
   const text = query[name];
-  if (text === undefined) return fallback;
-  const count = Number(text);
-  if (typeof text === 'string' && /^\d+$/.test(text) && count >= least && Number.isSafeInteger(count)) return count;
-  const came = Array.isArray(text) ? `${text.length} values` : show(text);
-  errors.push({ field: name, message: `${name} must be one whole number from ${least}, got ${came}` });
-  return fallback;
+  return text === undefined ? fallback : (caught(errors, () => readWhole(text, name, least)) ?? fallback);
+}
+
+/** Reads a whole number from `least`. @throws DomainError `invalid` naming the parameter. */
+export function readWhole(text: unknown, name: string, least: number): number {
+  const number = Number(text);
+  if (typeof text === 'string' && /^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
+  throw invalidField(name, `must be one whole number from ${least}, ${cameOf(text)}`);
+}
+
+function cameOf(text: unknown): string {
+  if (text === undefined) return 'it is missing';
+  return `got ${Array.isArray(text) ? `${text.length} values` : show(text)}`;
+}
+
+/** Runs what reads one of several parameters: what it refuses goes to `errors`, to be told with all else that is wrong. */
+export function caught<T>(errors: FieldError[], read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
+    errors.push(...error.errors);
+    return null;
+  }
 }
 
 async function sortOf(text: unknown, reach: Reach, errors: FieldError[]): Promise<ListRequest['sort']> {
@@ -115,8 +133,7 @@ export function readDryRun(query: Record<string, unknown>): boolean {
   const errors = unknownParameters(query, ['dryRun']);
   const { dryRun = 'false' } = query;
   if (dryRun !== 'true' && dryRun !== 'false') {
-    const came = Array.isArray(dryRun) ? `${dryRun.length} values` : show(dryRun);
-    errors.push({ field: 'dryRun', message: `dryRun must be true or false, got ${came}` });
+    errors.push({ field: 'dryRun', message: `dryRun must be true or false, ${cameOf(dryRun)}` });
   }
   refuse(errors);
   return dryRun === 'true';

@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../config/errors.ts';
+import { type DomainError, invalidField } from '../config/errors.ts';
 import type { Collection, Global } from '../config/model.ts';
 import { show } from '../config/suggest.ts';
 
@@ -62,6 +62,5 @@ function decoded(encoded: string): string {
 }
 
 function invalid(problem: string): DomainError {
-  const message = `${header} ${problem}`;
-  return new DomainError('invalid', message, [{ field: header, message }]);
+  return invalidField(header, problem);
 }

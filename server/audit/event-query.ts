@@ -1,10 +1,10 @@
-import { DomainError, type FieldError } from '../../config/errors.ts';
+import type { FieldError } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { accountStream, type EventType, globalStream, schemaVersionOf } from '../../events/catalogue.ts';
 import { actorTypes, categories, collectionOf, type EventFilter } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import { readMoment, readStart } from '../past/moments.ts';
-import { readCount, refuse, unknownParameters } from '../query.ts';
+import { caught, readCount, refuse, unknownParameters } from '../query.ts';
 
 /** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */
 export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };
@@ -115,15 +115,4 @@ export function readText(query: Query, name: string, errors: FieldError[]): stri
   const message = `${name} must be given once and not be empty, got ${came}`;
   errors.push({ field: name, message });
   return null;
-}
-
-/** What it refuses is told with all else that is wrong. */
-function caught<T>(errors: FieldError[], read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
-    errors.push(...error.errors);
-    return null;
-  }
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../config/schema.ts';
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { foldDocument } from '../../events/documents.ts';
 import type { Actor, Header } from '../../events/envelope.ts';
@@ -239,5 +239,5 @@ function namesOf(changes: readonly FieldChange[]): string[] {
 }
 
 function objectOf(value: Json | undefined): JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+  return isObject(value) ? value : {};
 }

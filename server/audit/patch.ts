@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../config/schema.ts';
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
 
 /** An operation of a JSON Patch (RFC 6902). */
 export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string };
@@ -118,8 +118,4 @@ function commonItems(old: readonly number[], now: readonly number[]): [from: num
     else j += 1;
   }
   return pairs;
-}
-
-function isObject(value: Json): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

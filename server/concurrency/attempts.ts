@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
-import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
+import { isObject, type Json, memberOf } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import type { Attempt, FirstAnswer } from '../../events/log.ts';
@@ -115,11 +115,6 @@ function canonical(value: unknown, depth = 0): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name] as Json, depth + 1)}`)}}`;
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function invalid(problem: string): DomainError {
-  const message = `${header} ${problem}`;
-  return new DomainError('invalid', message, [{ field: header, message }]);
+  return invalidField(header, problem);
 }

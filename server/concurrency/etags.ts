@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
+import { type DomainError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 
 /** What stands between the quotes of an `ETag`: the version of the document, and what tells apart how it may be shown. */
@@ -67,6 +67,5 @@ export function expectedVersions({ headers }: Request): Expected | null {
 }
 
 function malformed(value: string): DomainError {
-  const message = `if-match must be * or ETags in double quotes, separated by commas, got ${show(value)}`;
-  return new DomainError('invalid', message, [{ field: 'if-match', message }]);
+  return invalidField('if-match', `must be * or ETags in double quotes, separated by commas, got ${show(value)}`);
 }

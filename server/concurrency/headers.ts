@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
+import { type DomainError, invalidField } from '../../config/errors.ts';
 
 /** The headers by which a write says more about itself. */
 export type WriteHeader = 'if-match' | 'idempotency-key';
@@ -46,6 +46,5 @@ function refuseUnlessTaken({ method, headers, route: { path, settings } }: Reque
 }
 
 function misplaced(header: keyof typeof places): DomainError {
-  const message = `${header} has no place here: it ${places[header]}`;
-  return new DomainError('invalid', message, [{ field: header, message }]);
+  return invalidField(header, `has no place here: it ${places[header]}`);
 }

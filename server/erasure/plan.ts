@@ -1,6 +1,6 @@
 import { normalEmail } from '../../config/addresses.ts';
 import { DomainError, type FieldError } from '../../config/errors.ts';
-import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
+import { isObject, type JsonObject, memberOf } from '../../config/schema.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { decideNothing } from '../../events/accounts.ts';
 import { filesIn } from '../../events/blobs.ts';
@@ -100,10 +100,6 @@ function emailsIn(recorded: readonly RecordedEvent[]): Set<string> {
     .map((holder) => memberOf(holder, 'email'))
     .filter((email) => typeof email === 'string');
   return new Set(emails.filter((email) => email !== '').map(normalEmail));
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 /** An invitation is about the account that it became; one that became none, about whoever has the address. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../config/schema.ts';
+import { isObject, type JsonObject } from '../../config/schema.ts';
 import { byteOrderMark, csvRow, jsonCell } from './csv.ts';
 import { payloadOf, type ShownEvent } from './shown.ts';
 
@@ -71,10 +71,6 @@ function csvLine(event: ShownEvent): string {
 function namedFields({ set, unset }: JsonObject): string[] {
   const names = [...(isObject(set) ? Object.keys(set) : []), ...(Array.isArray(unset) ? unset.map(String) : [])];
   return names.filter((name) => name !== 'createdAt' && name !== 'updatedAt');
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 /** The extension `sequence` wants texts that sort as the numbers do, and these are of 32 bits. */

@@ -5,7 +5,7 @@ import { auditStream } from '../../events/catalogue.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import type { App } from '../app.ts';
 import { readMoment, readStart } from '../past/moments.ts';
-import { refuse, unknownParameters } from '../query.ts';
+import { caught, refuse, unknownParameters } from '../query.ts';
 import { actorOf, contextOf, requestId } from '../requests.ts';
 import { type Filters, filterNames, positionsThatFit, readFilters } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
@@ -22,8 +22,8 @@ export type ExportQuery = {
 /** @throws DomainError `invalid` naming every wrong parameter; so does `resolve`. */
 export function readExportQuery(app: App, query: Query): ExportQuery {
   const errors = unknownParameters(query, ['from', 'to', 'format', ...filterNames, 'since']);
-  const from = readEnd(() => readStart(query.from ?? '1', 'from', app), errors);
-  const to = query.to === undefined ? null : readEnd(() => readMoment(query.to, 'to', app), errors);
+  const from = caught(errors, () => readStart(query.from ?? '1', 'from', app)) ?? 0;
+  const to = query.to === undefined ? null : (caught(errors, () => readMoment(query.to, 'to', app)) ?? 0);
   if (errors.length === 0 && to !== null && from > to + 1) {
     errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
   }
@@ -41,17 +41,6 @@ export function readExportQuery(app: App, query: Query): ExportQuery {
       return { from, to: to ?? size, since };
     },
   };
-}
-
-/** Other parameters may be wrong, too: all are named. */
-function readEnd(read: () => number, errors: FieldError[]): number {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    errors.push(...error.errors);
-    return 0;
-  }
 }
 
 function readFormat(value: unknown, errors: FieldError[]): ExportFormat {

@@ -1,4 +1,4 @@
-import { DomainError } from '../../config/errors.ts';
+import { invalidField } from '../../config/errors.ts';
 import { readDate, readDatetime } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
 import type { App } from '../app.ts';
@@ -29,26 +29,26 @@ export function readStart(text: unknown, name: string, app: Pick<App, 'events'>)
 }
 
 function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Moment {
-  if (typeof text !== 'string') throw refusal(name, 'must be given once');
+  if (typeof text !== 'string') throw invalidField(name, 'must be given once');
   if (/^\d+$/.test(text)) {
     const { size } = events.head();
     const position = Number(text);
     if (position >= 1 && position <= size) return { kind: 'position', position };
-    throw refusal(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
+    throw invalidField(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
   }
   const now = Date.now();
   const date = readDate(text);
   if (date !== undefined) {
     const first = Date.parse(`${date}T00:00:00Z`);
     if (first <= now) return { kind: 'time', first, last: first + dayMilliseconds - 1 };
-    throw refusal(name, `must not be in the future, got ${show(text)}`);
+    throw invalidField(name, `must not be in the future, got ${show(text)}`);
   }
   // The "+" of a zone that nobody encoded has come as a space.
   const time = readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'));
-  if (time === undefined) throw refusal(name, `must be ${forms}, got ${show(text)}`);
+  if (time === undefined) throw invalidField(name, `must be ${forms}, got ${show(text)}`);
   const milliseconds = Date.parse(time);
   if (milliseconds <= now) return { kind: 'time', first: milliseconds, last: milliseconds };
-  throw refusal(name, `must not be in the future, got ${show(text)}`);
+  throw invalidField(name, `must not be in the future, got ${show(text)}`);
 }
 
 const forms = 'a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20"';
@@ -57,9 +57,4 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** Times outside of four-digit years do not sort as texts; no event is that old. */
 function isoOf(milliseconds: number): string {
   return new Date(Math.max(milliseconds, 0)).toISOString();
-}
-
-function refusal(field: string, problem: string): DomainError {
-  const message = `${field} ${problem}`;
-  return new DomainError('invalid', message, [{ field, message }]);
 }

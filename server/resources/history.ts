@@ -10,9 +10,9 @@ import { eventTexts } from '../audit/event-text.ts';
 import { findEvents } from '../audit/events.ts';
 import { openHistory, type StreamState } from '../audit/history.ts';
 import { type AuditRights, requireAudit } from '../audit/rights.ts';
-import { readVersionQuery, readVersionRange, versionIn } from '../audit/version-query.ts';
+import { readVersionQuery, readVersionRange } from '../audit/version-query.ts';
 import { strategy } from '../authentication.ts';
-import { readNoQuery } from '../query.ts';
+import { readNoQuery, readWhole } from '../query.ts';
 
 /** What has a history of its own. `streamOf` gives null for names that no stream can have. */
 type Subject = {
@@ -194,7 +194,7 @@ export function history(server: Server, app: App): void {
 
   function findVersion(subject: Subject, request: Request): { state: StreamState; version: number } {
     readNoQuery(request.query);
-    const version = versionIn(String(request.params.version), 'version', 1);
+    const version = readWhole(String(request.params.version), 'version', 1);
     const state = find(subject, request);
     if (version <= state.version) return { state, version };
     throw new DomainError(

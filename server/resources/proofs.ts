@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { leafHash } from '../../events/merkle.ts';
 import { consistencyProof, inclusionProof, proofText } from '../../events/proofs.ts';
@@ -10,7 +10,7 @@ import { requireAudit } from '../audit/rights.ts';
 import { hasTile, parseTilePath, tileBytes } from '../audit/tiles.ts';
 import { strategy } from '../authentication.ts';
 import type { LogCheckpoint } from '../notary/notary.ts';
-import { readNoQuery, readOnly } from '../query.ts';
+import { readNoQuery, readOnly, readWhole } from '../query.ts';
 import { noRoute } from '../requests.ts';
 
 const formats = ['tlog-proof', 'json'];
@@ -76,7 +76,7 @@ export function proofs(server: Server, app: App): void {
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
         readOnly(request.query, ['format']);
-        const position = readPosition('position', String(request.params.position), 1);
+        const position = readWhole(request.params.position, 'position', 1);
         const format = readFormat(request.query.format);
         const checkpoint = await checkpointFor(position);
         if (!checkpoint) throw new DomainError('not-found', `there is no event ${position} in the log`);
@@ -103,12 +103,13 @@ export function proofs(server: Server, app: App): void {
         await requireAudit(app, request, 'headers');
         const { query } = request;
         readOnly(query, ['from', 'to']);
-        const from = readPosition('from', query.from, 0);
-        const wanted = query.to === undefined ? null : readPosition('to', query.to, 0);
-        if (wanted !== null && wanted < from) throw invalid('to', `must not be less than from, ${from}; got ${wanted}`);
+        const from = readWhole(query.from, 'from', 0);
+        const wanted = query.to === undefined ? null : readWhole(query.to, 'to', 0);
+        if (wanted !== null && wanted < from)
+          throw invalidField('to', `must not be less than from, ${from}, got ${wanted}`);
         const to = wanted ?? Math.max(from, (await notary.checkpoint()).size);
         if (!(await checkpointFor(to))) {
-          throw invalid(wanted === null ? 'from' : 'to', `must not be beyond the end of the log; got ${to}`);
+          throw invalidField(wanted === null ? 'from' : 'to', `must not be beyond the end of the log, got ${to}`);
         }
         const proof = consistencyProof(from, to, events.hashes);
         const [fromRoot, toRoot] = [from, to].map((size) => events.rootAt(size).toString('base64'));
@@ -148,31 +149,13 @@ function isAsWritten({ raw, path }: Request, tile: string): boolean {
   return raw.req.url?.split(/[?#]/, 1)[0] === path && path.endsWith(`/tile/${tile}`);
 }
 
-function readPosition(field: string, value: unknown, least: number): number {
-  const number = Number(value);
-  if (
-    typeof value === 'string' &&
-    /^(0|[1-9]\d{0,15})$/.test(value) &&
-    number >= least &&
-    Number.isSafeInteger(number)
-  ) {
-    return number;
-  }
-  const came = value === undefined ? 'it is missing' : `got ${show(value)}`;
-  throw invalid(field, `must be a whole number from ${least}; ${came}`);
-}
-
 function readFormat(value: unknown): string {
   if (value === undefined) return 'tlog-proof';
   if (typeof value === 'string' && formats.includes(value)) return value;
-  throw invalid(
+  throw invalidField(
     'format',
-    `must be one of ${showAll(formats)}; got ${show(value)}${didYouMean(String(value), formats)}`,
+    `must be one of ${showAll(formats)}, got ${show(value)}${didYouMean(String(value), formats)}`,
   );
-}
-
-function invalid(field: string, message: string): DomainError {
-  return new DomainError('invalid', `${field} ${message}`, [{ field, message: `${field} ${message}` }]);
 }
 
 function texts(hashes: readonly Buffer[]): string[] {

@@ -1,7 +1,7 @@
 import type { Request } from '@hapi/hapi';
 import { InvalidBody } from '../../config/documents.ts';
-import { DomainError } from '../../config/errors.ts';
-import { type JsonObject, memberOf } from '../../config/schema.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
+import { isObject, type JsonObject, memberOf } from '../../config/schema.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import type { Current } from '../../events/documents.ts';
 import { authorize, readsPast } from '../access.ts';
@@ -85,7 +85,7 @@ export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Pl
 async function sourceOf(app: App, stream: string, wanted: Wanted): Promise<Past | null> {
   const { size } = app.events.head();
   if ('position' in wanted && wanted.position > size) {
-    throw invalid('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
+    throw invalidField('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
   }
   return pastOf(app, stream, wanted);
 }
@@ -96,9 +96,12 @@ function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainErro
   if (source?.isErased)
     return new DomainError('conflict', `version ${source.version} was erased: nothing is left of it`);
   if (source)
-    return invalid(field, `names version ${source.version}, at which the document was deleted: name one before it`);
-  if (field === 'version') return invalid(field, `must be at most ${end}, the newest version, got ${given}`);
-  return invalid(field, `must be one at which there was something: at ${given} there was nothing yet`);
+    return invalidField(
+      field,
+      `names version ${source.version}, at which the document was deleted: name one before it`,
+    );
+  if (field === 'version') return invalidField(field, `must be at most ${end}, the newest version, got ${given}`);
+  return invalidField(field, `must be one at which there was something: at ${given} there was nothing yet`);
 }
 
 /** What a document that is gone was last: whatever is said of it from now on is later. */
@@ -169,26 +172,24 @@ const names = ['version', 'position'] as const;
 
 /** Reads the body of a restore. @throws DomainError `invalid` naming what is wrong with it. */
 export function readWanted(body: unknown): Wanted {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw new DomainError('invalid', 'The body must be a JSON object');
   }
   const given = Object.keys(body);
   const unknown = given.find((name) => !names.includes(name as 'version'));
-  if (unknown !== undefined) throw invalid(unknown, `is not a field${didYouMean(unknown, names)}`);
+  if (unknown !== undefined)
+    throw invalidField(
+      unknown.length > 100 ? `${unknown.slice(0, 100)}…` : unknown,
+      `is not a field${didYouMean(unknown, names)}`,
+    );
   const [name, other] = given as ('version' | 'position')[];
   if (name === undefined || other !== undefined) {
     const message = 'version or position, exactly one of them, must say what to restore';
     throw new DomainError('invalid', message, [{ field: 'version', message }]);
   }
-  const value: unknown = Reflect.get(body, name);
+  const value = body[name];
   if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw invalid(name, `must be a whole number from 1, got ${show(value)}`);
+    throw invalidField(name, `must be a whole number from 1, got ${show(value)}`);
   }
   return name === 'version' ? { version: value as number } : { position: value as number };
-}
-
-function invalid(field: string, problem: string): DomainError {
-  const shown = field.length > 100 ? `${field.slice(0, 100)}…` : field;
-  const message = `${shown} ${problem}`;
-  return new DomainError('invalid', message, [{ field: shown, message }]);
 }

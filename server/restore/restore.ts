@@ -1,5 +1,5 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { DomainError, type FieldError } from '../../config/errors.ts';
+import { DomainError, type FieldError, invalidField } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { decideNothing } from '../../events/accounts.ts';
@@ -80,8 +80,7 @@ async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: W
 async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted): Promise<ResponseObject> {
   const { app, request, target, present, id, answerOf } = restorable;
   if (isNamed(request)) {
-    const message = 'idempotency-key does not go with dryRun, which does nothing';
-    throw new DomainError('invalid', message, [{ field: 'idempotency-key', message }]);
+    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
   }
   const { current, end, source, document } = await planOf(restorable, wanted);
   if (current) await authorize(app, request, target, 'read', { doc: () => current.document, data: null });

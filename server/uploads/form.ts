@@ -1,6 +1,6 @@
 import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { refuseEncoded } from '../body.ts';
 import { joinChunks } from '../chunks.ts';
@@ -74,14 +74,15 @@ export async function readForm<T>(
     if (count > maxParts) throw new DomainError('invalid', `the body must have at most ${maxParts} parts`);
     checkName(part);
     if (isText(part)) {
-      if (part.name === filePart) throw invalid(filePart, 'must be sent as a file, with a filename, not as a text');
+      if (part.name === filePart)
+        throw invalidField(filePart, 'must be sent as a file, with a filename, not as a text');
       const known = texts.get(part.name) ?? [];
       texts.set(part.name, known);
       known.push(await readText(part, bounds.text));
     } else {
-      if (part.name !== filePart) throw invalid(part.name, 'is not a file field; the file is sent as "file"');
+      if (part.name !== filePart) throw invalidField(part.name, 'is not a file field; the file is sent as "file"');
       files += 1;
-      if (files > 1) throw invalid(filePart, 'must be sent once: a document has one file');
+      if (files > 1) throw invalidField(filePart, 'must be sent once: a document has one file');
       const content = await contentOf(part, bounds.file);
       if (content) file = await take({ filename: part.filename ?? '', content });
     }
@@ -131,7 +132,7 @@ function checkName({ name }: Part): void {
     throw new DomainError('invalid', message);
   }
   // JSON bodies must not hold it either.
-  if (name === '__proto__') throw invalid(name, 'is not a field');
+  if (name === '__proto__') throw invalidField(name, 'is not a field');
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -145,7 +146,7 @@ async function readText({ name, content }: Part, count: (bytes: number) => void)
   try {
     return utf8.decode(joined.bytes());
   } catch {
-    throw invalid(name, 'is not valid UTF-8');
+    throw invalidField(name, 'is not valid UTF-8');
   }
 }
 
@@ -162,9 +163,4 @@ async function contentOf(
       yield value;
     }
   })();
-}
-
-function invalid(field: string, problem: string): DomainError {
-  const message = `${field} ${problem}`;
-  return new DomainError('invalid', message, [{ field, message }]);
 }

@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import type { Current } from '../../events/documents.ts';
 import type { Presenter } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { changesBetween } from '../audit/changes.ts';
 import { readableWith } from '../field-access.ts';
 import { mayRead, mayReadPast, pastOf } from '../past/versions.ts';
 import { requestId } from '../requests.ts';
@@ -21,7 +21,7 @@ export type Written = {
 };
 
 /** A field whose value is another than the client knows. `before` only for who may see what was. */
-export type Difference = { field: string; before?: Json; current: Json };
+type Difference = { field: string; before?: Json; current: Json };
 
 /**
  * Holds the `If-Match` of a request against the document: to be asked in each attempt of a write, once the caller is known to be
@@ -77,22 +77,7 @@ async function differences(
   const shown = JSON.parse(await present.document(request, answerOf(document))) as JsonObject;
   const before = target.hasReadRules ? await readableWith(request, target, shown, [today]) : shown;
   const isShown = await mayReadPast(app, request, target, { stream, document, position, isThere: true });
-  return differencesOf(before, current).map(({ field, before, current }) => {
-    return isShown ? { field, before, current } : { field, current };
+  return changesBetween(before, current).map(({ field, before, after }) => {
+    return isShown ? { field, before, current: after } : { field, current: after };
   });
-}
-
-/** What the server assigns differs in every version, or in none. */
-const assigned = new Set(['id', 'createdAt', 'updatedAt']);
-
-/** The fields of two versions as they are shown that differ, in their order. */
-export function differencesOf(
-  before: JsonObject,
-  current: JsonObject,
-): { field: string; before: Json; current: Json }[] {
-  const names = new Set([...Object.keys(before), ...Object.keys(current)]);
-  return [...names]
-    .filter((name) => !assigned.has(name))
-    .map((field) => ({ field, before: before[field] ?? null, current: current[field] ?? null }))
-    .filter(({ before, current }) => !isDeepStrictEqual(before, current));
 }

@@ -7,8 +7,9 @@ import type { Current } from '../../events/documents.ts';
 import { authorize, readsPast } from '../access.ts';
 import type { Presenter } from '../answers.ts';
 import type { App, Target } from '../app.ts';
+import { changesBetween } from '../audit/changes.ts';
 import { auditRightsOf } from '../audit/rights.ts';
-import { differencesOf, requireExpected } from '../concurrency/precondition.ts';
+import { requireExpected } from '../concurrency/precondition.ts';
 import { checkFieldsWritable, hiddenPaths } from '../field-access.ts';
 import { type Past, pastOf } from '../past/versions.ts';
 import { noteReason } from '../reason.ts';
@@ -129,7 +130,7 @@ function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
 }
 
 function differing(values: JsonObject, document: JsonObject): JsonObject {
-  const names = new Set(differencesOf(document, { ...document, ...values }).map(({ field }) => field));
+  const names = new Set(changesBetween(document, { ...document, ...values }).map(({ field }) => field));
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)));
 }
 

@@ -8,9 +8,9 @@ import type { Change, FirstAnswer } from '../../events/log.ts';
 import { isSha256 } from '../../storage/blobs.ts';
 import { authorize } from '../access.ts';
 import type { App } from '../app.ts';
+import { changesBetween } from '../audit/changes.ts';
 import { atMostOnce, isNamed } from '../concurrency/attempts.ts';
 import { sendTagged } from '../concurrency/etags.ts';
-import { differencesOf } from '../concurrency/precondition.ts';
 import { replayOf } from '../concurrency/replay.ts';
 import { hiddenPaths } from '../field-access.ts';
 import { after, beforeChange, hasChangeHooks } from '../hooks.ts';
@@ -90,9 +90,7 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
   const before = current ? await shown(current.document) : {};
   // What points here is not part of the document.
   const joins = new Set(target.joins.map(({ name }) => name));
-  const diff = differencesOf(before, after)
-    .filter(({ field }) => !joins.has(field))
-    .map(({ field, before, current }) => ({ field, before, after: current }));
+  const diff = changesBetween(before, after).filter(({ field }) => !joins.has(field));
   const dangling = danglingIn(app, target.model.fields, after).map(({ field, id }) => ({ field, id }));
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };

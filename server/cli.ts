@@ -45,9 +45,10 @@ const commands: Record<string, Command> = {
 
 Environment, each also as …_FILE: ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
 ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL
-(fatal, error, warn, info, debug, silent).
+(fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted).
 
-${bucketSettings}`,
+${bucketSettings} ANNALS_S3_CHECKPOINT_DAYS: for so many
+days Object Lock keeps each checkpoint in that bucket.`,
     run: serve,
   },
   verify: {
@@ -55,9 +56,13 @@ ${bucketSettings}`,
     usage: `annals verify [--config FILE] [--data DIR]
 
 Reads the whole log: positions, versions, times, the tree, the commitments to every payload, the claims; then replays it
-and compares the read tables row by row. Works beside a running server. Nothing is changed.
+and compares the read tables row by row. Then holds it against every signed checkpoint: what the signing key signed last, those
+that the log keeps, and those beside the uploaded files. Works beside a running service. Nothing is changed.
 
-Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run.`,
+${bucketSettings} The settings have to be those of the service.
+
+Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run, or could not look at all
+of it.`,
     run: verify,
   },
   rebuild: {
@@ -66,7 +71,8 @@ Exit code 0: sound. 1: tampered with or different, the first bad event is named.
 
   --check               compare the read tables with a replay and change nothing: exit 0 equal, 1 different
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
-                        go on with the log as it is`,
+                        go on with the log as it is. A signing key that vouched for what is lost is given up: auditors
+                        need to know the new one, which is printed`,
     run: rebuild,
   },
   history: {

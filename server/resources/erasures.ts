@@ -72,7 +72,7 @@ export function erasures(server: Server, app: App): void {
     const { header, data, context } = event;
     const [collection, id] = splitStream(header.stream);
     const reason = seesPayloadsOf(header.stream) ? { reason: context?.reason ?? null } : {};
-    const waitsFor = isDone ? null : files.length > 0 ? 'store' : 'files';
+    const waitsFor = isDone ? null : files.length > 0 ? 'store' : 'data';
     return {
       position,
       recordedAt: header.recordedAt,

@@ -353,7 +353,7 @@ describe('An erasure', () => {
     });
     await eventually(() => logLines(service).some(({ msg }) => /somebody still reads from before it/.test(msg)));
     const { body } = await service.call('GET', `${path}?limit=1`);
-    assert.deepEqual([isOver, body.erasures[0].finished, body.erasures[0].waitsFor], [false, false, 'files']);
+    assert.deepEqual([isOver, body.erasures[0].finished, body.erasures[0].waitsFor], [false, false, 'data']);
     assert.equal((await service.call('GET', `/api/collections/posts/${id}`)).status, 404);
     reader.close();
     assert.equal((await erased).body.finished, true);

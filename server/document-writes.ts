@@ -90,7 +90,7 @@ export function documentWrites(app: App, target: Target<Collection>, present: Pr
     const id = idOf(request);
     const stream = documentStream(slug, id);
     const data = withFileValues(body, upload);
-    const attempt = async (also: (unchanged: number | null) => Promise<Change[]>) => {
+    const decide = async (also: (unchanged: number | null) => Promise<Change[]>) => {
       const current = await find(request, 'update', data);
       readNoQuery(request.query);
       noteReason(request, model);
@@ -108,7 +108,7 @@ export function documentWrites(app: App, target: Target<Collection>, present: Pr
       return { decision: decision ?? named, also: changes, answer };
     };
     const { occasion, document, version } = await withPasswordOf(app, request, target, id, body, (also) =>
-      write(app, request, stream, () => attempt(also)),
+      write(app, request, stream, () => decide(also)),
     );
     return answerWith(request, h, version, occasion, document);
   }

@@ -18,16 +18,16 @@ import { actorOf, contextOf, requestId } from './requests.ts';
  * What a request makes of the current state: what to append, if anything, and how to answer once it is durable. `also`: what is
  * to be recorded with the decision, or without one, in other streams.
  */
-export type Attempt<T> = { decision: Change | null; also?: Change[]; answer: T };
+export type Decided<T> = { decision: Change | null; also?: Change[]; answer: T };
 
 /** Of many threads that change one document over and over, one is the first each time: the others try again. */
-const maxAttempts = 100;
+const maxTries = 100;
 
 /** One write at a time per stream in this thread: rivals wait for each other instead of deciding in vain. */
 const tails = new Map<string, Promise<unknown>>();
 
 /**
- * Decides and appends until no rival got in between. Every attempt decides anew on the current state, so the access rules
+ * Decides and appends until no rival got in between. Every try decides anew on the current state, so the access rules
  * see what is really there, and concurrent changes of different fields all survive.
  *
  * @param actor who events name as their cause, where that is not who the request came from.
@@ -37,7 +37,7 @@ export function write<T>(
   app: App,
   request: Request,
   stream: string,
-  attempt: () => Promise<Attempt<T>>,
+  decide: () => Promise<Decided<T>>,
   actor: Actor = actorOf(request),
 ): Promise<T> {
   const before = tails.get(stream);
@@ -50,16 +50,16 @@ export function write<T>(
   return result;
 
   async function run(): Promise<T> {
-    for (let count = 1; count <= maxAttempts; count += 1) {
-      // Another attempt is another decision: on the user as they are now too.
+    for (let count = 1; count <= maxTries; count += 1) {
+      // Another try is another decision: on the user as they are now too.
       request.app.user = null;
-      const { decision, also = [], answer } = await attempt();
+      const { decision, also = [], answer } = await decide();
       requireLiving(app, request);
       const [first, ...others] = decision ? [decision, ...also] : also;
       if (!first) return answer;
       const who = { actor, correlationId: requestId(request), context: contextOf(request) };
-      const { attempt: named } = request.app;
-      const outcome = await app.append({ ...first, also: others, ...(named ? { attempt: named } : {}), ...who });
+      const { attempt } = request.app;
+      const outcome = await app.append({ ...first, also: others, ...(attempt ? { attempt } : {}), ...who });
       if (outcome.ok) return answer;
       if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
       if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);

@@ -24,7 +24,7 @@ export type Written = {
 type Difference = { field: string; before?: Json; current: Json };
 
 /**
- * Holds the `If-Match` of a request against the document: to be asked in each attempt of a write, once the caller is known to be
+ * Holds the `If-Match` of a request against the document: to be asked in each try of a write, once the caller is known to be
  * let in, and before anything is kept for it.
  *
  * @param current null: there is none, which no tag can name.

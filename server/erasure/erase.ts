@@ -20,7 +20,7 @@ type Taken = {
 };
 
 /** Somebody may log in over and over meanwhile. */
-const maxAttempts = 100;
+const maxTries = 100;
 
 /**
  * Lets a request pass that may erase: of the operator, under an API key, or of a user of the admin collection. Whoever may only
@@ -69,7 +69,7 @@ export async function eraseDocument(
 ): Promise<{ answer: JsonObject; isFinished: boolean }> {
   requireOpen(app, request, collection, id);
   const context = { ...contextOf(request), reason };
-  for (let count = 1; count <= maxAttempts; count += 1) {
+  for (let count = 1; count <= maxTries; count += 1) {
     const plan = planErasure(app, collection, id);
     const erases = await takenBy(app, plan);
     requireLiving(app, request);

@@ -3,7 +3,7 @@ import { readDate, readDatetime } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
 import type { App } from '../app.ts';
 
-type Moment = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
+type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 
 /**
  * The position that a moment names, by which all until then has happened: a position itself; of a time (ISO 8601, with a zone)
@@ -28,7 +28,7 @@ export function readStart(text: unknown, name: string, app: Pick<App, 'events'>)
   return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.first - 1)) + 1;
 }
 
-function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Moment {
+function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Named {
   if (typeof text !== 'string') throw invalidField(name, 'must be given once');
   if (/^\d+$/.test(text)) {
     const { size } = events.head();

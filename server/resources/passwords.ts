@@ -63,7 +63,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { token, password } = readReset(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const reset = await app.keeper.openToken('reset', slug, token);
-        // Looked at anew in each attempt: of several with one token, one is first.
+        // Looked at anew in each try: of several with one token, one is first.
         const find = () => {
           const found = reset === null ? null : app.accounts.reset(reset);
           if (!found || found.slug !== slug || found.email === null || found.expiresAt <= Date.now()) throw badToken();

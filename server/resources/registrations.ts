@@ -70,7 +70,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const id = await app.keeper.openToken('invite', slug, token);
-        // Looked at anew in each attempt: of several with one token, one is first.
+        // Looked at anew in each try: of several with one token, one is first.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
           if (!invite || invite.slug !== slug || invite.expiresAt <= Date.now()) throw badToken();

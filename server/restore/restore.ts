@@ -41,7 +41,7 @@ async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: W
   const { app, request, target, present, stream, id, answerOf } = restorable;
   const pinned: string[] = [];
 
-  async function attempt() {
+  async function decide() {
     const plan = await planOf(restorable, wanted);
     const { current, end, source, operation } = plan;
     const occasion = { request, operation, doc: current?.document ?? null };
@@ -66,7 +66,7 @@ async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: W
   }
 
   try {
-    const { occasion, fields, version } = await write(app, request, stream, attempt);
+    const { occasion, fields, version } = await write(app, request, stream, decide);
     const document = answerOf(fields);
     const shown = occasion ? await after(app, target, 'afterChange', occasion, document) : document;
     const answer = await present.document(request, shown);

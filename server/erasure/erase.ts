@@ -77,8 +77,11 @@ export async function eraseDocument(
     const outcome = await app.append({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
+    const settled = app.eraser.settle(position);
+    // Also where the rest fails: what has been recorded goes on to its end.
+    settled.catch(() => {});
     await forget(app, collection, plan);
-    const isFinished = await app.eraser.settle(position);
+    const isFinished = await settled;
     return { answer: { position, recordedAt, collection, id, erases, finished: isFinished }, isFinished };
   }
   throw new DomainError('conflict', 'others keep changing this document; try again');

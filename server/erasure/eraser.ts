@@ -54,6 +54,10 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
   const obstacles = new Map<number, string>();
   let isPoked = false;
   let wake = () => {};
+  // Who has recorded one may be gone before asking for it to be finished.
+  const looking = setInterval(() => {
+    if (!running && log.erasures.unfinished().length > 0) poke();
+  }, milliseconds.longest).unref();
 
   function poke(): void {
     isPoked = true;
@@ -151,6 +155,7 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
     obstacle: (position) => obstacles.get(position) ?? null,
     async close() {
       closing.abort();
+      clearInterval(looking);
       // A store that does not answer is not waited for.
       const isOver = new AbortController();
       const late = wait(closeMilliseconds, undefined, { signal: isOver.signal }).catch(() => {});

@@ -10,7 +10,17 @@ export function remainsIn(folder: string, texts: readonly string[]): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .flatMap(({ parentPath, name }) => {
-      const bytes = readFileSync(join(parentPath, name)).toString('latin1').toLowerCase();
+      const bytes = contentOf(join(parentPath, name)).toString('latin1').toLowerCase();
       return sought.filter((text) => bytes.includes(text)).map((text) => `${name}: ${text}`);
     });
+}
+
+/** A service beside this may have removed the file just now. */
+function contentOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
 }

@@ -4,13 +4,15 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import type { Config } from '../../config/define.ts';
 import { logFile } from '../../projections/boot.ts';
+import { openEraser } from '../../server/erasure/eraser.ts';
 import { rewrite } from '../../storage/scrub.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { type Service, startService, temporaryFolder } from '../helpers/service.ts';
-import { recordedEvents } from '../helpers/shared.ts';
+import { eventually, recordedEvents } from '../helpers/shared.ts';
 import { type Directory, openDirectory } from '../projections/directory.ts';
 
 const config: Config = {
@@ -102,6 +104,28 @@ describe('an erasure that is broken off', () => {
       await service.stop();
     }
     assert.ok(directory.log.rootAt(size).equals(root));
+  });
+
+  it('with the thread that recorded it is finished all the same', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const directory = openDirectory(data, config);
+    t.after(() => directory.close());
+    const kept = directory.create('files', { alt: 'gone' });
+    const eraser = openEraser({
+      logFile: logFile(data),
+      guard: { erase: async () => ({ left: [], held: null }) },
+      scrub: async (remaining) => {
+        for (const { position, files } of remaining) directory.log.erasing.setFiles(position, files);
+        directory.log.erasing.finish(directory.log.head().size);
+        return { isClean: true };
+      },
+      logger: pino({ enabled: false }),
+      milliseconds: { patience: 1, shortest: 1, longest: 10 },
+    });
+    t.after(() => eraser.close());
+    directory.append(...erasureOf(directory, kept));
+    const { log } = directory;
+    await eventually(() => log.erasures.unfinished().length === 0);
   });
 
   for (let round = 1; round <= rounds; round += 1) {

@@ -67,7 +67,7 @@ describe('annals verify', () => {
   it('exits 0 for a sound log, saying how much was read, and changes nothing', async (t) => {
     const data = await copy(t);
     const before = readdirSync(data).sort();
-    const { code, stdout, stderr } = await runCommand(['verify', '--data', data]);
+    const { code, stdout, stderr } = await runHere(['verify', '--data', data]);
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, /^sound: .*\(9 events\)$/m);
     const withoutWal = (names: string[]) => names.filter((name) => !/-(wal|shm)$/.test(name));
@@ -119,7 +119,7 @@ describe('annals verify', () => {
   it('exits 1 for read tables that are not what the log gives', async (t) => {
     const data = await copy(t);
     tamper(readFile(data), `UPDATE "texts posts" SET doc = replace(doc, 't2', 'XX')`);
-    const { code, stdout } = await runCommand(['verify', '--data', data]);
+    const { code, stdout } = await runHere(['verify', '--data', data]);
     assert.equal(code, 1);
     assert.match(stdout, /^NOT SOUND: read tables: /m);
     assert.match(stdout, /event 4\b/);
@@ -160,7 +160,7 @@ describe('annals verify', () => {
       assert.match(stderr, new RegExp(`there is no log in ${data}`));
     }
     assert.deepEqual(readdirSync(join(empty, 'data')), []);
-    const { code, stderr } = await runCommand(['verify', '--dta', 'x']);
+    const { code, stderr } = await runHere(['verify', '--dta', 'x']);
     assert.equal(code, 2);
     assert.match(stderr, /unknown flag --dta; did you mean "--data"\?/);
   });
@@ -170,9 +170,9 @@ describe('annals rebuild', () => {
   it('builds the read tables anew, the same as before', async (t) => {
     const data = await copy(t);
     for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
-    const { code, stdout } = await runCommand(['rebuild', '--config', configFile, '--data', data]);
+    const { code, stdout } = await runHere(['rebuild', '--config', configFile, '--data', data]);
     assert.deepEqual([code, stdout], [0, 'rebuilt the read tables from 9 events\n']);
-    assert.equal((await runCommand(['verify', '--data', data])).code, 0);
+    assert.equal((await runHere(['verify', '--data', data])).code, 0);
     const again = await startService(t, config, { data });
     const { body } = await again.call('GET', `${posts}?sort=title`);
     assert.deepEqual(
@@ -222,7 +222,7 @@ describe('annals rebuild', () => {
 
 describe('annals config check', () => {
   it('exits 0 for a right configuration, saying what it holds', async () => {
-    const { code, stdout, stderr } = await runCommand(['config', 'check', '--config', configFile]);
+    const { code, stdout, stderr } = await runHere(['config', 'check', '--config', configFile]);
     assert.deepEqual([code, stderr, stdout], [0, '', `${configFile} is right: 1 collections, 1 globals\n`]);
   });
 
@@ -242,7 +242,7 @@ describe('annals config check', () => {
 
 describe('annals', () => {
   it('shows help for itself and for every command, on standard output, with exit code 0', async () => {
-    const general = await runCommand(['--help']);
+    const general = await runHere(['--help']);
     assert.deepEqual([general.code, general.stderr], [0, '']);
     for (const args of [[], ['-h']]) assert.deepEqual(await runHere(args), general);
     const helps = new Map<string, string>();

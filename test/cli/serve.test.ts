@@ -101,7 +101,7 @@ describe('annals serve', () => {
 
   it('says a wrong command line or environment, every problem on a line of its own, with the right word', async () => {
     const args = ['serve', '--prot', '80', '--data', '--port', 'http', '--help=no', 'extra'];
-    const { code, stdout, stderr } = await runCommand(args, {
+    const { code, stdout, stderr } = await runHere(args, {
       environment: {
         ANNALS_PROT: '1',
         ANNALS_API_KEYS: 'x',
@@ -171,7 +171,7 @@ describe('annals serve', () => {
   it('refuses an address that is not ours in words', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const args = ['serve', '--config', configFile, '--data', data, '--host', '203.0.113.1', '--port', '0'];
-    const { code, stdout, stderr } = await runCommand(args);
+    const { code, stdout, stderr } = await runHere(args, { environment: oneThread });
     assert.equal(code, 2, stderr);
     assert.match(stderr, /203\.0\.113\.1/);
     assert.doesNotMatch(stdout, /listening/);
@@ -185,7 +185,7 @@ describe('annals serve', () => {
     const { port } = other.address() as { port: number };
     const data = temporaryFolder(t);
     const args = ['serve', '--config', configFile, '--data', data, '--port', String(port)];
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args, { environment: oneThread });
     assert.equal(code, 2);
     assert.match(stderr, /port .*in use.*--port/);
     // It let the directory go.

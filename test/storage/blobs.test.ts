@@ -334,8 +334,9 @@ describeWithBucket('texts that are kept for ever in a bucket', () => {
     assert.equal(first.length, 1);
     for (const outcome of kept)
       if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof BlobsRefusedError);
-    const [found] = await Array.fromAsync((first[0]?.store as BlobStore).anchors('0020'));
-    assert.equal(await found?.read(), first[0]?.text);
+    assert.ok(first[0]);
+    const [found] = await Array.fromAsync(first[0].store.anchors('0020'));
+    assert.equal(await found?.read(), first[0].text);
     for (const { store } of rivals) store.close();
   });
 });

@@ -91,11 +91,6 @@ export function readLog(db: Sqlite) {
     return selectHeaders().all(after, upTo) as string[];
   }
 
-  /** The stored texts of all events of a stream, oldest first. */
-  function streamTexts(name: string): EventText[] {
-    return selectStream().all(name) as EventText[];
-  }
-
   /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
   function positionsOf(name: string, after: number, upTo: number): number[] {
     return selectPositions().all(name, after, upTo) as number[];
@@ -143,6 +138,7 @@ export function readLog(db: Sqlite) {
     return low;
   }
 
+  /** The version of the newest event of a stream; 0 when there is none. */
   function versionOf(name: string): number {
     return (selectVersion().get(name) as number | null) ?? 0;
   }
@@ -177,7 +173,6 @@ export function readLog(db: Sqlite) {
     stream,
     texts,
     headers,
-    streamTexts,
     positionsOf,
     positionsWithin,
     textsWithin,

@@ -6,6 +6,10 @@
  * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written. It shares no line with the service:
  * a mistake there is not repeated here. Read it from the top; each part uses only what stands above it.
  *
+ * What decides is in parts 3 to 8, a third of it: the tree, keys and checkpoints, one event, events in their order, what they make
+ * of a document, checkpoints that were kept. Parts 9, 10 and 11 say which of it a bundle, an export and a log.db have to pass: read
+ * the one that you need. Parts 1, 2, 12 and 13 are texts, files and the command; a ZIP is read as strictly as all else.
+ *
  *   node annals-verify.mjs [options] PATH
  *
  * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder) or a copy of log.db.

@@ -57,8 +57,6 @@ type Store = {
   isOver: boolean;
 };
 
-export type Snapshots = ReturnType<typeof openSnapshots>;
-
 /** Thrown inside when an erasure came in between. */
 class StaleError extends Error {}
 

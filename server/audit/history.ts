@@ -37,8 +37,6 @@ const mostBytes = 1024 * 1024;
 const yieldMilliseconds = 10;
 const chunk = 500;
 
-export type History = ReturnType<typeof openHistory>;
-
 /**
  * Reads the streams of a log one by one. What goes through a whole stream lets others have their turn meanwhile, however
  * long that stream is.
@@ -198,7 +196,7 @@ export type Diff =
   | { fields: null; patch: null; erased: true };
 
 /** Events at positions, until they are many bytes: fewer than were asked for, but one at least. */
-export function readEvents(log: LogReader, positions: readonly number[]): RecordedEvent[] {
+function readEvents(log: LogReader, positions: readonly number[]): RecordedEvent[] {
   const events: RecordedEvent[] = [];
   let bytes = 0;
   for (const position of positions) {
@@ -211,7 +209,7 @@ export function readEvents(log: LogReader, positions: readonly number[]): Record
 }
 
 /** The same without payloads, which are not read. */
-export function readHeaders(log: LogReader, positions: readonly number[]): RecordedEvent[] {
+function readHeaders(log: LogReader, positions: readonly number[]): RecordedEvent[] {
   return positions.flatMap((position) => {
     return log
       .headers(position - 1, position)

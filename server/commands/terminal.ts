@@ -57,7 +57,7 @@ export function cut(text: string, columns: number): string {
 }
 
 /** A text filled up to a column. */
-export function pad(text: string, columns: number): string {
+function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
 }
 

@@ -16,6 +16,7 @@ export function showEvent({ header: text, body }: EventText, seesPayloadsOf: See
   return { header, text, body, state: body === null ? 'erased' : 'shown' };
 }
 
+/** Whether the payloads of a stream are for whoever asks. */
 export type Sees = (stream: string) => boolean;
 
 /** What an event says, if it is shown. */
@@ -30,7 +31,7 @@ export function shownJson({ text, body, state }: ShownEvent, proof: readonly str
 }
 
 /** Thrown when a payload is missing that no erasure declares, so that what is being written cannot be sound. */
-export class UndeclaredError extends Error {
+class UndeclaredError extends Error {
   override name = 'UndeclaredError';
 }
 

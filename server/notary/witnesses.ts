@@ -13,6 +13,7 @@ export type Judges = { verifiers: readonly Verifier[]; disowned: ReadonlySet<str
  */
 export type Judgement = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
 
+/** What to judge by: the keys that are known, but for those that were given up. */
 export function judgesOf(known: readonly KnownKey[], disowned: ReadonlySet<string>): Judges {
   const trusted = known.filter(({ id }) => !disowned.has(id));
   return { verifiers: trusted.map(({ verifierKey }) => parseVerifierKey(verifierKey)), disowned };

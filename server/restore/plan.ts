@@ -62,7 +62,7 @@ export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Pl
   const known = then ? fieldsIn(target, then) : {};
   const subject = { doc: () => current?.document ?? null, data: known };
   await authorize(app, request, target, operation, subject);
-  await requireExpected({ ...restorable }, current);
+  await requireExpected(restorable, current);
   noteReason(request, model);
   if (!isAuditor && !isPublic)
     throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);

@@ -13,13 +13,8 @@ import {
   type Tree,
   treeAt,
 } from '../../events/merkle.ts';
-import {
-  consistencyProof,
-  inclusionProof,
-  inclusionProver,
-  verifyConsistency,
-  verifyInclusion,
-} from '../../events/proofs.ts';
+import { consistencyProof, inclusionProof, inclusionProver } from '../../events/proofs.ts';
+import { verifyConsistency, verifyInclusion } from '../helpers/proofs.ts';
 
 const { RFC9162_SHA256: independent } = CoMETRE;
 

@@ -4,8 +4,8 @@ import { before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
 import { openNote, parseCheckpoint, parseVerifierKey } from '../../events/notes.ts';
-import { verifyConsistency, verifyInclusion } from '../../events/proofs.ts';
 import { loggedIn } from '../helpers/accounts.ts';
+import { verifyConsistency, verifyInclusion } from '../helpers/proofs.ts';
 import { apiKey } from '../helpers/service.ts';
 import { errorsOf, sendRaw, useService } from '../helpers/shared.ts';
 

@@ -6,13 +6,14 @@ import { createIds } from '../../events/ids.ts';
 import { createLog as createLogFile } from '../../events/log-file.ts';
 import { emptyRoot } from '../../events/merkle.ts';
 import { openNote, parseCheckpoint, parseVerifierKey } from '../../events/notes.ts';
-import { consistencyProof, verifyConsistency } from '../../events/proofs.ts';
+import { consistencyProof } from '../../events/proofs.ts';
 import { openLog } from '../../events/sqlite-log.ts';
 import { openVault } from '../../events/vault.ts';
 import { createLog } from '../../server/logging.ts';
 import type { LogCheckpoint } from '../../server/notary/notary.ts';
 import { openNotary } from '../../server/notary/signing.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { verifyConsistency } from '../helpers/proofs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 /** A log with a vault and a notary, in a folder of its own. */

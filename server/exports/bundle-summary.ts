@@ -4,8 +4,8 @@ import type { Actor, Header } from '../../events/envelope.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { escapeHtml } from '../html.ts';
 import type { LogCheckpoint } from '../notary/notary.ts';
+import { eventsOf } from '../past/reading.ts';
 import { foldShown } from './bundle-fold.ts';
-import { eventsOf } from './proofs.ts';
 import { payloadOf, type ShownEvent, showEvent } from './shown.ts';
 
 type Summary = { log: LogReader; checkpoint: LogCheckpoint; stream: string };

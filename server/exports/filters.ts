@@ -7,7 +7,7 @@ import type { App } from '../app.ts';
 import { readFilter, readText } from '../audit/event-query.ts';
 import { matches } from '../audit/events.ts';
 import { nextTurn } from '../audit/turns.ts';
-import { headersBetween } from './proofs.ts';
+import { headersBetween } from '../past/reading.ts';
 
 /** Which events of a range are wanted: those to which all of it applies. */
 export type Filters = EventFilter & { stream?: string };

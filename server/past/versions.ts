@@ -8,7 +8,7 @@ import { schemaKey } from '../../events/upcasters.ts';
 import { authorize, readsPast } from '../access.ts';
 import type { App, Target } from '../app.ts';
 import { auditRightsOf } from '../audit/rights.ts';
-import { eventsOf } from '../exports/proofs.ts';
+import { eventsOf } from './reading.ts';
 
 /**
  * What a stream had come to at one of its versions: its fields, in today's names; null when it was deleted then. `isErased`: what

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { imageSize } from 'image-size';
+import type { imageSize } from 'image-size';
 import { heifDimensions } from './heif.ts';
 import { headText } from './markup.ts';
 import { svgDimensions } from './svg.ts';
@@ -38,16 +38,18 @@ export async function dimensionsOf(path: string, mimeType: string): Promise<Dime
   const format = Object.hasOwn(formats, mimeType) ? formats[mimeType] : undefined;
   if (!format && !isHeif.test(mimeType)) return unknown;
   const bytes = await firstBytes(path, format?.bytes ?? heifBytes);
+  // Loaded for the first image: it has a module for each format.
+  const { imageSize: sizeOf } = await import('image-size');
   try {
-    return format ? formatDimensions(bytes, format.names) : checked(heifDimensions(bytes));
+    return format ? formatDimensions(sizeOf(bytes), format.names) : checked(heifDimensions(bytes));
   } catch {
     // Whatever comes up for headers that are cut short or wrong.
     return unknown;
   }
 }
 
-function formatDimensions(bytes: Buffer, names: readonly string[]): Dimensions {
-  const { width, height, type = '', orientation = 1 } = imageSize(bytes);
+function formatDimensions(found: ReturnType<typeof imageSize>, names: readonly string[]): Dimensions {
+  const { width, height, type = '', orientation = 1 } = found;
   if (!names.includes(type)) return unknown;
   // Orientations 5 to 8 of EXIF lie on their side.
   return checked(orientation >= 5 && orientation <= 8 ? { width: height, height: width } : { width, height });

@@ -3,15 +3,7 @@ import { createServer } from 'node:http';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runHere } from '../helpers/in-process.ts';
-import {
-  type Answer,
-  apiKey,
-  runCommand,
-  type Service,
-  startService,
-  temporaryFolder,
-  writeConfig,
-} from '../helpers/service.ts';
+import { type Answer, apiKey, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, launch, logLines, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
 
 const config = `
@@ -140,7 +132,7 @@ describe('A thread that dies', () => {
         assert.ok(said.includes(reason), reason);
       }
       assert.equal(await service.stop(), 0);
-      assert.equal((await runCommand(['verify', '--data', service.data])).code, 0);
+      assert.equal((await runHere(['verify', '--data', service.data])).code, 0);
     });
   }
 });
@@ -161,7 +153,7 @@ describe('--threads', () => {
     const folder = temporaryFolder(t);
     const args = ['serve', '--config', writeConfig(folder, config), '--data', folder, '--port', port];
     for (const count of ['1', '2']) {
-      const { code, stderr } = await runCommand([...args, '--threads', count]);
+      const { code, stderr } = await runHere([...args, '--threads', count]);
       assert.deepEqual([code, /port is in use/.test(stderr)], [2, true], stderr);
     }
   });
@@ -183,7 +175,7 @@ describe('--threads', () => {
       export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };`;
     const folder = temporaryFolder(t);
     const args = ['serve', '--config', writeConfig(folder, source), '--data', folder, '--port', '0'];
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args, { environment: threads(1) });
     assert.equal(code, 2);
     assert.match(stderr, /^a thread could not start: .* cannot be loaded: not in a thread$/m);
     assert.doesNotMatch(stderr, /^\s+at /m);

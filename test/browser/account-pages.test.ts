@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, describe, it } from 'node:test';
+import { after, afterEach, describe, it } from 'node:test';
 import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import { loggedIn, login as logIn } from '../helpers/accounts.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
@@ -130,8 +130,15 @@ describe('The account pages', () => {
 describeInBrowser('The account pages in a browser', (browser) => {
   type Opened = { page: Page; complaints: string[]; requests: Request[] };
 
+  const pages: Page[] = [];
+  // Each that stays open goes on being drawn.
+  afterEach(async () => {
+    for (const page of pages.splice(0)) await page.close();
+  });
+
   async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
     const page = await browser().newPage(options);
+    pages.push(page);
     page.setDefaultTimeout(20_000);
     const complaints: string[] = [];
     const requests: Request[] = [];

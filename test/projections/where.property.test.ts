@@ -577,7 +577,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
           }
         },
       ),
-      { seed, numRuns: 2000, interruptAfterTimeLimit: 6000, markInterruptAsFailure: false, endOnFailure: false },
+      { seed, numRuns: 45, endOnFailure: false },
     );
     // What never happened was not tested.
     for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);

@@ -29,17 +29,12 @@ export function readExportQuery(app: App, query: Query): ExportQuery {
   }
   const format = readFormat(query.format, errors);
   const filters = readFilters(app, query, errors);
-  const since = readSince(query.since, errors);
+  const sinceWithin = readSince(query.since, errors);
   refuse(errors);
   return {
     format,
     filters,
-    resolve(size) {
-      const wrong: FieldError[] = [];
-      checkSince(since, size, wrong);
-      refuse(wrong);
-      return { from, to: to ?? size, since };
-    },
+    resolve: (size) => ({ from, to: to ?? size, since: sinceWithin(size) }),
   };
 }
 
@@ -64,17 +59,12 @@ export function readBundleQuery(query: Query): BundleQuery {
   const errors = unknownParameters(query, ['files', 'complete', 'since']);
   const withFiles = readFlag(query, 'files', true, errors);
   const isComplete = readFlag(query, 'complete', false, errors);
-  const since = readSince(query.since, errors);
+  const sinceWithin = readSince(query.since, errors);
   refuse(errors);
   return {
     withFiles,
     isComplete,
-    sinceWithin(size) {
-      const wrong: FieldError[] = [];
-      checkSince(since, size, wrong);
-      refuse(wrong);
-      return since;
-    },
+    sinceWithin,
   };
 }
 
@@ -89,29 +79,33 @@ function readFlag(query: Query, name: string, fallback: boolean, errors: FieldEr
 
 const maxSince = 32;
 
-/** The sizes of the checkpoints that a caller has kept. */
-function readSince(value: unknown, errors: FieldError[]): number[] {
+/** The sizes of the checkpoints that a caller has kept, once it is known how large the log is: none may be larger. */
+function readSince(value: unknown, errors: FieldError[]): (size: number) => number[] {
   const given = value === undefined ? [] : Array.isArray(value) ? value : [value];
   if (given.length > maxSince) {
     errors.push({ field: 'since', message: `since may be given ${maxSince} times, got ${given.length}` });
-    return [];
   }
-  return given.map((text) => {
+  const sizes = given.slice(0, maxSince).map((text) => {
     const size = Number(text);
     if (/^\d+$/.test(String(text)) && size >= 1 && Number.isSafeInteger(size)) return size;
     const message = `since must be the size of an earlier checkpoint, a whole number from 1, got ${show(text)}`;
     errors.push({ field: 'since', message });
     return 0;
   });
+  return (size) => within(sizes, size);
 }
 
-function checkSince(since: readonly number[], size: number, errors: FieldError[]): void {
-  for (const one of since.filter((kept) => kept > size)) {
-    const message =
-      `since must be at most ${size}, the size of the log, got ${one}: who has kept a checkpoint of that size has proof ` +
-      'that the log has lost events';
-    errors.push({ field: 'since', message });
-  }
+function within(sizes: number[], size: number): number[] {
+  const beyond = sizes.filter((kept) => kept > size);
+  refuse(
+    beyond.map((one) => ({
+      field: 'since',
+      message:
+        `since must be at most ${size}, the size of the log, got ${one}: who has kept a checkpoint of that size has ` +
+        'proof that the log has lost events',
+    })),
+  );
+  return sizes;
 }
 
 type Range = { from: number; to: number; filters: Filters };

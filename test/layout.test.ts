@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -43,6 +43,8 @@ const rules: Record<string, Rule> = {
       'yazl',
     ],
   },
+  // It runs in browsers: of the configuration it takes the types, and types alone.
+  client: { folders: ['config'], packages: [] },
   // Whoever trusts nobody reads this file alone: it shares nothing with the service.
   verify: { folders: [], packages: [] },
   examples: { folders: ['config', 'server'], packages: ['world-countries'] },
@@ -97,8 +99,17 @@ describe('The import direction (style 1.1)', () => {
     assert.deepEqual([...folders].sort(), Object.keys(rules).sort());
   });
 
+  it('keeps everything but types out of the client', () => {
+    const runTime = globSync('client/**/*.ts', { cwd: root }).flatMap((file) =>
+      importsOf(stripTypeScriptTypes(readFileSync(join(root, file), 'utf8')))
+        .filter((specifier) => !specifier.startsWith('./'))
+        .map((specifier) => `${file} imports ${specifier}`),
+    );
+    assert.deepEqual(runTime, []);
+  });
+
   it('keeps test/ and bench/ out of the service', () => {
-    for (const folder of ['config', 'storage', 'events', 'projections', 'server', 'verify', 'examples']) {
+    for (const folder of Object.keys(rules)) {
       assert.equal(
         problemOf(`${folder}/x.ts`, '../test/helpers/service.ts'),
         `${folder}/x.ts may not import ../test/helpers/service.ts`,
@@ -107,8 +118,8 @@ describe('The import direction (style 1.1)', () => {
   });
 
   it('leaves the environment to server/', () => {
-    const readers = globSync('{config,storage,events,projections,verify}/**/*.{ts,mjs}', { cwd: root }).filter((file) =>
-      readFileSync(join(root, file), 'utf8').includes('process.env'),
+    const readers = globSync('{config,storage,events,projections,client,verify}/**/*.{ts,mjs}', { cwd: root }).filter(
+      (file) => readFileSync(join(root, file), 'utf8').includes('process.env'),
     );
     assert.deepEqual(readers, []);
   });

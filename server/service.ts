@@ -1,33 +1,13 @@
-import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { Model } from '../config/model.ts';
-import { createIds } from '../events/ids.ts';
-import { logFile } from '../projections/boot.ts';
-import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
-import { hasUsers, setupTokenId } from './accounts/setup.ts';
-import { readUser } from './accounts/users.ts';
-import { openApp } from './app.ts';
-import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
-import type { Pins } from './blobs/pins.ts';
-import { blobSettingsOf } from './blobs/store.ts';
 import { showProgress } from './commands/progress.ts';
 import type { Loaded } from './configuration.ts';
-import { type Directory, openDirectory } from './directory.ts';
-import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
+import type { Directory } from './directory.ts';
+import { type Announced, startEngine } from './engine.ts';
 import type { LogSink } from './logging.ts';
-import { startReactor } from './mail/reactor.ts';
-import { type Mailer, openMail } from './mail/transport.ts';
-import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
-import type { Notary } from './notary/notary.ts';
-import { type MainNotary, openNotary } from './notary/signing.ts';
 import type { Settings } from './settings.ts';
-import { createState, type State, setState } from './state.ts';
-import { connectWriter } from './threads/append.ts';
-import { answerCalls } from './threads/calls.ts';
+import type { State } from './state.ts';
 import { startHttpThreads } from './threads/http.ts';
-import { startWriter } from './threads/writer.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -40,21 +20,15 @@ export type Service = {
 };
 
 /** Where a service answers, and what is worth telling about it. */
-export type Ready = {
+export type Ready = Announced & {
   /** Under which address it can be called from here. */
   reachable: string;
-  /** Under which address clients reach it. */
-  baseUrl: string;
   /** What it listens on. */
   address: string;
   /** Events in the log at start. */
   size: number;
-  /** Where the first user is made; null when there is one, or nobody can log in. */
-  setupUrl: string | null;
 };
 
-type Mail = { poke: () => void; close: () => Promise<void> };
-type OpenApp = ReturnType<typeof openApp>;
 type Options = {
   settings: Settings;
   loaded: Loaded;
@@ -65,228 +39,52 @@ type Options = {
 };
 
 /**
- * Starts everything: the writer, the threads that answer requests, what keeps the secrets of accounts, and mail.
+ * Starts a service of its own process: what works on the data directory, and the threads that answer requests.
  *
  * @throws LockedError when another process works on the data directory.
  */
 export function startService({ settings, loaded, sink, log, isBrief = false }: Options): Service {
-  const { model } = loaded;
   // SQLite reads it when its first file is opened. There is room where the data is, and nobody else may look there.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
-  const directory = openDirectory(settings);
-  const state = createState();
+  const engine = startEngine({
+    settings,
+    loaded,
+    log,
+    isBrief,
+    progress: showProgress('building the read tables'),
+    onFailure: (error, message) => die(log, error, message),
+  });
+  // They load while the writer opens the log.
   const threads = startHttpThreads({
     count: settings.threads,
     input: { config: loaded.path, logLevel: settings.logLevel },
     sink,
     log,
-    onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced; the process ends'),
+    onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced'),
   });
-  const counter = new BigInt64Array(new SharedArrayBuffer(8));
-  const logId = `annals/${createIds(counter, Date.now).next().id}`;
-  const writer = startWriter(
-    { directory: directory.path, schema: model.schema, counter, logId, signed: directory.vault.logKeys.signed() },
-    showProgress('building the read tables'),
-    (error) => die(log, error, 'the writer failed; the process ends, and the next start recovers from the log'),
-  );
-  const mainKeeper = openKeeper(directory, model, () => mail?.poke());
-  const { keeper } = mainKeeper;
-  let notary: MainNotary | null = null;
-  let anchoring: Anchoring | null = null;
-  let guard: BlobGuard | null = null;
-  let app: OpenApp | null = null;
-  let mail: Mail | null = null;
-  let eraser: Eraser | null = null;
 
   async function start(): Promise<Ready> {
-    const { readFile, log: logName, size } = await writer.ready;
-    const { settled } = writer;
-    const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
-    guard = blobGuard;
-    const mainNotary = await openSigning(blobGuard);
-    const finisher = openEraser({
-      logFile: logFile(directory.path),
-      guard: blobGuard,
-      scrub: writer.scrub,
-      logger: log,
-    });
-    eraser = finisher;
-    finisher.poke();
-    const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
-    if (model.adminCollection !== null && !isBrief) {
-      // The service as the main thread has it: it reads accounts as the threads that answer requests do.
-      app = openApp({
-        model,
-        shared,
-        append: connectWriter(writer.connect()),
-        keeper,
-        notary: mainNotary,
-        pins: blobGuard.join(),
-        eraser: erasersOf(finisher, blobGuard, null),
-        log,
-        openApi: notAsked,
-      });
-      // Before anybody can keep a password that no event names yet.
-      if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
-      else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
-    }
-    const mailer = app && (await openMailer(settings, model, log));
-    const port = await threads.listen(
-      shared,
-      {
-        writer: writer.connect,
-        keeper: () => connect<Keeper>(keeper),
-        notary: () => connectNotary(mainNotary),
-        pins: () => connectPins(blobGuard),
-        eraser: () => connect<Erasers>(erasersOf(finisher, blobGuard, mailer)),
-      },
-      settings,
-    );
+    const { size, shared, connect, announce } = await engine.ready;
+    const port = await threads.listen(shared, connect, settings);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
-    const baseUrl = shared.baseUrl ?? reachable;
-    directory.announce(reachable);
-    if (app && mailer) mail = startMail({ app, mailer, baseUrl, token: mainKeeper.token });
-    const setupUrl = app && setupUrlOf(app, baseUrl, mainKeeper.token);
-    return { reachable, baseUrl, address: urlOf(settings.host, port), size, setupUrl };
-  }
-
-  /** Signing, and the copies of what is signed; a service for a single command leaves those to the next one. */
-  async function openSigning({ store }: BlobGuard): Promise<MainNotary> {
-    const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
-    notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
-    if (!isBrief) {
-      const { webhook } = settings;
-      const { refuse } = notary;
-      const onContradiction = (error: Error) => {
-        refuse(error);
-        die(log, error, 'the log is not the one that was signed; the process ends');
-      };
-      anchoring = openAnchoring({ ...common, store, webhook, onContradiction });
-      await anchoring.start();
-    }
-    notary.begin();
-    return notary;
+    return { reachable, address: urlOf(settings.host, port), size, ...announce(reachable) };
   }
 
   const ready = start();
   return {
-    directory,
+    directory: engine.directory,
     ready,
-    setState: (next) => setState(state, next),
+    setState: engine.setState,
     async stop() {
       // A start that is cut short fails on what is closed now.
       ready.catch(() => {});
-      setState(state, 'stopping');
+      engine.setState('stopping');
       await threads.stop();
-      await mail?.close();
-      await app?.close();
-      await eraser?.close();
-      // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
-      await notary?.close();
-      await anchoring?.close();
-      guard?.close();
-      await writer.close();
-      await mainKeeper.close();
-      directory.close();
+      await engine.stop();
       sink.flushSync();
     },
   };
 }
-
-function openKeeper(
-  { vault }: Directory,
-  { collections, bcryptCost, rateLimit }: Model,
-  onMail: () => void,
-): MainKeeper {
-  const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
-  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail });
-}
-
-function connect<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {
-  const { port1, port2 } = new MessageChannel();
-  answerCalls<T>(port1, functions);
-  port1.on('close', onClose);
-  return port2;
-}
-
-function connectNotary({ checkpoint, recent, verifierKey }: Notary): MessagePort {
-  return connect<Notary>({ checkpoint, recent, verifierKey });
-}
-
-function connectPins(guard: BlobGuard): MessagePort {
-  const { release, ...pins } = guard.join();
-  return connect<Pins>(pins, release);
-}
-
-function erasersOf({ settle, obstacle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
-  return {
-    settle,
-    obstacle: async (position) => obstacle(position),
-    neededBeside,
-    countMails: async (emails) => mailer?.caught?.count(emails) ?? 0,
-    forgetMails: async (emails) => mailer?.caught?.forget(emails),
-  };
-}
-
-/** What threads are given of the settings and of what is secret. */
-function sharedOf(settings: Settings, directory: Directory) {
-  const { isProduction, baseUrl } = settings;
-  const { apiKeys, secrets, vault } = directory;
-  const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
-  return {
-    apiKeys,
-    secrets,
-    operatorHash,
-    attemptSecret: vault.secret('attempts'),
-    isProduction,
-    baseUrl: baseUrl ?? null,
-    blobs: blobSettingsOf(settings),
-  };
-}
-
-function notAsked(): Promise<never> {
-  return Promise.reject(new Error('the main thread answers no requests'));
-}
-
-function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
-  const { missing } = keeper.sweep(accounts.credentials());
-  if (missing === 0) return;
-  log.warn(
-    `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,
-  );
-}
-
-function openMailer(
-  { smtpUrl, mailFrom: from, isProduction }: Settings,
-  { email }: Model,
-  log: Logger,
-): Promise<Mailer> {
-  return openMail({ email, smtpUrl, from, isProduction, log });
-}
-
-type Token = MainKeeper['token'];
-type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
-
-function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
-  const { model, accounts, append, log } = app;
-  const userOf = (slug: string, id: string) => readUser(app, slug, id);
-  const reactor = startReactor({ model, baseUrl, accounts, userOf, token, append, mailer, log });
-  async function close(): Promise<void> {
-    await reactor.close();
-    await mailer.close();
-  }
-  return { poke: reactor.poke, close };
-}
-
-function setupUrlOf(app: OpenApp, baseUrl: string, token: Token): string | null {
-  const slug = String(app.model.adminCollection);
-  const target = app.collections.get(slug);
-  if (!target || hasUsers(target)) return null;
-  return `${baseUrl}/account/${slug}/setup?token=${token('setup', slug, setupTokenId(app, slug))}`;
-}
-
-/** The name of the secret by which the command line is known to a service that runs. */
-export const operatorSecret = 'operator';
 
 /** Under which address a server that listens on every one can be called from here. */
 const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -297,7 +95,7 @@ function urlOf(host: string, port: number | string): string {
 
 /** Without a part of it the service answers wrongly or not at all: nothing is left but to start again. */
 function die(log: Logger, error: Error, message: string): void {
-  log.fatal({ err: error }, message);
+  log.fatal({ err: error }, `${message}; the process ends`);
   process.exitCode = 1;
   setTimeout(() => process.exit(1), 100);
 }

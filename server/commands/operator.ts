@@ -9,8 +9,9 @@ import type { JsonObject } from '../../config/schema.ts';
 import { readSecret } from '../../events/vault.ts';
 import { LockedError } from '../../storage/lock.ts';
 import type { Loaded } from '../configuration.ts';
+import { operatorSecret } from '../engine.ts';
 import { createLog, standardError } from '../logging.ts';
-import { operatorSecret, type Service, startService } from '../service.ts';
+import { type Service, startService } from '../service.ts';
 import type { Settings } from '../settings.ts';
 import { version } from '../version.ts';
 

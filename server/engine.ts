@@ -1,0 +1,292 @@
+import { hash } from 'node:crypto';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { Model } from '../config/model.ts';
+import { createIds } from '../events/ids.ts';
+import { logFile } from '../projections/boot.ts';
+import type { Progress } from '../projections/rebuild.ts';
+import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
+import { hasUsers, setupTokenId } from './accounts/setup.ts';
+import { readUser } from './accounts/users.ts';
+import { type App, openApp, type Shared } from './app.ts';
+import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
+import type { Pins } from './blobs/pins.ts';
+import { blobSettingsOf } from './blobs/store.ts';
+import type { Loaded } from './configuration.ts';
+import { type Directory, openDirectory } from './directory.ts';
+import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
+import { startReactor } from './mail/reactor.ts';
+import { type Mailer, openMail } from './mail/transport.ts';
+import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
+import type { Notary } from './notary/notary.ts';
+import { type MainNotary, openNotary } from './notary/signing.ts';
+import type { Settings } from './settings.ts';
+import { createState, type State, setState } from './state.ts';
+import { connectWriter } from './threads/append.ts';
+import { answerCalls } from './threads/calls.ts';
+import type { Connect } from './threads/http.ts';
+import { startWriter } from './threads/writer.ts';
+
+/** All that works on one data directory, but for who answers requests. It is seen from the main thread. */
+export type Engine = {
+  directory: Directory;
+  /** Resolves when requests may be answered; rejects when the directory cannot be worked on. */
+  ready: Promise<EngineReady>;
+  setState: (state: State) => void;
+  /** Finishes what is under way and closes everything. Who answers requests has ended before. */
+  stop: () => Promise<void>;
+};
+
+/** What those need that answer requests, in threads of their own or in this one. */
+export type EngineReady = {
+  /** Events in the log at start. */
+  size: number;
+  /** What each thread is given. */
+  shared: Shared;
+  /** Makes the ways of one thread to this one, and to the writer. */
+  connect: Connect;
+  /** The service for requests that this very thread answers; to be closed before the engine stops. */
+  openHere: (openApi: App['openApi']) => OpenApp;
+  /** Says under which address it can be called from here, once it can: mail begins, for its links are known now. */
+  announce: (reachable: string) => Announced;
+};
+
+/** Where clients reach the service. */
+export type Announced = {
+  baseUrl: string;
+  /** Where the first user is made; null when there is one, or nobody can log in. */
+  setupUrl: string | null;
+};
+
+type Mail = { poke: () => void; close: () => Promise<void> };
+type OpenApp = ReturnType<typeof openApp>;
+type Options = {
+  settings: Settings;
+  loaded: Pick<Loaded, 'model'>;
+  log: Logger;
+  /** Called when a part ends without which it answers wrongly or not at all: nothing is left but to start it again. */
+  onFailure: (error: Error, message: string) => void;
+  /** Shows how far the read tables are, where they must be built first. */
+  progress?: Progress;
+  /** True for one that lives for a single command: it sends no mail, which goes on waiting, for it would end in the middle. */
+  isBrief?: boolean;
+};
+
+/**
+ * Starts what works on a data directory: the writer, what keeps the secrets of accounts, what guards files, signing and mail.
+ *
+ * @throws LockedError when another process works on it, or this one already does.
+ */
+export function startEngine(options: Options): Engine {
+  const { settings, loaded, log, onFailure, progress = () => {}, isBrief = false } = options;
+  const { model } = loaded;
+  const directory = openDirectory(settings);
+  const state = createState();
+  const counter = new BigInt64Array(new SharedArrayBuffer(8));
+  const logId = `annals/${createIds(counter, Date.now).next().id}`;
+  const writer = startWriter(
+    { directory: directory.path, schema: model.schema, counter, logId, signed: directory.vault.logKeys.signed() },
+    progress,
+    (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
+  );
+  const mainKeeper = openKeeper(directory, model, () => mail?.poke());
+  const { keeper } = mainKeeper;
+  let notary: MainNotary | null = null;
+  let anchoring: Anchoring | null = null;
+  let guard: BlobGuard | null = null;
+  let app: OpenApp | null = null;
+  let mailer: Mailer | null = null;
+  let mail: Mail | null = null;
+  let eraser: Eraser | null = null;
+
+  async function start(): Promise<EngineReady> {
+    const { readFile, log: logName, size } = await writer.ready;
+    const { settled } = writer;
+    const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
+    guard = blobGuard;
+    const mainNotary = await openSigning(blobGuard);
+    const finisher = openEraser({
+      logFile: logFile(directory.path),
+      guard: blobGuard,
+      scrub: writer.scrub,
+      logger: log,
+    });
+    eraser = finisher;
+    finisher.poke();
+    const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
+
+    function openHere(openApi: App['openApi']): OpenApp {
+      const { release, ...pins } = blobGuard.join();
+      const erasers = erasersOf(finisher, blobGuard, mailer);
+      const append = connectWriter(writer.connect());
+      const here = openApp({ model, shared, append, keeper, notary: mainNotary, pins, eraser: erasers, log, openApi });
+      return {
+        ...here,
+        async close() {
+          await here.close();
+          await release();
+        },
+      };
+    }
+
+    if (model.adminCollection !== null && !isBrief) {
+      // The service as the main thread has it: it reads accounts as the threads that answer requests do.
+      app = openHere(notAsked);
+      // Before anybody can keep a password that no event names yet.
+      if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
+      else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
+      mailer = await openMailer(settings, model, log);
+    }
+
+    function announce(reachable: string): Announced {
+      const baseUrl = shared.baseUrl ?? reachable;
+      directory.announce(reachable);
+      if (app && mailer) mail = startMail({ app, mailer, baseUrl, token: mainKeeper.token });
+      return { baseUrl, setupUrl: app && setupUrlOf(app, baseUrl, mainKeeper.token) };
+    }
+
+    const connect = {
+      writer: writer.connect,
+      keeper: () => portTo<Keeper>(keeper),
+      notary: () => portToNotary(mainNotary),
+      pins: () => portToPins(blobGuard),
+      eraser: () => portTo<Erasers>(erasersOf(finisher, blobGuard, mailer)),
+    };
+    return { size, shared, connect, openHere, announce };
+  }
+
+  /** Signing, and the copies of what is signed; a service for a single command leaves those to the next one. */
+  async function openSigning({ store }: BlobGuard): Promise<MainNotary> {
+    const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
+    notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
+    if (!isBrief) {
+      const { webhook } = settings;
+      const { refuse } = notary;
+      const onContradiction = (error: Error) => {
+        refuse(error);
+        onFailure(error, 'the log is not the one that was signed');
+      };
+      anchoring = openAnchoring({ ...common, store, webhook, onContradiction });
+      await anchoring.start();
+    }
+    notary.begin();
+    return notary;
+  }
+
+  const ready = start();
+  return {
+    directory,
+    ready,
+    setState: (next) => setState(state, next),
+    async stop() {
+      // A start that is cut short fails on what is closed now.
+      ready.catch(() => {});
+      setState(state, 'stopping');
+      await (mail ?? mailer)?.close();
+      await app?.close();
+      await eraser?.close();
+      // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
+      await notary?.close();
+      await anchoring?.close();
+      guard?.close();
+      await writer.close();
+      await mainKeeper.close();
+      directory.close();
+    },
+  };
+}
+
+function openKeeper(
+  { vault }: Directory,
+  { collections, bcryptCost, rateLimit }: Model,
+  onMail: () => void,
+): MainKeeper {
+  const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
+  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail });
+}
+
+function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  answerCalls<T>(port1, functions);
+  port1.on('close', onClose);
+  return port2;
+}
+
+function portToNotary({ checkpoint, recent, verifierKey }: Notary): MessagePort {
+  return portTo<Notary>({ checkpoint, recent, verifierKey });
+}
+
+function portToPins(guard: BlobGuard): MessagePort {
+  const { release, ...pins } = guard.join();
+  return portTo<Pins>(pins, release);
+}
+
+function erasersOf({ settle, obstacle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
+  return {
+    settle,
+    obstacle: async (position) => obstacle(position),
+    neededBeside,
+    countMails: async (emails) => mailer?.caught?.count(emails) ?? 0,
+    forgetMails: async (emails) => mailer?.caught?.forget(emails),
+  };
+}
+
+/** What threads are given of the settings and of what is secret. */
+function sharedOf(settings: Settings, directory: Directory) {
+  const { isProduction, baseUrl } = settings;
+  const { apiKeys, secrets, vault } = directory;
+  const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
+  return {
+    apiKeys,
+    secrets,
+    operatorHash,
+    attemptSecret: vault.secret('attempts'),
+    isProduction,
+    baseUrl: baseUrl ?? null,
+    blobs: blobSettingsOf(settings),
+  };
+}
+
+function notAsked(): Promise<never> {
+  return Promise.reject(new Error('nobody asks the main thread itself'));
+}
+
+function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
+  const { missing } = keeper.sweep(accounts.credentials());
+  if (missing === 0) return;
+  log.warn(
+    `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,
+  );
+}
+
+function openMailer(
+  { smtpUrl, mailFrom: from, isProduction }: Settings,
+  { email }: Model,
+  log: Logger,
+): Promise<Mailer> {
+  return openMail({ email, smtpUrl, from, isProduction, log });
+}
+
+type Token = MainKeeper['token'];
+type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
+
+function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
+  const { model, accounts, append, log } = app;
+  const userOf = (slug: string, id: string) => readUser(app, slug, id);
+  const reactor = startReactor({ model, baseUrl, accounts, userOf, token, append, mailer, log });
+  async function close(): Promise<void> {
+    await reactor.close();
+    await mailer.close();
+  }
+  return { poke: reactor.poke, close };
+}
+
+function setupUrlOf(app: OpenApp, baseUrl: string, token: Token): string | null {
+  const slug = String(app.model.adminCollection);
+  const target = app.collections.get(slug);
+  if (!target || hasUsers(target)) return null;
+  return `${baseUrl}/account/${slug}/setup?token=${token('setup', slug, setupTokenId(app, slug))}`;
+}
+
+/** The name of the secret by which the command line is known to a service that runs. */
+export const operatorSecret = 'operator';

@@ -13,12 +13,14 @@ export function connectWriter(port: MessagePort): Append {
   const waiting = new Map<number, Waiting>();
   let queue: WriterRequests = [];
   let lastId = 0;
+  let isClosed = false;
 
   port.on('message', (answers: WriterAnswers) => {
     for (const { id, answer } of answers) settle(id, answer);
   });
   port.on('close', () => {
-    for (const { reject } of waiting.values()) reject(new Error('the writer thread ended'));
+    isClosed = true;
+    for (const { reject } of waiting.values()) reject(endedError());
     waiting.clear();
   });
 
@@ -36,6 +38,7 @@ export function connectWriter(port: MessagePort): Append {
   }
 
   return (command) => {
+    if (isClosed) return Promise.reject(endedError());
     lastId += 1;
     const id = lastId;
     // One message carries all that the requests of one turn of the event loop want to append.
@@ -43,6 +46,10 @@ export function connectWriter(port: MessagePort): Append {
     queue.push({ id, command: JSON.stringify(command) });
     return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
   };
+}
+
+function endedError(): Error {
+  return new Error('the writer thread ended');
 }
 
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {

@@ -35,7 +35,7 @@ type Ready = { readFile: string; log: string; size: number };
 /**
  * Starts the writer thread.
  *
- * @param onDeath called when the thread ends unasked; the process must end too, for what it holds is in doubt.
+ * @param onDeath called once, when the thread ends unasked: what it holds is in doubt, and is looked at by the next start.
  */
 export function startWriter(input: WriterInput, progress: Progress, onDeath: (error: Error) => void): Writer {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: input });
@@ -43,9 +43,10 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   const closed = Promise.withResolvers<void>();
   const settling: (() => void)[] = [];
   const keeping: PromiseWithResolvers<void>[] = [];
-  const scrubbing: ((scrubbed: Scrubbed) => void)[] = [];
+  const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
   let isReady = false;
   let isClosing = false;
+  let death: Error | null = null;
 
   worker.on('message', (message: WriterMessage) => {
     if (message.kind === 'ready') {
@@ -61,14 +62,22 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       const { failure } = message;
       if (failure === null) keeping.shift()?.resolve();
       else keeping.shift()?.reject(new Error(failure));
-    } else if (message.kind === 'scrubbed') scrubbing.shift()?.(message.scrubbed);
+    } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
     else closed.resolve();
   });
   worker.on('error', (error) => die(error as Error));
-  worker.on('exit', () => (isClosing ? closed.resolve() : die(new Error('the writer thread ended'))));
+  worker.on('exit', () => {
+    closed.resolve();
+    if (!isClosing) die(new Error('the writer thread ended'));
+  });
 
   function die(error: Error): void {
+    if (death) return;
+    death = error;
     ready.reject(error);
+    for (const { reject } of [...keeping.splice(0), ...scrubbing.splice(0)]) reject(error);
+    // Nothing more of what was sent will be recorded.
+    for (const resolve of settling.splice(0)) resolve();
     onDeath(error);
   }
 
@@ -79,6 +88,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   }
 
   function settled(): Promise<void> {
+    if (death) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     settling.push(resolve);
     worker.postMessage({ kind: 'settle' } satisfies WriterOrder);
@@ -86,6 +96,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   }
 
   function keepCheckpoint(change: CheckpointChange): Promise<void> {
+    if (death) return Promise.reject(death);
     const kept = Promise.withResolvers<void>();
     keeping.push(kept);
     worker.postMessage({ kind: 'checkpoint', change } satisfies WriterOrder);
@@ -93,15 +104,16 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   }
 
   function scrub(remaining: Remaining[]): Promise<Scrubbed> {
-    const { promise, resolve } = Promise.withResolvers<Scrubbed>();
-    scrubbing.push(resolve);
+    if (death) return Promise.reject(death);
+    const scrubbed = Promise.withResolvers<Scrubbed>();
+    scrubbing.push(scrubbed);
     worker.postMessage({ kind: 'scrub', remaining } satisfies WriterOrder);
-    return promise;
+    return scrubbed.promise;
   }
 
   async function close(): Promise<void> {
     isClosing = true;
-    if (isReady) {
+    if (isReady && !death) {
       worker.postMessage({ kind: 'close' } satisfies WriterOrder);
       await closed.promise;
     }

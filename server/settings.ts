@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { isSmtpUrl } from '../config/addresses.ts';
 import { senderRule, smtpUrlMust } from '../config/check-email.ts';
 import { didYouMean } from '../config/suggest.ts';
+import { readSites, type SiteSetting, siteCalled } from './sites/file.ts';
 
 /** Thrown for a wrong command line or environment; one problem per line. */
 export class UsageError extends Error {
@@ -35,7 +36,14 @@ export type Settings = {
   webhook: string | undefined;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
+  /** Which of the sites of a process these are the settings of; null where there is but one, without a name. */
+  site: string | null;
+  /** The sites that one process serves, each with settings of its own; null where it is no more than one. */
+  sites: readonly SiteSettings[] | null;
 };
+
+/** The settings of one of several sites. */
+export type SiteSettings = Settings & { site: string };
 
 /** How a bucket of S3 is reached. `endpoint` has no path. */
 export type BucketSettings = {
@@ -55,32 +63,39 @@ type Setting = {
   part?: keyof BucketSettings;
   flag?: string;
   environment: string;
-  read: (text: string, source: string) => Settings[keyof Settings] | boolean;
+  read: (text: string, source: string) => SettingValue;
+  /** Beside a file of sites: said there and not here, or here for those sites that say nothing; absent: the process's own. */
+  ofSite?: 'only' | 'default';
 };
 
+/** A setting as it has been read, by itself. */
+export type SettingValue = string | number | boolean | string[];
+
+const sitesVariable = 'ANNALS_SITES';
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
 
 /** One entry per setting: the flag, the environment variable (also as `…_FILE`), and how its text is read. */
 const settings: readonly Setting[] = [
-  { name: 'config', flag: 'config', environment: 'ANNALS_CONFIG', read: nonEmpty },
-  { name: 'data', flag: 'data', environment: 'ANNALS_DATA', read: nonEmpty },
+  { name: 'config', flag: 'config', environment: 'ANNALS_CONFIG', read: nonEmpty, ofSite: 'default' },
+  { name: 'data', flag: 'data', environment: 'ANNALS_DATA', read: nonEmpty, ofSite: 'default' },
   { name: 'host', flag: 'host', environment: 'ANNALS_HOST', read: nonEmpty },
   { name: 'port', flag: 'port', environment: 'ANNALS_PORT', read: readPort },
   { name: 'threads', flag: 'threads', environment: 'ANNALS_THREADS', read: readThreads },
-  { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl },
-  { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList },
-  { name: 'secrets', environment: 'ANNALS_SECRET', read: readList },
+  { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl, ofSite: 'default' },
+  { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList, ofSite: 'only' },
+  { name: 'secrets', environment: 'ANNALS_SECRET', read: readList, ofSite: 'only' },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
-  { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl },
-  { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender },
-  { name: 'bucket', part: 'endpoint', environment: 'ANNALS_S3_ENDPOINT', read: readEndpoint },
-  { name: 'bucket', part: 'name', environment: 'ANNALS_S3_BUCKET', read: readBucketName },
-  { name: 'bucket', part: 'region', environment: 'ANNALS_S3_REGION', read: nonEmpty },
-  { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty },
-  { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty },
-  { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean },
-  { name: 'bucket', part: 'anchorDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays },
-  { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook },
+  { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl, ofSite: 'default' },
+  { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender, ofSite: 'default' },
+  { name: 'bucket', part: 'endpoint', environment: 'ANNALS_S3_ENDPOINT', read: readEndpoint, ofSite: 'only' },
+  { name: 'bucket', part: 'name', environment: 'ANNALS_S3_BUCKET', read: readBucketName, ofSite: 'only' },
+  { name: 'bucket', part: 'region', environment: 'ANNALS_S3_REGION', read: nonEmpty, ofSite: 'only' },
+  { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty, ofSite: 'only' },
+  { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty, ofSite: 'only' },
+  { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean, ofSite: 'only' },
+  { name: 'bucket', part: 'anchorDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
+  { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
+  { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
 
 const maxThreads = 256;
@@ -103,6 +118,8 @@ const defaults: Settings = {
   bucket: undefined,
   webhook: undefined,
   isProduction: false,
+  site: null,
+  sites: null,
 };
 
 /** The flags of a command, beside the settings it takes. A `list` may be given again and again. */
@@ -134,29 +151,108 @@ export function readSettings<const F extends Flags = Record<never, never>>(
 ): Given<F> {
   const problems: string[] = [];
   const own = settings.filter(({ name, flag }) => flag && takes.includes(name));
-  const known: Flags = { help: 'boolean', ...flags, ...Object.fromEntries(own.map(({ flag }) => [flag, 'string'])) };
+  // Who takes all sites has no need to be told which.
+  const isForOne = !takes.includes('sites');
+  const known: Flags = {
+    help: 'boolean',
+    ...flags,
+    ...Object.fromEntries(own.map(({ flag }) => [flag, 'string'])),
+    ...(isForOne && { site: 'string' }),
+  };
   const { values, positionals } = readFlags(args, known, problems);
   for (const word of positionals.slice(words.length)) problems.push(`unexpected argument ${JSON.stringify(word)}`);
   for (const name of words.slice(positionals.length)) problems.push(`${name} is missing`);
-  const result: Record<string, unknown> = { ...defaults, isProduction: environment.NODE_ENV === 'production' };
+  const variables = readEnvironment(environment, problems);
+  const flagged = readFlagged(own, values, problems);
+  const given = {
+    ...defaults,
+    isProduction: environment.NODE_ENV === 'production',
+    ...readVariables(variables, flagged, problems),
+  };
+  const read: Settings = isForOne
+    ? { ...oneSite(given, variables, values.site, problems), ...flagged }
+    : allSites({ ...given, ...flagged }, variables, problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return { settings: read, flags: values as Given<F>['flags'], words: positionals };
+}
 
-  const bucket: { [part in keyof BucketSettings]?: unknown } = {};
-  const fromEnvironment = readEnvironment(environment, problems);
-  for (const { name, part, flag, environment: variable, read } of settings) {
-    const flagged = flag && own.some((setting) => setting.name === name) ? values[flag] : undefined;
-    const text = typeof flagged === 'string' ? flagged : fromEnvironment[variable];
-    if (text === undefined) continue;
-    try {
-      const value = read(text, typeof flagged === 'string' ? `--${flag}` : variable);
+/** @param flagged what flags say: the same variables are not looked at. */
+function readVariables(given: Record<string, string>, flagged: object, problems: string[]): Partial<Settings> {
+  const result: Record<string, unknown> = {};
+  const bucket: Record<string, unknown> = {};
+  for (const { name, part, environment, read, ofSite } of settings) {
+    const text = given[environment];
+    if (text === undefined || name === 'sites' || name in flagged) continue;
+    if (ofSite === 'only' && sitesVariable in given) {
+      problems.push(`${environment} and ${sitesVariable} are both set: it belongs to a site, in the file of sites`);
+      continue;
+    }
+    noting(problems, () => {
+      const value = read(text, environment);
       if (part) bucket[part] = value;
       else result[name] = value;
-    } catch (error) {
-      problems.push((error as Error).message);
-    }
+    });
   }
-  if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, fromEnvironment, problems);
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
-  return { settings: result as Settings, flags: values as Given<F>['flags'], words: positionals };
+  if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, given, problems);
+  return result;
+}
+
+function readFlagged(
+  own: readonly Setting[],
+  values: Record<string, unknown>,
+  problems: string[],
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const { name, flag = '', read } of own) {
+    const text = values[flag];
+    if (typeof text === 'string') noting(problems, () => Object.assign(result, { [name]: read(text, `--${flag}`) }));
+  }
+  return result;
+}
+
+function noting(problems: string[], run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    problems.push((error as Error).message);
+  }
+}
+
+/** With the sites that the file names, if there is one. */
+function allSites(common: Settings, variables: Record<string, string>, problems: string[]): Settings {
+  const path = variables[sitesVariable];
+  if (path === undefined) return common;
+  if (path.trim() === '') problems.push(`${sitesVariable} is empty`);
+  else return { ...common, sites: readSites(path, siteSettings(), common, problems) };
+  return common;
+}
+
+/** The settings of the site that a command is for. */
+function oneSite(common: Settings, variables: Record<string, string>, id: unknown, problems: string[]): Settings {
+  const before = problems.length;
+  const { sites } = allSites(common, variables, problems);
+  if (sites) {
+    // What is wrong with the file is worth more than that a site is not found in it.
+    if (problems.length > before) return common;
+    return siteCalled(sites, id, problems) ?? common;
+  }
+  if (id !== undefined && problems.length === before)
+    problems.push(`--site names one of the sites of ${sitesVariable}, which is not set`);
+  return common;
+}
+
+/** What can be said of a site in the file, and how it is read. */
+function siteSettings(): SiteSetting[] {
+  return settings
+    .filter(({ ofSite }) => ofSite)
+    .map(({ name, part, read }) => ({
+      name,
+      part,
+      key: part === 'anchorDays' ? 'checkpointDays' : (part ?? name),
+      isNeeded: part !== undefined && !(part in bucketDefaults) && !optionalParts.includes(part),
+      byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
+      read,
+    }));
 }
 
 function readFlags(args: readonly string[], known: Flags, problems: string[]) {

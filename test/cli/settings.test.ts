@@ -44,7 +44,7 @@ describe('a command with words of its own', () => {
     assert.deepEqual(problemsOf('users', 'ada'), ['unexpected argument "ada"']);
     assert.deepEqual(problemsOf('users', '--field', '--email', 'a@b.co', '--filed=x'), [
       '--field needs a value',
-      'unknown flag --filed; did you mean "--field"?; known: --help, --email, --field, --data',
+      'unknown flag --filed; did you mean "--field"?; known: --help, --email, --field, --data, --site',
       'unexpected argument "a@b.co"',
     ]);
   });

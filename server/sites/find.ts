@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+
+/** What of a request tells its site. */
+export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
+
+/** Below these, links lead that somebody follows who sends no headers: pictures in pages, pages that mails lead to. */
+const linked = /^\/(api\/media|account)\//;
+
+/** A token of ours has a few hundred characters. */
+const longestToken = 4096;
+
+/**
+ * Which site a request says that it is for (contract's decisions, "Cloud mode"): `x-site-id`, else the parameter `site` of a
+ * link, else the site that its token names. Null where it says none, or two. Nothing of it is proved yet: the site's own
+ * keys, secrets and sessions decide what the caller may.
+ */
+export function siteOf({ url = '', headers }: Asked): string | null {
+  const { 'x-site-id': header, authorization } = headers;
+  // What is said, and wrong, is not made up for by something else. Several of one name are one text with commas, and no id.
+  if (header !== undefined) return String(header);
+  const [path = '', query = ''] = split(url);
+  if (linked.test(path) || path === '/api/docs') {
+    const named = new URLSearchParams(query).getAll('site');
+    if (named.length > 0) return named.length === 1 ? (named[0] as string) : null;
+  }
+  const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  if (bearer !== undefined) return claimIn(bearer);
+  return path === '/api/preview-data' ? claimIn(onlyToken(query)) : null;
+}
+
+function split(url: string): [path: string, query: string] {
+  const end = url.indexOf('?');
+  return end === -1 ? [url, ''] : [url.slice(0, end), url.slice(end + 1)];
+}
+
+function onlyToken(query: string): string {
+  const tokens = new URLSearchParams(query).getAll('token');
+  return tokens.length === 1 ? (tokens[0] as string) : '';
+}
+
+/** The site that a token of ours names, whoever made it; null for any other text. */
+function claimIn(token: string): string | null {
+  if (token.length > longestToken) return null;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const site = (claims as { site?: unknown } | null)?.site;
+    return typeof site === 'string' ? site : null;
+  } catch {
+    return null;
+  }
+}

@@ -30,7 +30,8 @@ export type Presenter = {
 
 /** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
 export function presenterOf(app: App, target: Target): Presenter {
-  const isPlain = !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0;
+  const isPlain =
+    !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasFileOfSite(app, target);
 
   async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
     const show: Show = (other, documents) => showAll(app, request, other, documents);
@@ -70,7 +71,7 @@ async function showAll(
   target: Target,
   stored: readonly JsonObject[],
 ): Promise<JsonObject[]> {
-  const joined = (await withJoins(app, request, target, stored)).map((one) => withUrlOfThen(request, target, one));
+  const joined = (await withJoins(app, request, target, stored)).map((one) => withFoundUrl(app, request, target, one));
   if (!target.hasReadHooks && !target.hasReadRules) return joined;
   return Promise.all(
     stored.map(async (doc, index) => {
@@ -85,11 +86,20 @@ function hasOldFile(request: Request, { model }: Target): boolean {
   return momentOf(request) !== null && model.kind === 'collection' && Boolean(model.upload);
 }
 
-/** As of then, the URL of a file leads to the bytes of then. */
-function withUrlOfThen(request: Request, target: Target, document: JsonObject): JsonObject {
+/** Who follows the URL of a file sends no header that names the site. */
+function hasFileOfSite({ site }: App, { model }: Target): boolean {
+  return site !== null && model.kind === 'collection' && Boolean(model.upload);
+}
+
+/** As of then, the URL of a file leads to the bytes of then; of several sites it says of which. */
+function withFoundUrl(app: App, request: Request, target: Target, document: JsonObject): JsonObject {
   const { url } = document;
-  if (!hasOldFile(request, target) || typeof url !== 'string') return document;
-  return { ...document, url: `${url}?asOf=${momentOf(request)?.position}` };
+  if (typeof url !== 'string') return document;
+  const query = [
+    ...(hasOldFile(request, target) ? [`asOf=${momentOf(request)?.position}`] : []),
+    ...(hasFileOfSite(app, target) ? [`site=${app.site}`] : []),
+  ];
+  return query.length === 0 ? document : { ...document, url: `${url}?${query.join('&')}` };
 }
 
 /** A join names the documents that the caller may read: what points here is told by nothing else. */

@@ -95,6 +95,8 @@ export type App = {
   operatorHash: Buffer;
   log: Logger;
   state: () => State;
+  /** Which of the sites of this process it is; null where there is but one. */
+  site: string | null;
   /** Where clients reach the service, as was set; null: nobody said. */
   baseUrl: string | null;
   /** The path under which they do; `/` when it is all of the host. */
@@ -119,6 +121,8 @@ export type Shared = {
   operatorHash: Buffer;
   attemptSecret: string;
   baseUrl: string | null;
+  /** Which of the sites of the process it is; null where there is but one. */
+  site: string | null;
   isProduction: boolean;
   blobs: BlobSettings;
 };
@@ -174,6 +178,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     operatorHash,
     log,
     state: () => stateIn(state),
+    site: shared.site,
     baseUrl,
     basePath: baseUrl === null ? '/' : new URL(baseUrl).pathname,
     isProduction,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { Request, ResponseToolkit, Server, UserCredentials } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { Actor } from '../events/envelope.ts';
-import { clearCookie, cookieCollections, cookieOf, isForeign } from './accounts/cookies.ts';
+import { clearCookie, cookieCollections, cookieName, cookieOf, isForeign } from './accounts/cookies.ts';
 import { type Claims, tokenReader } from './accounts/tokens.ts';
 import { readUser } from './accounts/users.ts';
 import type { App } from './app.ts';
@@ -53,7 +53,7 @@ const operator: UserCredentials = { actor: { type: 'system' }, session: null };
 
 function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
   const { apiKeys, operatorHash, accounts, collections } = app;
-  const readToken = tokenReader(app.secrets);
+  const readToken = tokenReader(app.secrets, app.site);
 
   /** What a token says, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
@@ -84,7 +84,7 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
 
   function byCookie(request: Request, h: ResponseToolkit): UserCredentials {
     for (const collection of cookieCollections(app.model, request.path)) {
-      const token = cookieOf(request, collection.slug);
+      const token = cookieOf(request, cookieName(app.site, collection.slug));
       const claims = token === null ? null : sessionOf(token);
       if (claims?.collection === collection.slug) {
         if (!isForeign(request, app.baseUrl)) return asUser(request, claims);

@@ -242,6 +242,7 @@ function sharedOf(settings: Settings, directory: Directory) {
     operatorHash,
     attemptSecret: vault.secret('attempts'),
     isProduction,
+    site: settings.site,
     baseUrl: baseUrl ?? null,
     blobs: blobSettingsOf(settings),
   };
@@ -271,9 +272,9 @@ type Token = MainKeeper['token'];
 type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
 
 function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
-  const { model, accounts, append, log } = app;
+  const { model, site, accounts, append, log } = app;
   const userOf = (slug: string, id: string) => readUser(app, slug, id);
-  const reactor = startReactor({ model, baseUrl, accounts, userOf, token, append, mailer, log });
+  const reactor = startReactor({ model, baseUrl, site, accounts, userOf, token, append, mailer, log });
   async function close(): Promise<void> {
     await reactor.close();
     await mailer.close();
@@ -285,7 +286,8 @@ function setupUrlOf(app: OpenApp, baseUrl: string, token: Token): string | null 
   const slug = String(app.model.adminCollection);
   const target = app.collections.get(slug);
   if (!target || hasUsers(target)) return null;
-  return `${baseUrl}/account/${slug}/setup?token=${token('setup', slug, setupTokenId(app, slug))}`;
+  const text = token('setup', slug, setupTokenId(app, slug));
+  return `${baseUrl}/account/${slug}/setup?token=${text}${app.site === null ? '' : `&site=${app.site}`}`;
 }
 
 /** The name of the secret by which the command line is known to a service that runs. */

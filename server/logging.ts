@@ -6,9 +6,9 @@ export type LogSink = { write: (lines: string) => void; flushSync: () => void };
 const bufferLength = 8192;
 const flushMilliseconds = 100;
 
-/** A logger of JSON lines. */
-export function createLog(level: string, sink: { write: (line: string) => void }): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+/** A logger of JSON lines; of several sites each line says which it is about. */
+export function createLog(level: string, sink: { write: (line: string) => void }, site: string | null = null): Logger {
+  return pino({ level, base: site === null ? null : { site }, timestamp: pino.stdTimeFunctions.isoTime }, sink);
 }
 
 /** The process's standard error, written to in the background. One thread only may do this, or lines would mix. */

@@ -27,9 +27,12 @@ const [slug, name] = location.pathname.split('/').slice(-2);
 const page = pages[name];
 const isSetup = name === 'setup';
 const tokenField = isSetup ? 'setupToken' : 'token';
-const token = new URLSearchParams(location.search).get('token');
-// Neither the history nor whoever looks at the screen keeps it.
-history.replaceState(null, '', location.pathname);
+const query = new URLSearchParams(location.search);
+const token = query.get('token');
+/** Which of several sites the page is of; null where there is but one. */
+const site = query.get('site');
+// Neither the history nor whoever looks at the screen keeps the token.
+history.replaceState(null, '', location.pathname + (site === null ? '' : `?${new URLSearchParams({ site })}`));
 
 const find = (selector) => document.querySelector(selector);
 const [main, form, button, message] = ['main', 'form', 'button', '#message'].map(find);
@@ -99,7 +102,8 @@ function focusProblem() {
 }
 
 async function post(body) {
-  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const headers = { 'content-type': 'application/json', ...(site === null ? {} : { 'x-site-id': site }) };
+  const request = { method: 'POST', headers, body: JSON.stringify(body) };
   const url = `../../api/collections/${slug}/${isSetup ? 'first-user' : name}`;
   const response = await fetch(url, request).catch(() => null);
   return { status: response?.status, body: await response?.json().catch(() => null) };

@@ -2,20 +2,23 @@ import type { Request, ResponseToolkit, ServerStateCookieOptions } from '@hapi/h
 import type { Collection, Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 
-/** The cookie that holds the token of a session of this collection's users. */
-export function cookieName(slug: string): string {
-  return `annals-${slug}`;
+/**
+ * The cookie that holds the token of a session of this collection's users. Of several sites under one address each has its own:
+ * neither an id nor a slug has a dot.
+ */
+export function cookieName(site: string | null, slug: string): string {
+  return site === null ? `annals-${slug}` : `annals-${site}.${slug}`;
 }
 
 /** Sets the cookie of a session for as long as its token lives; nothing where the collection has no cookies. */
 export function setCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit, token: string): void {
   if (!auth?.cookies || isPlanted(app, h.request, auth.cookies)) return;
-  h.state(cookieName(slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
+  h.state(cookieName(app.site, slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
 }
 
 /** Makes the browser forget the cookie. */
 export function clearCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit): void {
-  if (auth?.cookies) h.unstate(cookieName(slug), optionsOf(app, auth.cookies));
+  if (auth?.cookies) h.unstate(cookieName(app.site, slug), optionsOf(app, auth.cookies));
 }
 
 type CookieOptions = NonNullable<NonNullable<Collection['auth']>['cookies']>;
@@ -47,8 +50,8 @@ export function cookieCollections({ collections, adminCollection }: Model, path:
  * The value of a cookie; null when there is none, or several of that name. It is read from the header itself: as hapi reads
  * that, a cookie of another application that has no value, or the name `__proto__`, takes ours away.
  */
-export function cookieOf({ headers }: Request, slug: string): string | null {
-  const start = `${cookieName(slug)}=`;
+export function cookieOf({ headers }: Request, name: string): string | null {
+  const start = `${name}=`;
   const cookies = String(headers.cookie ?? '').split(';');
   const [own, ...others] = cookies.map((text) => text.trim()).filter((text) => text.startsWith(start));
   return own === undefined || own === start || others.length > 0 ? null : own.slice(start.length);

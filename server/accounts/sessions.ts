@@ -43,7 +43,8 @@ export function expiryOf({ tokenExpiration }: AuthOptions): Date {
 
 /** The token of a session, from now on. */
 export function tokenFor(app: App, { model }: AuthTarget, { slug, id }: AccountRef, sid: string): string {
-  return signToken(app.secrets, { sub: id, collection: slug, sid }, model.auth.tokenExpiration, Date.now());
+  const claims = { sub: id, collection: slug, sid, ...(app.site === null ? {} : { site: app.site }) };
+  return signToken(app.secrets, claims, model.auth.tokenExpiration, Date.now());
 }
 
 /** From now on the caller is this user, who has just proved it: for what is recorded, for rules and for hooks. */

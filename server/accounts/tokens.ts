@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import type Jwt from '@hapi/jwt';
 import { createCache } from '../../projections/cache.ts';
 
-/** What a token of a session says (RFC 7519). Times are seconds since the epoch. */
-export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number };
+/** What a token of a session says (RFC 7519). Times are seconds since the epoch. `site`: where a process has several. */
+export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
 
 const require = createRequire(import.meta.url);
 /** Loaded for the first token: with what it brings to fetch keys, which we never do, it costs more than the main thread's own. */
@@ -15,7 +15,7 @@ const skewSeconds = 60;
 /** Signs a token of a session, HS256; the first secret signs. `now` is milliseconds since the epoch. */
 export function signToken(
   [secret = '']: readonly string[],
-  claims: Pick<Claims, 'sub' | 'collection' | 'sid'>,
+  claims: Pick<Claims, 'sub' | 'collection' | 'sid' | 'site'>,
   ttlSec: number,
   now: number,
 ): string {
@@ -23,16 +23,23 @@ export function signToken(
 }
 
 /**
- * Reads tokens: null for one that no secret of ours has signed, that is expired, or that is no token of a session. What
- * was verified once is not again, for that costs more than the rest of a read.
+ * Reads tokens: null for one that no secret of ours has signed, that is expired, that is no token of a session, or that is one
+ * of another site. What was verified once is not again, for that costs more than the rest of a read.
  */
-export function tokenReader(secrets: readonly string[]): (token: string, now: number) => Claims | null {
+export function tokenReader(
+  secrets: readonly string[],
+  site: string | null,
+): (token: string, now: number) => Claims | null {
   const verified = createCache<Claims>();
 
   function read(token: string): Claims | null {
     try {
       const artifacts = jwt().decode(token);
-      return secrets.some((secret) => isSignedBy(artifacts, secret)) ? claimsIn(artifacts.decoded.payload) : null;
+      const claims = secrets.some((secret) => isSignedBy(artifacts, secret))
+        ? claimsIn(artifacts.decoded.payload)
+        : null;
+      // Two sites may have been given one secret, and a site have become one of several.
+      return claims && (claims.site ?? null) === site ? claims : null;
     } catch {
       return null;
     }
@@ -60,7 +67,9 @@ function isSignedBy(artifacts: Artifacts, key: string): boolean {
   }
 }
 
-function claimsIn({ sub, collection, sid, iat, exp }: { [name: string]: unknown }): Claims | null {
+function claimsIn({ sub, collection, sid, iat, exp, site }: { [name: string]: unknown }): Claims | null {
   if (typeof sub !== 'string' || typeof collection !== 'string' || typeof sid !== 'string') return null;
-  return typeof iat === 'number' && typeof exp === 'number' ? { sub, collection, sid, iat, exp } : null;
+  if (typeof iat !== 'number' || typeof exp !== 'number') return null;
+  if (site === undefined) return { sub, collection, sid, iat, exp };
+  return typeof site === 'string' ? { sub, collection, sid, iat, exp, site } : null;
 }

@@ -89,7 +89,7 @@ async function callOwn(settings: Settings, loaded: Loaded, order: Order): Promis
       // Later a signal changes nothing: what was asked for is under way, and over in a moment.
       const { reachable } = await Promise.race([service.ready, signalled]);
       service.setState('ready');
-      return await call(reachable, secretOf(service), order);
+      return await call({ address: reachable, secret: secretOf(service), site: settings.site }, order);
     } finally {
       await service.stop();
     }
@@ -116,7 +116,7 @@ function secretOf({ directory }: Service): string {
 }
 
 /** Calls the service that has the directory; null when it does not answer now. */
-async function callHolder({ data }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
+async function callHolder({ data, site }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
   const { holder } = locked;
   if (!holder) return null;
   if (holder.what !== 'annals serve') throw locked;
@@ -124,7 +124,7 @@ async function callHolder({ data }: Settings, locked: LockedError, order: Order)
   if (holder.host !== hostname()) throw new CallError(`${locked.message}: run this command on ${holder.host}`);
   if (holder.address === null) return null;
   try {
-    return await call(holder.address, readOperatorSecret(data), order);
+    return await call({ address: holder.address, secret: readOperatorSecret(data), site }, order);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
     throw error;
@@ -146,13 +146,17 @@ function readOperatorSecret(data: string): string {
 }
 
 /** With an agent of its own: the global one may be told by the environment to send everything through a proxy. */
-async function call(address: string, secret: string, { path, body, reason, take }: Order): Promise<Answered> {
+async function call(
+  { address, secret, site }: { address: string; secret: string; site: string | null },
+  { path, body, reason, take }: Order,
+): Promise<Answered> {
   const outgoing = process.getBuiltinModule('node:http').request(new URL(path, address), {
     method: take ? 'GET' : 'POST',
     agent: false,
     signal: take?.signal ?? AbortSignal.timeout(callMilliseconds),
     headers: {
       authorization: `Annals-Operator ${secret}`,
+      ...(site === null ? {} : { 'x-site-id': site }),
       ...(take ? {} : { 'content-type': 'application/json' }),
       'user-agent': `annals/${version()}`,
       ...(reason === undefined ? {} : { 'x-change-reason': reason }),

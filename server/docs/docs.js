@@ -2,17 +2,22 @@
 
 const form = document.querySelector('#key');
 const problem = document.querySelector('#key-problem');
+const siteField = document.querySelector('#site');
+/** Which of several sites is described; empty where there is but one. */
+let site = new URLSearchParams(location.search).get('site') ?? '';
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  load(form.querySelector('input').value);
+  site = siteField.value.trim();
+  load(form.querySelector('#key-text').value);
 });
 
 load(null);
 
 /** @param {string | null} key */
 async function load(key) {
-  const response = await fetch('openapi.json', key === null ? {} : { headers: { 'x-api-key': key } }).catch(() => null);
+  const headers = { ...ofSite(), ...(key === null ? {} : { 'x-api-key': key }) };
+  const response = await fetch('openapi.json', { headers }).catch(() => null);
   if (response?.ok) {
     form.hidden = true;
     // The key does not stay in the page for others to find.
@@ -21,8 +26,21 @@ async function load(key) {
     return;
   }
   form.hidden = false;
+  await askForSite(response);
   if (response?.status === 401) problem.textContent = key === null ? '' : 'This key is not valid.';
   else problem.textContent = `The service answered ${response?.status ?? 'nothing'}. Try again.`;
+}
+
+function ofSite() {
+  return site === '' ? {} : { 'x-site-id': site };
+}
+
+/** Where there are several, one must be named before anything else is looked at. */
+async function askForSite(response) {
+  const body = await response?.json().catch(() => null);
+  if (site === '' && !body?.message?.includes('x-site-id')) return;
+  siteField.value = site;
+  siteField.closest('p').hidden = false;
 }
 
 function show(spec, key) {
@@ -32,7 +50,11 @@ function show(spec, key) {
     deepLinking: true,
     // The key that opened the description is the one to try it out with. It is kept in memory only.
     onComplete: () => key !== null && ui.preauthorizeApiKey('apiKey', key),
-    requestInterceptor: (request) => ({ ...request, url: inBrackets(request.url) }),
+    requestInterceptor: (request) => ({
+      ...request,
+      url: inBrackets(request.url),
+      headers: { ...request.headers, ...ofSite() },
+    }),
   });
 }
 

@@ -86,15 +86,20 @@ export function tokenKindOf(kind: MailKind): TokenKind | null {
 }
 
 /** Where the mails of a collection link to: pages of its author's, else pages below the address of the service. */
-export type Pages = { slug: string; urls: AccountUrls; baseUrl: string };
+export type Pages = { slug: string; urls: AccountUrls; baseUrl: string; site?: string | null };
 
-/** The page that a mail links to, with the token in its query; null where there is none. */
-export function linkOf(kind: MailKind, { slug, urls, baseUrl }: Pages, token: string | null): string | null {
+/** The page that a mail links to, with the token and the site in its query; null where there is none. */
+export function linkOf(
+  kind: MailKind,
+  { slug, urls, baseUrl, site = null }: Pages,
+  token: string | null,
+): string | null {
   const { page, defaultPage } = forms[kind];
   const address = urls[page] ?? (defaultPage === null ? null : `${baseUrl}/account/${slug}/${defaultPage}`);
   if (address === null) return null;
   const url = new URL(address);
   if (token !== null) url.searchParams.set('token', token);
+  if (site !== null) url.searchParams.set('site', site);
   return url.href;
 }
 

@@ -19,6 +19,8 @@ export type ReactorInput = {
   model: Model;
   /** Where links lead that have no page of the author's; without a slash at the end. */
   baseUrl: string;
+  /** Which of several sites it is, for links to say; null where there is but one. */
+  site?: string | null;
   accounts: Pick<Accounts, 'waitingMails'>;
   /** The raw document of a user; null when there is none any longer. */
   userOf: (slug: string, id: string) => User | null | Promise<User | null>;
@@ -180,14 +182,15 @@ function deadlineOf({ expiresAt, since }: WaitingMail): number {
   return expiresAt ?? since + newsMilliseconds;
 }
 
-async function send({ model, baseUrl, userOf, token, mailer, log }: ReactorInput, mail: WaitingMail): Promise<void> {
+async function send(input: ReactorInput, mail: WaitingMail): Promise<void> {
+  const { model, baseUrl, site = null, userOf, token, mailer, log } = input;
   const { kind, slug, expiresAt, event } = mail;
   const collection = model.collections.get(slug);
   const user = mail.id === null ? null : await userOf(slug, mail.id);
   const email = kind === 'invitation' ? mail.email : user?.email;
   if (!collection || typeof email !== 'string') throw new Undeliverable('the account is gone');
 
-  const pages = { slug, urls: collection.urls, baseUrl };
+  const pages = { slug, urls: collection.urls, baseUrl, site };
   const url = linkOf(kind, pages, await tokenOf(kind, mail, token));
   const args = { collection: slug, email, user, url, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
   const message = await writeMessage({ kind, args, baseUrl, template: model.email?.templates[kind], log });

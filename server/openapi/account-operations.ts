@@ -1,6 +1,5 @@
 import Joi from 'joi';
 import type { Collection, Model } from '../../config/model.ts';
-import { cookieName } from '../accounts/cookies.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../hooks.ts';
 import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from './answers.ts';
 import type { Caller } from './callers.ts';
@@ -202,6 +201,6 @@ function registered(target: Collection): Answers {
 
 function withCookie({ slug, auth }: Collection, answer: Answer): Answer {
   if (!auth?.cookies) return answer;
-  const description = `The cookie \`${cookieName(slug)}\`, which holds the token; empty when the session has ended.`;
+  const description = `The cookie of the users of ${slug}, which holds the token; empty when the session has ended.`;
   return { ...answer, headers: { 'Set-Cookie': { description, schema: { type: 'string' } } } };
 }

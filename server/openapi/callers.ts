@@ -19,18 +19,27 @@ export type Caller =
 export type Security = Record<string, string[]>[];
 
 /** The credentials there are, as security schemes. Nobody but a user has another than a key. */
-export function schemesOf(model: Model): Record<string, Schema> {
+export function schemesOf(model: Model, site: string | null): Record<string, Schema> {
   const accounts = accountsOf(model);
   const key = { type: 'apiKey', in: 'header', name: 'x-api-key', description: keyText };
-  if (accounts.length === 0) return { apiKey: key };
+  const ofSite =
+    site === null ? {} : { site: { type: 'apiKey', in: 'header', name: 'x-site-id', description: siteText(site) } };
+  if (accounts.length === 0) return { apiKey: key, ...ofSite };
   const cookies = accounts
     .filter(({ auth }) => auth.cookies)
-    .map(({ slug }) => [schemeOf(slug), cookie(slug)] as const);
+    .map(({ slug }) => [schemeOf(slug), cookie(slug, cookieName(site, slug))] as const);
   return {
     apiKey: { ...key, description: `${keyText} On accounts it counts only where the configuration says so.` },
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: bearerText },
     ...Object.fromEntries(cookies),
+    ...ofSite,
   };
+}
+
+/** Beside each credential, the site that it is one of; a token names that by itself. */
+export function withSite(security: Security): Security {
+  const alternatives = security.length === 0 ? [{}] : security;
+  return alternatives.map((one) => ('bearer' in one ? one : { ...one, site: [] }));
 }
 
 /** What a caller of a route needs. */
@@ -102,14 +111,18 @@ function schemeOf(slug: string): string {
 
 const foreign = 'A write under a cookie came from another origin';
 const keyText = 'An API key: trusted code.';
+function siteText(site: string): string {
+  return `Which of the sites of this server is meant: \`${site}\`. A token names its site by itself, so it is not needed beside one.`;
+}
+
 const bearerText =
   'The token of a user, from a login. With an API key beside it the rights are those of the user, and both have to be valid.';
 
-function cookie(slug: string): Schema {
+function cookie(slug: string, name: string): Schema {
   return {
     type: 'apiKey',
     in: 'cookie',
-    name: cookieName(slug),
+    name,
     description:
       `The token of a user of ${slug}, as a login sets it in browsers. It counts where there is neither an API key nor an ` +
       'Authorization header. Of several such cookies that of the collection of the route counts, then that of the ' +

@@ -1,9 +1,8 @@
 import Hapi, { type RequestRoute } from '@hapi/hapi';
-import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { annals } from '../plugin.ts';
 import { version } from '../version.ts';
-import { refusalsOf, schemesOf, securityOf } from './callers.ts';
+import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type Draft, mend } from './mend.ts';
@@ -22,7 +21,7 @@ const description =
 export async function makeOpenApi(app: App): Promise<string> {
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: annals, options: { app } });
-  const operations = new Map(server.table().flatMap((route) => describe(route, app.model)));
+  const operations = new Map(server.table().flatMap((route) => describe(route, app)));
   await server.register({
     plugin: loadHapiSwagger(),
     options: {
@@ -36,7 +35,7 @@ export async function makeOpenApi(app: App): Promise<string> {
       grouping: 'tags',
       info: { title: 'Annals', version: version(), description },
       tags: tagsOf(app),
-      securityDefinitions: schemesOf(app.model),
+      securityDefinitions: schemesOf(app.model, app.site),
     },
   });
   const { statusCode, result } = await server.inject(jsonPath);
@@ -45,14 +44,16 @@ export async function makeOpenApi(app: App): Promise<string> {
 }
 
 /** Tells hapi-swagger about a route, in its words. A route that describes no operation is none of the API. */
-function describe({ method, settings }: RequestRoute, model: Model): [id: string, Operation][] {
+function describe({ method, path, settings }: RequestRoute, { model, site }: App): [id: string, Operation][] {
   const { plugins = {} } = settings;
   if (!plugins.openApi) return [];
   const operation = plugins.openApi();
   const { id, tag, summary, params, query, headers, caller } = operation;
   settings.tags = [tag];
   settings.description = summary;
-  const security = securityOf(model, caller);
+  const credentials = securityOf(model, caller);
+  // What is outside of the API is the process's own.
+  const security = site !== null && path.startsWith('/api/') ? withSite(credentials) : credentials;
   Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, query, headers }, security } });
   return [[id, { ...operation, answers: { ...refusalsOf(model, caller, method !== 'get'), ...operation.answers } }]];
 }

@@ -249,6 +249,7 @@ const file = Joi.object({
   id: Joi.string().guid().required().description('The id of the document.'),
   filename: Joi.string().required().description('The name of the file, as the document has it.'),
 });
+const ofSite = Joi.string().description('The site, where there is no header that names it: a picture in a page.');
 const ofFile = Joi.object({
   Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
   'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
@@ -257,14 +258,14 @@ const ofFile = Joi.object({
 });
 
 /** `GET /api/media/<slug>/{id}/{filename}` */
-export function mediaOperation(target: Collection): Operation {
+export function mediaOperation(target: Collection, site: string | null): Operation {
   const { slug } = target;
   return {
     id: `readFile_${slug}`,
     tag: slug,
     summary: `Read the file of a document of ${slug}`,
     params: file,
-    query: momentOnly,
+    query: site === null ? momentOnly : momentOnly.keys({ site: ofSite }),
     headers: ofFile,
     answers: {
       200: asOfThen(bytes('The file.', ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy'])),

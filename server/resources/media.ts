@@ -66,7 +66,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     path: `/api/media/${target.slug}/{id}/{filename}`,
     options: {
       auth: strategy,
-      plugins: { openApi: () => mediaOperation(target.model), takes: ['if-match'] },
+      plugins: { openApi: () => mediaOperation(target.model, app.site), takes: ['if-match'] },
       // The ranges are ours: hapi reads a file to its end to send a part of it.
       response: { ranges: false },
       timeout: { socket: patience },
@@ -88,7 +88,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
   async function readableFile(request: Request): Promise<FileValues> {
     const moment = await lookBack(app, request, target);
     const { text } = await readableDocument(app, request, target);
-    readOnly(request.query, ['asOf']);
+    readOnly(request.query, app.site === null ? ['asOf'] : ['asOf', 'site']);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
     if (target.hasReadHooks) await present.text(request, text);
     const document = JSON.parse(text) as JsonObject & FileValues;

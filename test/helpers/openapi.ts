@@ -38,7 +38,7 @@ export async function withApp<T>(
   const ids = createIds(counter, Date.now);
   const { readFile } = boot({ directory, schema: model.schema, ids, now: Date.now, logId: 'annals/test' });
   const operatorHash = Buffer.alloc(32);
-  const secrets = { apiKeys: [], secrets: [], operatorHash, attemptSecret: '' };
+  const secrets = { site: null, apiKeys: [], secrets: [], operatorHash, attemptSecret: '' };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
   const shared = {
     readFile,

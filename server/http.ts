@@ -1,38 +1,42 @@
-import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server as Listener } from 'node:http';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
-import { boundBody } from './pace.ts';
+import { type Address, createListener, guardListener, listen } from './listener.ts';
 import { annals } from './plugin.ts';
-
-// As an import it would load all of fetch with it, for that is among what node:http exports: a tenth of a start.
-const { createServer } = process.getBuiltinModule('node:http');
-
-/** Where a server listens. */
-export type Address = {
-  host: string;
-  /** 0 takes a free one. */
-  port: number;
-  /** True when other threads listen there too. */
-  isShared: boolean;
-};
-
-/** How long a client may take with the head of a request; looked at every few seconds. */
-const timeouts = { headersTimeout: 20_000, connectionsCheckingInterval: 5000 };
-/** How long with its body, unless that may be large and is paced: Node's own bound cuts those too. */
-const bodyMilliseconds = 300_000;
 
 /** Starts a hapi server of our own around the plugin; resolves when it answers. */
 export async function startServer(app: App, address: Address): Promise<Server> {
-  // Node would refuse a request without Host by itself, and without a body.
-  const listener = createServer({ ...timeouts, requestTimeout: 0, requireHostHeader: false });
+  const listener = createListener();
+  const server = hapiOn(listener);
+  guardListener(listener);
+  await server.register({ plugin: annals, options: { app, isAlone: true } });
+  await server.start();
+  await listen(listener, address);
+  return server;
+}
+
+/** A server that answers what another listener passes on to its own, which never listens. */
+export async function openServer(app: App): Promise<Server> {
+  const server = neverListening();
+  await server.register({ plugin: annals, options: { app, isAlone: true } });
+  await server.start();
+  return server;
+}
+
+/** A hapi server whose listener never listens. */
+export function neverListening(): Server {
+  return hapiOn(createListener(), false);
+}
+
+/** @param hasConnections whether its listener has connections, to be ended in good order when it stops. */
+function hapiOn(listener: Listener, hasConnections = true): Server {
   const server = Hapi.server({
     listener,
     autoListen: false,
     compression: { minBytes: 4096 },
     debug: false,
+    operations: { cleanStop: hasConnections },
     // Cookies of other applications of the same domain come along, of whatever form.
     state: { strictHeader: false, ignoreErrors: true },
     routes: { state: { failAction: 'ignore' } },
@@ -42,63 +46,5 @@ export async function startServer(app: App, address: Address): Promise<Server> {
       throw Boom.badRequest('the Host header is missing');
     return h.continue;
   });
-  listener.on('checkExpectation', refuseExpectation);
-  // hapi answers what is not even HTTP without a body; ours is the contract's.
-  listener.removeAllListeners('clientError');
-  const latest = new WeakMap<Socket, ServerResponse>();
-  const note = (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, response);
-    boundBody(listener, request, bodyMilliseconds);
-  };
-  // A client that waits to be told to go on is another event.
-  listener.on('request', note).on('checkContinue', note);
-  listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = latest.get(socket);
-    // What follows a whole request is wrong, not the request: its answer comes first.
-    if (response?.req.complete && !response.writableFinished) {
-      response.once('close', () => answerClientError(error, socket));
-    } else answerClientError(error, socket);
-  });
-  await server.register({ plugin: annals, options: { app, isAlone: true } });
-  await server.start();
-  const { host, port, isShared } = address;
-  listener.listen({ host, port, reusePort: isShared });
-  await once(listener, 'listening');
   return server;
-}
-
-/** How long a client has to read why it is cut off. */
-const lingerMilliseconds = 1000;
-
-const statusOf: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
-
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const statusCode = statusOf[error.code ?? ''] ?? 400;
-  const { name, body } = errorOf(statusCode);
-  socket.end(
-    `HTTP/1.1 ${statusCode} ${name}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
-  // That closes our half only. Who never closes the other would be kept for ever.
-  setTimeout(() => socket.destroy(), lingerMilliseconds).unref();
-}
-
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const { body } = errorOf(417);
-  response.writeHead(417, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  });
-  response.end(body);
-}
-
-function errorOf(statusCode: number): { name: string; body: string } {
-  // hapi's name of a status is not always Node's.
-  const name = new Boom.Boom('', { statusCode }).output.payload.error;
-  return { name, body: JSON.stringify({ statusCode, error: name, message: name }) };
 }

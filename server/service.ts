@@ -7,7 +7,8 @@ import { type Announced, startEngine } from './engine.ts';
 import type { LogSink } from './logging.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
-import { startHttpThreads } from './threads/http.ts';
+import { portsOf, startHttpThreads } from './threads/http.ts';
+import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -57,7 +58,8 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   // They load while the writer opens the log.
   const threads = startHttpThreads({
     count: settings.threads,
-    input: { config: loaded.path, logLevel: settings.logLevel },
+    module: new URL('./threads/http-thread.ts', import.meta.url),
+    input: { config: loaded.path, logLevel: settings.logLevel } satisfies HttpInput,
     sink,
     log,
     onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced'),
@@ -65,7 +67,10 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
 
   async function start(): Promise<Ready> {
     const { size, shared, connect, announce } = await engine.ready;
-    const port = await threads.listen(shared, connect, settings);
+    const port = await threads.listen(settings, (address) => {
+      const ports = portsOf(connect);
+      return [{ message: { kind: 'listen', shared, ports, address } satisfies HttpOrder, ports: Object.values(ports) }];
+    });
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     return { reachable, address: urlOf(settings.host, port), size, ...announce(reachable) };
   }

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { Shared } from '../app.ts';
+import type { Address } from '../listener.ts';
 import type { LogSink } from '../logging.ts';
-import type { HttpInput, HttpMessage, HttpOrder } from './http-thread.ts';
+import type { HttpMessage, Ports } from './http-app.ts';
 import { StartError } from './writer.ts';
 
 /** Longer than a thread gives the requests that it has in flight. */
@@ -12,38 +12,56 @@ const stopMilliseconds = 12_000;
 
 /** The threads that answer requests, seen from the main thread. */
 export type HttpThreads = {
-  /** Makes all of them answer; resolves with the port, one for all. */
-  listen: (shared: Shared, connect: Connect, address: { host: string; port: number }) => Promise<number>;
+  /**
+   * Makes all of them answer; resolves with the port, one for all.
+   *
+   * @param brief what each is told so that it listens, also one that takes the place of another.
+   */
+  listen: (address: { host: string; port: number }, brief: (address: Address) => Order[]) => Promise<number>;
+  /** Tells each of those that were briefed something more. */
+  tell: (order: () => Order) => void;
   /** Lets them finish what is in flight and end. */
   stop: () => Promise<void>;
 };
 
+/** A message, and the ports that go with it. */
+export type Order = { message: object; ports: readonly MessagePort[] };
+
 /** Makes the ways of one thread to the others. */
-export type Connect = Record<'writer' | 'keeper' | 'notary' | 'pins' | 'eraser', () => MessagePort>;
+export type Connect = { [name in keyof Ports]: () => MessagePort };
 
 type Options = {
   count: number;
-  input: HttpInput;
+  /** The module that each thread runs, and what it is started with. */
+  module: URL;
+  input: object;
   sink: LogSink;
   log: Logger;
   /** Called when one that ended cannot be replaced. */
   onFailure: (error: Error) => void;
 };
 
+/** The ports of one thread more. */
+export function portsOf({ writer, keeper, notary, pins, eraser }: Connect): Ports {
+  return { writer: writer(), keeper: keeper(), notary: notary(), pins: pins(), eraser: eraser() };
+}
+
 /**
  * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
  * that nothing caught, is replaced: the requests it had are lost to their callers, and nothing that was acknowledged is.
  */
-export function startHttpThreads({ count, input, sink, log, onFailure }: Options): HttpThreads {
+export function startHttpThreads({ count, module, input, sink, log, onFailure }: Options): HttpThreads {
   const threads = new Set<Thread>();
+  const briefed = new Set<Thread>();
   let isStopping = false;
   let listenWith: (thread: Thread) => Promise<number> = ({ listening }) => listening;
   for (let index = 0; index < count; index += 1) start();
 
   function start(): Thread {
-    const thread = startThread(input, sink);
+    const thread = startThread(module, input, sink);
     threads.add(thread);
     thread.ended.then((error) => {
+      briefed.delete(thread);
       // One that never listened stays, to tell those who wait for it.
       if (isStopping || !thread.isListening()) return;
       threads.delete(thread);
@@ -59,18 +77,16 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
     });
   }
 
-  async function listen(shared: Shared, connect: Connect, address: { host: string; port: number }) {
+  async function listen(address: { host: string; port: number }, brief: (address: Address) => Order[]) {
     const { host } = address;
     const isShared = count > 1;
     let { port } = address;
     // Two services that both share would share one port, and each would get half of the other's requests.
     if (isShared && port !== 0) await requireFree(host, port);
-    listenWith = ({ worker, listening }) => {
-      const { writer, keeper, notary, pins, eraser } = connect;
-      const ports = { writer: writer(), keeper: keeper(), notary: notary(), pins: pins(), eraser: eraser() };
-      const order: HttpOrder = { kind: 'listen', shared, ...ports, address: { host, port, isShared } };
-      worker.postMessage(order, Object.values(ports));
-      return listening;
+    listenWith = (thread) => {
+      for (const { message, ports } of brief({ host, port, isShared })) thread.worker.postMessage(message, [...ports]);
+      briefed.add(thread);
+      return thread.listening;
     };
     const [first, ...others] = [...threads] as [Thread, ...Thread[]];
     port = await listenWith(first);
@@ -78,12 +94,19 @@ export function startHttpThreads({ count, input, sink, log, onFailure }: Options
     return port;
   }
 
+  function tell(order: () => Order): void {
+    for (const { worker } of briefed) {
+      const { message, ports } = order();
+      worker.postMessage(message, [...ports]);
+    }
+  }
+
   async function stop(): Promise<void> {
     isStopping = true;
     await Promise.all([...threads].map(end));
   }
 
-  return { listen, stop };
+  return { listen, tell, stop };
 }
 
 /** One that is not listening has nothing to finish; one that is stuck in what it runs never gets to. */
@@ -92,7 +115,7 @@ async function end({ worker, isListening, ended }: Thread): Promise<void> {
     await worker.terminate();
     return;
   }
-  worker.postMessage({ kind: 'stop' } satisfies HttpOrder);
+  worker.postMessage({ kind: 'stop' });
   const timer = setTimeout(() => worker.terminate(), stopMilliseconds);
   await ended;
   clearTimeout(timer);
@@ -106,8 +129,8 @@ type Thread = {
   ended: Promise<Error>;
 };
 
-function startThread(input: HttpInput, sink: LogSink): Thread {
-  const worker = new Worker(new URL('./http-thread.ts', import.meta.url), { workerData: input });
+function startThread(module: URL, input: object, sink: LogSink): Thread {
+  const worker = new Worker(module, { workerData: input });
   const listening = Promise.withResolvers<number>();
   const ended = Promise.withResolvers<Error>();
   let isListening = false;

@@ -1,0 +1,52 @@
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { Keeper } from '../accounts/keeper.ts';
+import { openApp, type Shared } from '../app.ts';
+import type { Pins } from '../blobs/pins.ts';
+import type { Loaded } from '../configuration.ts';
+import type { Erasers } from '../erasure/eraser.ts';
+import { gatherLines, type LogSink } from '../logging.ts';
+import type { Notary } from '../notary/notary.ts';
+import { connectWriter } from './append.ts';
+import { callsThrough } from './calls.ts';
+import { makeOpenApiApart } from './openapi.ts';
+
+/** The ways of a thread that answers requests to the others. */
+export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser']: MessagePort };
+
+/** What such a thread tells: the port it answers on, and lines for the log. */
+export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
+
+/** Who describes the service needs no files, and no keys to a bucket. */
+const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
+
+/** Opens a service in a thread that answers its requests. */
+export function openAppHere(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
+  const { loaded, shared, ports, log } = options;
+  const { writer, keeper, notary, pins, eraser } = ports;
+  const described = { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs };
+  return openApp({
+    model: loaded.model,
+    shared,
+    append: connectWriter(writer),
+    keeper: callsThrough<Keeper>(keeper),
+    notary: callsThrough<Notary>(notary),
+    pins: callsThrough<Pins>(pins),
+    eraser: callsThrough<Erasers>(eraser),
+    log,
+    openApi: () => makeOpenApiApart({ config: loaded.path, shared: described }),
+  });
+}
+
+/** Tells the main thread something. */
+export function say(message: HttpMessage): void {
+  (parentPort as MessagePort).postMessage(message);
+}
+
+/** Where the lines of this thread go: through the main one. */
+export function threadSink(): LogSink {
+  const sink = gatherLines((lines) => say({ kind: 'log', lines }));
+  // However the thread ends, what it had to say about that is the last of its lines.
+  process.on('exit', sink.flushSync);
+  return sink;
+}

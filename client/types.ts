@@ -1,32 +1,140 @@
 import type { Config } from '../config/define.ts';
+import type { Answered, AnsweredGlobal, Stored, StoredGlobal } from './types-answers.ts';
+import type { IsOn } from './types-fields.ts';
+import type { Created, Updated, UpdatedGlobal } from './types-inputs.ts';
+import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './types-paths.ts';
+import type { Conditions, LooseConditions, PartOf, Sorts, Where } from './types-where.ts';
 
 /** What a client can be typed by: a configuration, or the types that `annals types` writes. */
-export type AnyConfig = Config;
+export type AnyConfig = Config | Written | Plain;
+
+/** What `annals types` writes of a service. */
+export type Written = {
+  readonly collections: { readonly [slug: string]: CollectionTypes };
+  readonly globals: { readonly [slug: string]: GlobalTypes };
+};
+
+/** The types of one collection. `document` follows `depth`, so that one type stands for the documents of every depth. */
+export interface CollectionTypes {
+  kind: 'documents' | 'accounts' | 'files';
+  depth: number;
+  document: object;
+  create: object;
+  update: object;
+  /** What a path inside the document is filtered by. */
+  filters: object;
+  /** The paths that lists can be sorted by. */
+  sorts: string;
+  /** The collections that paths with a single document point at, and those with several. */
+  relations: object;
+  lists: object;
+}
+
+/** The types of one global. */
+export interface GlobalTypes {
+  depth: number;
+  document: object;
+  update: object;
+}
+
+/** A configuration whose literals were not kept, for example of a plain object: it says nothing, but is no error. */
+type Plain = {
+  readonly collections?: readonly { readonly slug: string; readonly fields: readonly object[] }[];
+  readonly globals?: readonly { readonly slug: string; readonly fields: readonly object[] }[];
+};
 
 type Loose = { [name: string]: unknown };
 
 /** The slugs of all collections. */
-export type CollectionSlug<_C extends AnyConfig> = string;
+export type CollectionSlug<C extends AnyConfig> = SlugIn<C, 'collections'>;
 /** The slugs of the collections of accounts. */
-export type AuthSlug<_C extends AnyConfig> = string;
+export type AuthSlug<C extends AnyConfig> = OfKind<C, 'accounts'>;
 /** The slugs of the collections of files. */
-export type UploadSlug<_C extends AnyConfig> = string;
+export type UploadSlug<C extends AnyConfig> = OfKind<C, 'files'>;
 /** The slugs of all globals. */
-export type GlobalSlug<_C extends AnyConfig> = string;
-
-type Stored = { id: string; createdAt: string; updatedAt: string };
+export type GlobalSlug<C extends AnyConfig> = SlugIn<C, 'globals'>;
 
 /** A document as it is answered, its relationships followed to a depth. */
-export type DocumentOf<_C extends AnyConfig, _Slug extends string, _Depth extends number = 0> = Stored & Loose;
+export type DocumentOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
+  Slug extends Known<C, 'collections'> ? At<Collections<C>, Slug, Depth>['document'] : Stored & Loose;
 /** What a document is created from. */
-export type CreateInput<_C extends AnyConfig, _Slug extends string> = Loose;
+export type CreateInput<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'create'> : Loose;
 /** The fields of a document to be changed. */
-export type UpdateInput<_C extends AnyConfig, _Slug extends string> = Loose;
+export type UpdateInput<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'update'> : Loose;
 /** A filter of a list. */
-export type WhereOf<_C extends AnyConfig, _Slug extends string> = Loose;
+export type WhereOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? Where<Conditions<Collections<C>, Slug>> : Where<LooseConditions>;
 /** A path of a field to sort by, `-` in front for descending. */
-export type SortOf<_C extends AnyConfig, _Slug extends string> = string;
+export type SortOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? `${'' | '-'}${Sorts<Collections<C>, Slug>}` : string;
 /** A global as it is answered. */
-export type GlobalOf<_C extends AnyConfig, _Slug extends string, _Depth extends number = 0> = Loose;
+export type GlobalOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
+  Slug extends Known<C, 'globals'> ? At<Globals<C>, Slug, Depth>['document'] : StoredGlobal & Loose;
 /** The fields of a global to be changed. */
-export type GlobalInput<_C extends AnyConfig, _Slug extends string> = Loose;
+export type GlobalInput<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'globals'> ? PartOf<Globals<C>, Slug, 'update'> : Loose;
+
+type Kind = 'collections' | 'globals';
+
+type SlugIn<C, K extends Kind> = C extends Written
+  ? keyof C[K] & string
+  : C extends Readonly<Record<K, readonly { readonly slug: infer Slug extends string }[]>>
+    ? Slug
+    : K extends keyof C
+      ? string
+      : never;
+
+/** The slugs that are more than some text. */
+type Known<C, K extends Kind> = string extends SlugIn<C, K> ? never : SlugIn<C, K>;
+
+type OfKind<C, K extends CollectionTypes['kind']> =
+  string extends SlugIn<C, 'collections'>
+    ? string
+    : SlugIn<C, 'collections'> extends infer Slug
+      ? Slug extends string
+        ? PartOf<Collections<C>, Slug, 'kind'> extends K
+          ? Slug
+          : never
+        : never
+      : never;
+
+/** The entries of a list of a configuration by their slugs. */
+type BySlug<C, K extends Kind> =
+  C extends Readonly<Record<K, readonly (infer Item extends { readonly slug: string })[]>>
+    ? { readonly [One in Item as One['slug']]: One }
+    : unknown;
+
+/** The types of all collections by their slugs. */
+type Collections<C> = C extends Written ? C['collections'] : OfConfig<BySlug<C, 'collections'>>;
+type OfConfig<Bases> = { readonly [Slug in keyof Bases]: OfCollection<Bases, Bases[Slug]> };
+
+type Globals<C> = C extends Written ? C['globals'] : OfConfigGlobals<BySlug<C, 'collections'>, BySlug<C, 'globals'>>;
+type OfConfigGlobals<Bases, All> = { readonly [Slug in keyof All]: OfGlobal<Bases, All[Slug]> };
+
+/** What a configuration says of a collection: the same as {@link CollectionTypes}. */
+interface OfCollection<Bases, K> {
+  kind: IsOn<K, 'auth'> extends true ? 'accounts' : IsOn<K, 'upload'> extends true ? 'files' : 'documents';
+  depth: number;
+  document: Answered<Bases, K, this['depth']>;
+  create: Created<K>;
+  update: Updated<K>;
+  filters: FiltersOf<EntriesOf<K>>;
+  sorts: SortsOf<EntriesOf<K>>;
+  relations: RelationsOf<EntriesOf<K>, false>;
+  lists: RelationsOf<EntriesOf<K>, true>;
+}
+
+interface OfGlobal<Bases, G> {
+  depth: number;
+  document: AnsweredGlobal<Bases, G, this['depth']>;
+  update: UpdatedGlobal<G>;
+}
+
+/** The types of a collection or global at a depth. */
+type At<All, Slug, Depth extends number> = Slug extends keyof All
+  ? All[Slug] & { depth: Depth } extends infer Types extends { document: unknown }
+    ? Types
+    : never
+  : never;

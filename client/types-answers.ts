@@ -1,0 +1,84 @@
+import type { Json } from '../config/schema.ts';
+import type { AddedTo, AnyField, FieldsIn, Flat, HasDefault, OptionValue, Plain, Several } from './types-fields.ts';
+
+/** What every document has. */
+export type Stored = { id: string; createdAt: string; updatedAt: string };
+/** What every global has, null as long as it was never written. */
+export type StoredGlobal = { createdAt: string | null; updatedAt: string | null };
+
+/** The depth that is left in the documents of the next level. More than 10 is 10. */
+export type Below<Depth extends number> = number extends Depth
+  ? number
+  : Depth extends keyof Depths
+    ? Depths[Depth]
+    : 9;
+type Depths = { 0: 0; 1: 0; 2: 1; 3: 2; 4: 3; 5: 4; 6: 5; 7: 6; 8: 7; 9: 8; 10: 9 };
+
+/** A document of a collection of a configuration, as it is answered. */
+export type Answered<Bases, K, Depth extends number> = Flat<Stored & Members<Bases, AddedTo<K> | FieldsIn<K>, Depth>>;
+
+/** A global as it is answered: before it is written, what is required has no value but its default. */
+export type AnsweredGlobal<Bases, G, Depth extends number> = Flat<
+  StoredGlobal & {
+    [F in FieldsIn<G> as IsHidden<F> extends true ? never : F['name']]: Answer<Bases, F, Depth> | Unwritten<F>;
+  } & { [F in FieldsIn<G> as IsHidden<F> extends true ? F['name'] : never]?: Answer<Bases, F, Depth> | Unwritten<F> }
+>;
+type Unwritten<F> = F extends { readonly type: ListType } | { readonly hasMany: true }
+  ? never
+  : HasDefault<F> extends true
+    ? never
+    : null;
+
+/** Fields as they are answered; one that is not for every reader may be missing. */
+type Members<Bases, F extends AnyField, Depth extends number> = Flat<
+  {
+    [One in F as IsHidden<One> extends true ? never : One['name']]: Answer<Bases, One, Depth>;
+  } & { [One in F as IsHidden<One> extends true ? One['name'] : never]?: Answer<Bases, One, Depth> }
+>;
+
+type IsHidden<F> = F extends { readonly access?: infer Access }
+  ? 'read' extends keyof NonNullable<Access>
+    ? true
+    : false
+  : false;
+
+type ListType = 'multiSelect' | 'array' | 'blocks' | 'join';
+
+// Conditions rather than unions where they can be: editors show what a condition comes to.
+type Answer<Bases, F extends AnyField, Depth extends number> = F extends
+  | { readonly required: true }
+  | { readonly type: ListType }
+  | { readonly hasMany: true }
+  ? AnswerValue<Bases, F, Depth>
+  : AnswerValue<Bases, F, Depth> | null;
+
+type AnswerValue<Bases, F, Depth extends number> = F extends AnyField
+  ? string extends F['name']
+    ? unknown
+    : F extends { readonly type: 'json' | 'richText' }
+      ? Exclude<Json, null>
+      : F extends { readonly type: keyof Plain }
+        ? Plain[F['type']]
+        : F extends { readonly options: readonly (infer Option)[] }
+          ? Several<F, OptionValue<Option>>
+          : F extends { readonly relationTo: infer To }
+            ? Several<F, Related<Bases, To, Depth>>
+            : F extends { readonly type: 'join'; readonly collection: infer From }
+              ? Related<Bases, From, Depth>[]
+              : F extends { readonly type: 'object' }
+                ? Members<Bases, FieldsIn<F>, Depth>
+                : F extends { readonly type: 'array' }
+                  ? Members<Bases, FieldsIn<F>, Depth>[]
+                  : F extends { readonly blocks: readonly (infer Block)[] }
+                    ? BlockOf<Bases, Block, Depth>[]
+                    : unknown
+  : never;
+
+/** An id, or with depth the document; one that is gone, not readable or around this one stays its id. */
+type Related<Bases, To, Depth extends number> = Depth extends 0
+  ? string
+  : string | (To extends keyof Bases ? Answered<Bases, Bases[To], Below<Depth>> : Stored);
+
+type BlockOf<Bases, Block, Depth extends number> = Block extends { readonly slug: infer Slug }
+  ? Flat<{ blockType: Slug } & Members<Bases, FieldsIn<Block>, Depth>>
+  : never;

@@ -18,15 +18,22 @@ export type Directory = {
   close: () => void;
 };
 
+/** Whose a data directory is that `annals serve` works on. */
+export const serveHolder = 'annals serve';
+
+/** Whose one is that a service works on inside of another server. */
+export const embeddedHolder = 'Annals inside of another server';
+
 /**
  * Takes a data directory, made if it is missing.
  *
+ * @param holder whose it is then, as others are told who want it too.
  * @throws LockedError when another process works on it.
  */
-export function openDirectory({ data, apiKeys, secrets }: Settings): Directory {
+export function openDirectory({ data, apiKeys, secrets }: Settings, holder = serveHolder): Directory {
   const path = resolve(data);
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  const lock = lockDirectory(path, 'annals serve');
+  const lock = lockDirectory(path, holder);
   try {
     const vault = openVault(resolve(path, 'vault.db'));
     const generatedKey = apiKeys.length > 0 ? null : vault.secret('api-key');

@@ -47,8 +47,13 @@ export type EngineReady = {
   connect: Connect;
   /** The service for requests that this very thread answers; to be closed before the engine stops. */
   openHere: (openApi: App['openApi']) => OpenApp;
-  /** Says under which address it can be called from here, once it can: mail begins, for its links are known now. */
-  announce: (reachable: string) => Announced;
+  /**
+   * Mail begins, whose links are known now.
+   *
+   * @param reachable under which address it can be called from here; null where that is not known. Then the settings must say
+   *   under which clients do.
+   */
+  announce: (reachable: string | null) => Announced;
 };
 
 /** Where clients reach the service. */
@@ -68,6 +73,8 @@ type Options = {
   onFailure: (error: Error, message: string) => void;
   /** Shows how far the read tables are, where they must be built first. */
   progress?: Progress;
+  /** Whose the data directory is, as others are told who want it too. */
+  holder?: string;
   /** True for one that lives for a single command: it sends no mail, which goes on waiting, for it would end in the middle. */
   isBrief?: boolean;
 };
@@ -78,9 +85,9 @@ type Options = {
  * @throws LockedError when another process works on it, or this one already does.
  */
 export function startEngine(options: Options): Engine {
-  const { settings, loaded, log, onFailure, progress = () => {}, isBrief = false } = options;
+  const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
   const { model } = loaded;
-  const directory = openDirectory(settings);
+  const directory = openDirectory(settings, holder);
   const state = createState();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const logId = `annals/${createIds(counter, Date.now).next().id}`;
@@ -138,9 +145,10 @@ export function startEngine(options: Options): Engine {
       mailer = await openMailer(settings, model, log);
     }
 
-    function announce(reachable: string): Announced {
+    function announce(reachable: string | null): Announced {
       const baseUrl = shared.baseUrl ?? reachable;
-      directory.announce(reachable);
+      if (baseUrl === null) throw new Error('nobody said under which address clients reach the service');
+      if (reachable !== null) directory.announce(reachable);
       if (app && mailer) mail = startMail({ app, mailer, baseUrl, token: mainKeeper.token });
       return { baseUrl, setupUrl: app && setupUrlOf(app, baseUrl, mainKeeper.token) };
     }

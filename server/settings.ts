@@ -103,7 +103,8 @@ const maxThreads = 256;
 /** Several threads listen on one port by SO_REUSEPORT, which spreads connections evenly on Linux only. */
 const canShareAPort = process.platform === 'linux';
 
-const defaults: Settings = {
+/** What holds where nobody says anything. */
+export const defaultSettings: Settings = {
   config: undefined,
   data: 'data',
   host: '127.0.0.1',
@@ -165,7 +166,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   const variables = readEnvironment(environment, problems);
   const flagged = readFlagged(own, values, problems);
   const given = {
-    ...defaults,
+    ...defaultSettings,
     isProduction: environment.NODE_ENV === 'production',
     ...readVariables(variables, flagged, problems),
   };
@@ -243,16 +244,23 @@ function oneSite(common: Settings, variables: Record<string, string>, id: unknow
 
 /** What can be said of a site in the file, and how it is read. */
 function siteSettings(): SiteSetting[] {
-  return settings
-    .filter(({ ofSite }) => ofSite)
-    .map(({ name, part, read }) => ({
-      name,
-      part,
-      key: part === 'anchorDays' ? 'checkpointDays' : (part ?? name),
-      isNeeded: part !== undefined && !(part in bucketDefaults) && !optionalParts.includes(part),
-      byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
-      read,
-    }));
+  return settings.filter(({ ofSite }) => ofSite).map(described);
+}
+
+/** What can be said by who embeds a service, and how it is read. */
+export function embeddedSettings(): SiteSetting[] {
+  return settings.filter(({ name, ofSite }) => ofSite || name === 'logLevel').map(described);
+}
+
+function described({ name, part, read }: Setting): SiteSetting {
+  return {
+    name,
+    part,
+    key: part === 'anchorDays' ? 'checkpointDays' : (part ?? name),
+    isNeeded: part !== undefined && !(part in bucketDefaults) && !optionalParts.includes(part),
+    byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
+    read,
+  };
 }
 
 function readFlags(args: readonly string[], known: Flags, problems: string[]) {

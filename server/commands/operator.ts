@@ -9,6 +9,7 @@ import type { JsonObject } from '../../config/schema.ts';
 import { readSecret } from '../../events/vault.ts';
 import { LockedError } from '../../storage/lock.ts';
 import type { Loaded } from '../configuration.ts';
+import { embeddedHolder, serveHolder } from '../directory.ts';
 import { operatorSecret } from '../engine.ts';
 import { createLog, standardError } from '../logging.ts';
 import { type Service, startService } from '../service.ts';
@@ -119,10 +120,15 @@ function secretOf({ directory }: Service): string {
 async function callHolder({ data, site }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
   const { holder } = locked;
   if (!holder) return null;
-  if (holder.what !== 'annals serve') throw locked;
+  const isEmbedded = holder.what === embeddedHolder;
+  if (holder.what !== serveHolder && !isEmbedded) throw locked;
   // Under its address there is something else here, or nothing.
   if (holder.host !== hostname()) throw new CallError(`${locked.message}: run this command on ${holder.host}`);
-  if (holder.address === null) return null;
+  if (holder.address === null) {
+    // It takes no connections itself: the first request tells it where they come in.
+    if (isEmbedded) throw new CallError(`${locked.message}: it can be called once it has answered a request over HTTP`);
+    return null;
+  }
   try {
     return await call({ address: holder.address, secret: readOperatorSecret(data), site }, order);
   } catch (error) {
@@ -150,7 +156,7 @@ async function call(
   { address, secret, site }: { address: string; secret: string; site: string | null },
   { path, body, reason, take }: Order,
 ): Promise<Answered> {
-  const outgoing = process.getBuiltinModule('node:http').request(new URL(path, address), {
+  const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
     method: take ? 'GET' : 'POST',
     agent: false,
     signal: take?.signal ?? AbortSignal.timeout(callMilliseconds),

@@ -21,7 +21,7 @@ const idForm = /^[a-z\d][a-z\d-]{0,62}$/;
 const idMust = 'must be 1 to 63 lower-case letters, digits and "-", and not begin with "-"';
 
 /** Where a value is in the file, and what to do when it is wrong. */
-type Place = { at: string; problems: string[] };
+export type Place = { at: string; problems: string[] };
 
 /**
  * Reads the file of sites, a JSON list of objects; relative paths in it are relative to the file.
@@ -118,13 +118,23 @@ function isBegun(text: string): boolean {
 
 /** What is said of a site; an id that is wrong is the empty text. */
 function readSite(entry: unknown, { at, problems }: Place, settings: readonly SiteSetting[], base: string) {
-  const own: Record<string, unknown> = {};
   const said = objectIn(entry, ['id', ...keysOf(settings)], { at, problems });
-  if (!said) return { id: '', settings: own };
+  if (!said) return { id: '', settings: {} };
   const { id } = said;
   const isId = typeof id === 'string' && idForm.test(id);
   if (!('id' in said)) problems.push(`${at}.id is missing`);
   else if (!isId) problems.push(`${at}.id ${idMust}, got ${show(id)}`);
+  return { id: isId ? id : '', settings: readGiven(said, { at, problems }, settings, base) };
+}
+
+/** Reads what an object says of settings. @param base what a relative path in it is relative to. */
+export function readGiven(
+  said: Record<string, unknown>,
+  { at, problems }: Place,
+  settings: readonly SiteSetting[],
+  base: string,
+): Partial<Settings> {
+  const own: Record<string, unknown> = {};
   for (const setting of settings) {
     const { name, part, key } = setting;
     if (part || !(key in said)) continue;
@@ -132,14 +142,15 @@ function readSite(entry: unknown, { at, problems }: Place, settings: readonly Si
     own[name] = isPath(name) ? resolve(base, String(value)) : value;
   }
   if ('bucket' in said) own.bucket = readBucket(said.bucket, { at: `${at}.bucket`, problems }, settings);
-  return { id: isId ? id : '', settings: own as Partial<Settings> };
+  return own;
 }
 
 function isPath(name: keyof Settings): boolean {
   return name === 'config' || name === 'data';
 }
 
-function keysOf(settings: readonly SiteSetting[]): string[] {
+/** The keys that an object of settings may have. */
+export function keysOf(settings: readonly SiteSetting[]): string[] {
   return [...settings.filter(({ part }) => !part).map(({ key }) => key), 'bucket'];
 }
 
@@ -160,7 +171,12 @@ function readBucket(value: unknown, { at, problems }: Place, settings: readonly 
   return bucket;
 }
 
-function objectIn(value: unknown, keys: readonly string[], { at, problems }: Place): Record<string, unknown> | null {
+/** The entries of an object that may have these keys; null, with a problem more, for what is none. */
+export function objectIn(
+  value: unknown,
+  keys: readonly string[],
+  { at, problems }: Place,
+): Record<string, unknown> | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     problems.push(`${at} must be an object, got ${kindOf(value)}`);
     return null;

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { Shared } from '../app.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
 /**
@@ -12,4 +13,10 @@ export function makeOpenApiApart(input: OpenApiInput): Promise<string> {
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the thread that makes the OpenAPI document exited with ${code}`)));
   });
+}
+
+/** The same for a service whose configuration is at this path: who describes it needs no keys, and no files. */
+export function describeApart(config: string, shared: Shared): Promise<string> {
+  const blobs: Shared['blobs'] = { kind: 'folder', folder: '' };
+  return makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs } });
 }

@@ -78,7 +78,26 @@ export async function startService(
     exited.then((code) => reject(new Error(`the service ended with ${code}: ${printed.stderr}`)));
   });
 
-  async function call(method: string, path: string, body?: unknown, { key = apiKey, headers }: CallOptions = {}) {
+  return {
+    url,
+    data,
+    child,
+    output: () => printed,
+    call: callerOf(url),
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Calls the service at an address. */
+export function callerOf(url: string): Service['call'] {
+  return async (method, path, body, { key = apiKey, headers } = {}) => {
     const response = await fetch(url + path, {
       method,
       headers: {
@@ -90,22 +109,6 @@ export async function startService(
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
-  }
-
-  return {
-    url,
-    data,
-    child,
-    output: () => printed,
-    call,
-    stop: () => {
-      child.kill('SIGTERM');
-      return exited;
-    },
-    kill: async () => {
-      child.kill('SIGKILL');
-      await exited;
-    },
   };
 }
 

@@ -1,0 +1,113 @@
+import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
+import Boom from '@hapi/boom';
+import type { Logger } from 'pino';
+
+/** Where requests of another server are taken in, and handed to ours, which never listens itself. */
+export type Desk = {
+  /**
+   * Has a request answered; resolves when it is over.
+   *
+   * @param url its path and query as our server knows them, without what stands before `/api`.
+   */
+  take: (request: IncomingMessage, response: ServerResponse, url: string) => Promise<void>;
+  /** From now on requests are handed to this listener. */
+  open: (listener: Listener) => void;
+  /** From now on requests are refused with this message. */
+  close: (message: string) => void;
+  /** Waits for the requests in hand to be over, and cuts those off that take longer. */
+  empty: (milliseconds: number) => Promise<void>;
+};
+
+/** Opens one that refuses everything until there is a listener. */
+export function openDesk(log: Logger): Desk {
+  const inHand = new Map<ServerResponse, Promise<void>>();
+  let listener: Listener | null = null;
+  let refusal = 'the service is starting';
+
+  function take(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
+    // Somebody else answers it, or has.
+    if (response.headersSent || response.writableEnded || response.destroyed) return Promise.resolve();
+    const over = overOf(response).finally(() => inHand.delete(response));
+    inHand.set(response, over);
+    const opened = listener;
+    if (!opened) refuse(response, 503, refusal);
+    else if (isRead(request)) {
+      log.error('a body was read before its request came to Annals: its handler must stand before parsers of bodies');
+      refuse(response, 500, 'the body of the request was read by somebody else');
+    } else guarded(() => hand(opened, request, response, url), response);
+    return over;
+  }
+
+  /** What is thrown here would end the process of the other server. */
+  function guarded(run: () => void, response: ServerResponse): void {
+    try {
+      run();
+    } catch (err) {
+      log.error({ err }, 'a request could not be taken in');
+      if (response.headersSent) response.destroy();
+      else refuse(response, 500, 'An internal server error occurred');
+    }
+  }
+
+  return {
+    take,
+    open(opened) {
+      listener = opened;
+    },
+    close(message) {
+      listener = null;
+      refusal = message;
+    },
+    async empty(milliseconds) {
+      const late = setTimeout(() => {
+        for (const response of inHand.keys()) response.destroy();
+      }, milliseconds);
+      await Promise.all(inHand.values());
+      clearTimeout(late);
+    },
+  };
+}
+
+/** Answers with an error as the contract has it (section 7). */
+export function refuse(response: ServerResponse, statusCode: number, message: string): void {
+  const { error } = new Boom.Boom('', { statusCode }).output.payload;
+  const body = JSON.stringify({ statusCode, error, message });
+  response.writeHead(statusCode, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+    ...(statusCode === 503 && { 'retry-after': '5' }),
+  });
+  response.end(body);
+}
+
+type Routed = IncomingMessage & { originalUrl?: string };
+
+function hand(listener: Listener, request: Routed, response: ServerResponse, url: string): void {
+  const { url: given = '' } = request;
+  // As Express has it, for who writes a line about the request when it is over.
+  request.originalUrl ??= given;
+  request.url = url;
+  response.once('close', () => {
+    request.url = given;
+  });
+  const isTold = (response as { _sent100?: boolean })._sent100 === true;
+  const isWaiting = !isTold && /^100-continue$/i.test(request.headers.expect ?? '');
+  // Without a listener for those that wait Node itself tells them to go on; then there is nothing left to wait for.
+  if (isTold) delete request.headers.expect;
+  listener.emit(isWaiting ? 'checkContinue' : 'request', request, response);
+}
+
+function isRead(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  return request.readableDidRead && (encoding !== undefined || Number(length) > 0);
+}
+
+/** Resolves when an answer was sent, or nobody waits for it any more. */
+function overOf(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // One that is made up by a test of its server is never closed.
+  response.once('finish', resolve).once('close', resolve);
+  return promise;
+}

@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refuse } from './desk.ts';
+import { readOptions, type ServiceOptions } from './options.ts';
+import { urlBelow } from './paths.ts';
+import { type EmbeddedReady, startEmbedded } from './service.ts';
+
+/** A service for a server of `node:http`, or of Express and what is like it. */
+export type Mount = {
+  /**
+   * Answers a request. Bodies must not have been read before. A request that is not for the service goes to `next`; without one
+   * it is a 404.
+   */
+  handler: (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
+  /** Resolves when requests are answered; until then they are 503. Rejects when the service cannot start, which is logged too. */
+  ready: Promise<EmbeddedReady>;
+  /** Finishes what is in flight and closes everything. Call it when the server takes no more requests. */
+  close: () => Promise<void>;
+};
+
+/**
+ * Starts a service inside of another server, to which that one passes the requests below the path of `baseUrl`.
+ *
+ * @throws UsageError naming every option that is missing, unknown or wrong.
+ */
+export function mount(options: ServiceOptions): Mount {
+  const given = readOptions(options);
+  const { ready, answer, close } = startEmbedded(given);
+
+  function handler(request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void {
+    const { before, url } = whereabouts(request, given.path);
+    if (url !== null) answer(request, response, url, before);
+    else if (next) next();
+    else if (!response.headersSent) refuse(response, 404, `there is no ${request.method} ${pathOf(request)}`);
+  }
+
+  return { handler, ready, close };
+}
+
+type Routed = IncomingMessage & { originalUrl?: string; baseUrl?: string };
+
+/** What of the path stands before the service, and the url as that knows it. Express and connect have cut off the first already. */
+function whereabouts(request: Routed, path: string): { before: string; url: string | null } {
+  const { url = '/', originalUrl = url, baseUrl } = request;
+  if (baseUrl) return { before: baseUrl, url };
+  const isCut = baseUrl === undefined && originalUrl !== url && originalUrl.endsWith(url);
+  if (isCut) return { before: originalUrl.slice(0, originalUrl.length - url.length), url };
+  return { before: path, url: urlBelow(path, url) };
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return (url.split('?', 1)[0] as string).slice(0, 200);
+}

@@ -1,0 +1,196 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import Hapi, { type Server } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { checkConfig } from '../../config/check.ts';
+import type { Progress } from '../../projections/rebuild.ts';
+import type { App, Shared } from '../app.ts';
+import { type Loaded, loadConfiguration } from '../configuration.ts';
+import { embeddedHolder } from '../directory.ts';
+import { type Engine, startEngine } from '../engine.ts';
+import { createLog } from '../logging.ts';
+import { annals } from '../plugin.ts';
+import { describeApart } from '../threads/openapi.ts';
+import { openDesk } from './desk.ts';
+import type { Given } from './options.ts';
+
+// As an import it would load all of fetch with it, for that is among what node:http exports.
+const { createServer } = process.getBuiltinModule('node:http');
+
+/** A service that answers requests of another server, in the thread of that one. */
+export type Embedded = {
+  /** Resolves when it answers; rejects when it cannot start. Nobody needs to look: that is logged too. */
+  ready: Promise<EmbeddedReady>;
+  /**
+   * Answers a request; resolves when it is over. What cannot be answered now is a 503.
+   *
+   * @param before what stands before the paths that the service knows: `/cms` in `/cms/api/schemas`.
+   */
+  answer: (request: IncomingMessage, response: ServerResponse, url: string, before: string) => Promise<void>;
+  /** Ends the answers that would never end by themselves, for the other server waits for them when it stops. */
+  release: () => Promise<void>;
+  /** Finishes what is in flight, for 10 seconds at most, and closes everything. */
+  close: () => Promise<void>;
+};
+
+/** What is worth telling about a service that answers. */
+export type EmbeddedReady = {
+  /** The API key that was generated because none was given; it is kept in the data directory. */
+  apiKey: string | null;
+  /** Where the first user is made, by whoever knows this address; null when there is one, or nobody can log in. */
+  setupUrl: string | null;
+};
+
+const stopMilliseconds = 10_000;
+/** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
+const safeLength = 32;
+
+/** Starts a service. Whatever happens to it, the process goes on: where it failed it answers 503. */
+export function startEmbedded(given: Given): Embedded {
+  const { settings, logger } = given;
+  const log = createLog(settings.logLevel, { write: (line) => void logger.write(line) });
+  const desk = openDesk(log);
+  const closed = Promise.withResolvers<never>();
+  let engine: Engine | null = null;
+  let isEngineReady = false;
+  let app: (App & { close: () => Promise<void> }) | null = null;
+  let server: Server | null = null;
+  let ending: Promise<void> | null = null;
+  let isKnown = false;
+
+  async function open(): Promise<EmbeddedReady> {
+    const loaded = await load(given);
+    if (ending) throw closedError();
+    warn(log, given, loaded);
+    engine = startEngine({
+      settings,
+      loaded,
+      log,
+      holder: embeddedHolder,
+      progress: progressIn(log),
+      onFailure: (err, message) => fail(err, message),
+    });
+    const { shared, openHere, announce } = await engine.ready;
+    isEngineReady = true;
+    if (ending) throw closedError();
+    const here = openHere(() => describe(here, loaded, shared));
+    app = here;
+    server = await startSilent(here);
+    const { setupUrl } = announce(null);
+    engine.setState('ready');
+    if (!ending) desk.open(server.listener);
+    return { apiKey: engine.directory.generatedKey, setupUrl };
+  }
+
+  function fail(err: Error, message: string): void {
+    if (ending) return;
+    log.fatal({ err }, `${message}; requests are answered with 503 until the service is started again`);
+    end('the service is not available').catch((err) => log.error({ err }, 'the service could not be closed'));
+  }
+
+  function end(message: string): Promise<void> {
+    ending ??= closeAll(message);
+    return ending;
+  }
+
+  async function closeAll(message: string): Promise<void> {
+    desk.close(message);
+    engine?.setState('stopping');
+    // What a start waits for may never come once it is closed, so that one is not waited for.
+    if (!engine || isEngineReady) await opening.catch(() => {});
+    await release();
+    await desk.empty(stopMilliseconds);
+    await app?.close();
+    await engine?.stop();
+    closed.reject(closedError());
+  }
+
+  let releasing: Promise<void> | null = null;
+  async function release(): Promise<void> {
+    engine?.setState('stopping');
+    releasing ??= server?.stop() ?? null;
+    await releasing;
+  }
+
+  /** So that commands find the service, which does not know where the other server listens. */
+  function noteAddress({ socket }: IncomingMessage, before: string): void {
+    const { localAddress = '', localPort } = socket;
+    if (isKnown || localPort === undefined || (socket as TLSSocket).encrypted) return;
+    isKnown = true;
+    const host = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
+    try {
+      engine?.directory.announce(`http://${host.includes(':') ? `[${host}]` : host}:${localPort}${before}`);
+    } catch (err) {
+      log.error({ err }, 'commands cannot be told where the service answers');
+    }
+  }
+
+  const opening = open();
+  const ready = Promise.race([opening, closed.promise]);
+  closed.promise.catch(() => {});
+  ready.catch((err) => {
+    if (ending) return;
+    fail(err, 'the service could not start');
+  });
+  return {
+    ready,
+    answer(request, response, url, before) {
+      if (isEngineReady && !ending) noteAddress(request, before);
+      return desk.take(request, response, url);
+    },
+    release,
+    close: () => end('the service has stopped'),
+  };
+}
+
+function closedError(): Error {
+  return new Error('the service was closed');
+}
+
+async function load({ config }: Given): Promise<Pick<Loaded, 'model' | 'seed'> & { path: string | null }> {
+  if (typeof config === 'string') return loadConfiguration(config);
+  return { path: null, model: checkConfig(config), seed: null };
+}
+
+function warn(log: Logger, { settings }: Given, { model, seed }: Pick<Loaded, 'model' | 'seed'>): void {
+  for (const warning of model.warnings) log.warn(warning);
+  if (seed) log.info('the configuration has a seed, which only annals serve runs');
+  if (settings.secrets.some(({ length }) => length < safeLength))
+    log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
+}
+
+/** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */
+async function describe(app: App, { path }: { path: string | null }, shared: Shared): Promise<string> {
+  if (path !== null) return describeApart(path, shared);
+  const { makeOpenApi } = await import('../openapi/document.ts');
+  return makeOpenApi(app);
+}
+
+/** Starts a hapi server that never listens: requests are handed to its listener. */
+async function startSilent(app: App): Promise<Server> {
+  const server = Hapi.server({
+    listener: createServer(),
+    autoListen: false,
+    compression: { minBytes: 4096 },
+    debug: false,
+    // The connections are those of the other server.
+    operations: { cleanStop: false },
+    // Cookies of the other server come along, of whatever form.
+    state: { strictHeader: false, ignoreErrors: true },
+    routes: { state: { failAction: 'ignore' } },
+  });
+  await server.register({ plugin: annals, options: { app, isAlone: true } });
+  await server.start();
+  return server;
+}
+
+const progressMilliseconds = 5000;
+
+function progressIn(log: Logger): Progress {
+  let next = Date.now() + progressMilliseconds;
+  return (done, total) => {
+    if (Date.now() < next) return;
+    next = Date.now() + progressMilliseconds;
+    log.info(`building the read tables: ${done} of ${total}`);
+  };
+}

@@ -240,5 +240,7 @@ export function defineConfig<const C extends Config>(config: C): C {
 export type Seed = (api: {
   baseUrl: string;
   apiKey: string;
+  /** What requests name as `x-site-id`, where one process serves several sites; else null. */
+  siteId: string | null;
   progress: (done: number, total: number) => void;
 }) => Promise<void>;

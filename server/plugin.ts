@@ -73,7 +73,7 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
 };
 
 /** One line per request. No query: it may hold what somebody searched for, or a token. */
-function logRequests(server: Server, { log, state }: App, isAlone: boolean): void {
+export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>, isAlone: boolean): void {
   if (!log.isLevelEnabled('info')) return;
   server.events.on('response', (request) => {
     // The hundreds of requests of a first load are not what the reader of the log wants to see first.

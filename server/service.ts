@@ -92,14 +92,15 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
 }
 
 /** Under which address a server that listens on every one can be called from here. */
-const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+export const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-function urlOf(host: string, port: number | string): string {
+/** The address of a port. */
+export function urlOf(host: string, port: number | string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Without a part of it the service answers wrongly or not at all: nothing is left but to start again. */
-function die(log: Logger, error: Error, message: string): void {
+export function die(log: Logger, error: Error, message: string): void {
   log.fatal({ err: error }, `${message}; the process ends`);
   process.exitCode = 1;
   setTimeout(() => process.exit(1), 100);

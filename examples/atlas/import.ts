@@ -20,8 +20,8 @@ const pageSize = 100;
  *
  * @throws Error naming the request that failed and why.
  */
-export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
-  const call = connect(baseUrl, apiKey);
+export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) => {
+  const call = connect(baseUrl, apiKey, siteId);
   const { regions, subregions, languages, currencies, flags, countries, site } = readAtlas();
   const bordering = countries.filter(({ borders }) => borders.length > 0);
   const total = [regions, subregions, languages, currencies, flags, countries, bordering, site].flat().length;
@@ -83,13 +83,17 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, progress }) => {
   }
 };
 
-function connect(baseUrl: string, apiKey: string): Call {
+function connect(baseUrl: string, apiKey: string, siteId: string | null): Call {
   return async (method, path, body) => {
     const isForm = body instanceof FormData;
     const response = await fetch(baseUrl + path, {
       method,
       // The boundary of a form is for fetch to say.
-      headers: { 'x-api-key': apiKey, ...(!isForm && { 'content-type': 'application/json' }) },
+      headers: {
+        'x-api-key': apiKey,
+        ...(siteId !== null && { 'x-site-id': siteId }),
+        ...(!isForm && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
     }).catch((error) => refuse(`${method} ${path}: ${error.cause?.message ?? error.message}`));
     const answer = await response.json().catch(() => null);
@@ -137,11 +141,15 @@ function refuse(message: string): never {
 /** By hand: `node examples/atlas/import.ts --url http://127.0.0.1:4000 --key KEY`. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { url: { type: 'string', default: 'http://127.0.0.1:4000' }, key: { type: 'string' } },
+    options: {
+      url: { type: 'string', default: 'http://127.0.0.1:4000' },
+      key: { type: 'string' },
+      site: { type: 'string' },
+    },
   });
   const { key = refuse('--key KEY is needed: the API key that the service prints when it starts') } = values;
   const baseUrl = values.url.replace(/\/+$/, '');
-  await importAtlas({ baseUrl, apiKey: key, progress: showProgress('loading the atlas') });
+  await importAtlas({ baseUrl, apiKey: key, siteId: values.site ?? null, progress: showProgress('loading the atlas') });
 }
 
 if (import.meta.main) {

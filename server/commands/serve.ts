@@ -1,43 +1,66 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import type { Directory } from '../directory.ts';
-import { createLog, standardError } from '../logging.ts';
+import { createLog, type LogSink, standardError } from '../logging.ts';
+import { fill } from '../seed.ts';
 import { type Ready, startService } from '../service.ts';
-import { readSettings, type Settings } from '../settings.ts';
-import { StartError } from '../threads/writer.ts';
+import { readSettings, type Settings, type SiteSettings } from '../settings.ts';
+import { startSites } from '../sites/service.ts';
+import type { Site, Working } from '../sites/site.ts';
 import { version } from '../version.ts';
-import { showProgress } from './progress.ts';
 
 /** As many characters as the signature has bytes (RFC 7518, section 3.2). */
 const safeLength = 32;
-const weakSecret = `ANNALS_SECRET is shorter than ${safeLength} characters: who guesses it can make tokens of any user`;
+const weakSecret = `is shorter than ${safeLength} characters: who guesses it can make tokens of any user`;
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port', 'threads']);
-  const loaded = await loadConfiguration(settings.config);
+  const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port', 'threads', 'sites']);
   const sink = standardError();
+  return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
+}
+
+async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
+  const loaded = await loadConfiguration(settings.config);
   const log = createLog(settings.logLevel, sink);
   for (const warning of loaded.model.warnings) log.warn(warning);
-  if (settings.secrets.some(({ length }) => length < safeLength)) log.warn(weakSecret);
+  if (isWeak(settings)) log.warn(`ANNALS_SECRET ${weakSecret}`);
 
   const service = startService({ settings, loaded, sink, log });
+  return untilSignal(service.stop, async (isStopping) => {
+    const ready = await service.ready;
+    await fill(loaded, service.directory, settings, ready.reachable);
+    if (isStopping()) return;
+    service.setState('ready');
+    process.stdout.write(welcome(loaded, service.directory, ready));
+  });
+}
+
+async function serveSites(settings: Settings, sites: readonly SiteSettings[], sink: LogSink): Promise<number> {
+  const log = createLog(settings.logLevel, sink);
+  for (const site of sites) if (isWeak(site)) log.warn({ site: site.site }, `a secret ${weakSecret}`);
+
+  const service = startSites({ settings, sites, sink, log });
+  return untilSignal(service.stop, async (isStopping) => {
+    const ready = await service.ready;
+    if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
+  });
+}
+
+function isWeak({ secrets }: Settings): boolean {
+  return secrets.some(({ length }) => length < safeLength);
+}
+
+/** Starts something, and stops it at a signal, or when it cannot start. */
+async function untilSignal(
+  stop: () => Promise<void>,
+  start: (isStopping: () => boolean) => Promise<void>,
+): Promise<number> {
   let isStopping = false;
   const signalled = new Promise<'stop'>((resolve) => {
     // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
   });
-
-  async function start(): Promise<void> {
-    const ready = await service.ready;
-    await fill(loaded, service.directory, settings, ready.reachable);
-    if (isStopping) return;
-    service.setState('ready');
-    process.stdout.write(welcome(loaded, service.directory, ready));
-  }
-
-  const started = start();
+  const started = start(() => isStopping);
   try {
     await Promise.race([started, signalled]);
     await signalled;
@@ -45,20 +68,9 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     // A start that is cut short fails on what is closed now; a first load goes on at the next one.
     started.catch(() => {});
     isStopping = true;
-    await service.stop();
+    await stop();
   }
   return 0;
-}
-
-/** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */
-async function fill({ seed }: Loaded, directory: Directory, settings: Settings, baseUrl: string): Promise<void> {
-  const marker = join(directory.path, 'seeded');
-  if (!seed || existsSync(marker)) return;
-  const apiKey = directory.generatedKey ?? (settings.apiKeys[0] as string);
-  await seed({ baseUrl, apiKey, progress: showProgress('loading the first documents') }).catch((error: Error) => {
-    throw new StartError(`the first load failed, the next start goes on with it: ${error.message}`);
-  });
-  writeFileSync(marker, `${new Date().toISOString()}\n`);
 }
 
 function welcome({ path, model }: Loaded, directory: Directory, { baseUrl, address, size, setupUrl }: Ready): string {
@@ -83,4 +95,20 @@ function welcome({ path, model }: Loaded, directory: Directory, { baseUrl, addre
     `listening on ${address}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function welcomeToSites(sites: readonly Site[], address: string): string {
+  const width = Math.max(...sites.map(({ settings }) => settings.site.length));
+  const lines = sites.map((site) => {
+    const working = site.working();
+    const { message = '' } = site.failure() ?? {};
+    return `  ${site.settings.site.padEnd(width)}  ${working ? lineOf(working) : `not available: ${message.split('\n')[0]}`}`;
+  });
+  return `Annals ${version()}\n\n${lines.join('\n')}\n\nlistening on ${address}\n`;
+}
+
+function lineOf({ baseUrl, setupUrl, engine }: Working): string {
+  const { generatedKey } = engine.directory;
+  const key = generatedKey ? `  key ${generatedKey} (generated)` : '';
+  return `${baseUrl}/api${key}${setupUrl ? `  setup ${setupUrl}` : ''}`;
 }

@@ -37,6 +37,11 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
       });
     }
   }
+  accountAssets(server);
+}
+
+/** What those pages load: the same for every collection. */
+export function accountAssets(server: Server): void {
   for (const [name, type] of Object.entries(assets)) {
     serveFile(server, `/account/${name}`, { file: ownFile(`account-pages/${name}`), type, headers });
   }

@@ -16,13 +16,13 @@ const longestToken = 4096;
  */
 export function siteOf({ url = '', headers }: Asked): string | null {
   const { 'x-site-id': header, authorization } = headers;
-  // What is said, and wrong, is not made up for by something else. Several of one name are one text with commas, and no id.
-  if (header !== undefined) return String(header);
   const [path = '', query = ''] = split(url);
-  if (linked.test(path) || path === '/api/docs') {
-    const named = new URLSearchParams(query).getAll('site');
-    if (named.length > 0) return named.length === 1 ? (named[0] as string) : null;
-  }
+  const isLink = query.includes('site') && (linked.test(path) || path === '/api/docs');
+  const named = new Set(isLink ? new URLSearchParams(query).getAll('site') : []);
+  // Several headers of one name come as one text with commas, which is no id.
+  if (header !== undefined) named.add(String(header));
+  // What is said, and wrong, is not made up for by something else.
+  if (named.size > 0) return named.size === 1 ? ([...named][0] as string) : null;
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (bearer !== undefined) return claimIn(bearer);
   return path === '/api/preview-data' ? claimIn(onlyToken(query)) : null;

@@ -189,9 +189,12 @@ const token = (claims: unknown) => `x.${Buffer.from(JSON.stringify(claims)).toSt
 const bearer = (claims: unknown) => ({ authorization: `Bearer ${token(claims)}` });
 
 describe('The site of a request', () => {
-  it('is that of x-site-id, whatever else is said', () => {
+  it('is that of x-site-id, whatever a token says, and none where a link says another', () => {
     const headers = { 'x-site-id': 'a', ...bearer({ site: 'b' }) };
-    assert.equal(siteOf({ url: '/api/media/x/1/y?site=c', headers }), 'a');
+    assert.equal(siteOf({ url: '/api/media/x/1/y?site=a', headers }), 'a');
+    assert.equal(siteOf({ url: '/api/media/x/1/y?site=c', headers }), null);
+    assert.equal(siteOf({ url: '/api/media/x/1/y?site=a&site=c', headers }), null);
+    assert.equal(siteOf({ url: '/api/collections/x?site=c', headers }), 'a');
     assert.equal(siteOf({ url: '/', headers: { ...headers, 'x-site-id': '' } }), '');
     assert.equal(siteOf({ url: '/', headers: { ...headers, 'x-site-id': 'a, b' } }), 'a, b');
   });
@@ -204,12 +207,12 @@ describe('The site of a request', () => {
       '/api/docs/x?site=a',
       '/api/media?site=a',
       '/x/api/media/y?site=a',
-      '/api/media/x/1/y?site=a&site=a',
+      '/api/media/x/1/y?site=a&site=b',
       '/api/media/x/1/y?site[]=a',
       '',
     ])
       assert.equal(siteOf({ url, headers: {} }), null, url);
-    assert.equal(siteOf({ url: '/api/media/x/1/y?site=&site=', headers: bearer({ site: 'a' }) }), null);
+    assert.equal(siteOf({ url: '/api/media/x/1/y?site=&site=b', headers: bearer({ site: 'a' }) }), null);
     assert.equal(siteOf({ url: '/api/media/x/1/y', headers: bearer({ site: 'a' }) }), 'a');
   });
 

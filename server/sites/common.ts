@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http';
+import type { Server } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { DomainError } from '../../config/errors.ts';
+import { noPayload } from '../body.ts';
+import { answerErrors } from '../errors.ts';
+import { neverListening } from '../http.ts';
+import { logRequests } from '../plugin.ts';
+import { requestId } from '../requests.ts';
+import { accountAssets } from '../resources/account-pages.ts';
+import { docs } from '../resources/docs.ts';
+import type { State } from '../state.ts';
+
+/** What answers requests that no site does. */
+export type Common = {
+  server: Server;
+  /** Has a request, which is passed on to the server right after, refused whatever it asks for. */
+  refuse: (request: IncomingMessage, refusal: DomainError) => void;
+};
+
+/** How many sites there are, and how many of them do not answer. */
+export type Counts = { sites: number; starting: number; unavailable: number };
+
+type Options = { state: () => State; counts: () => Counts; log: Logger };
+
+/** The refusal of a request whose site is not there: the same whether it names none or one that nobody knows. */
+export function noSite(): DomainError {
+  return new DomainError('unauthorized', 'x-site-id must name a site that is served here');
+}
+
+/** Opens what is of no site: whether the process is well, and files that are the same for all. All else is a 401. */
+export async function openCommon({ state, counts, log }: Options): Promise<Common> {
+  const refusals = new WeakMap<IncomingMessage, DomainError>();
+  const server = neverListening();
+  server.ext('onRequest', ({ raw: { req } }, h) => {
+    const refusal = refusals.get(req);
+    if (refusal) throw refusal;
+    return h.continue;
+  });
+  server.ext(
+    'onPreResponse',
+    answerErrors((err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed')),
+  );
+  logRequests(server, { log, state: () => 'ready' }, true);
+  server.route([
+    {
+      method: 'GET',
+      path: '/health',
+      options: { auth: false },
+      handler: () => {
+        const { sites, unavailable } = counts();
+        return { status: 'ok', sites, unavailable };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/ready',
+      options: { auth: false },
+      handler: (_request, h) => {
+        const status = state();
+        return h.response({ status }).code(status === 'ready' ? 200 : 503);
+      },
+    },
+    {
+      method: '*',
+      path: '/{any*}',
+      options: { payload: noPayload },
+      handler: () => {
+        throw noSite();
+      },
+    },
+  ]);
+  docs(server);
+  accountAssets(server);
+  await server.start();
+  return { server, refuse: (request, refusal) => void refusals.set(request, refusal) };
+}

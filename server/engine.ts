@@ -96,7 +96,7 @@ export function startEngine(options: Options): Engine {
     progress,
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
-  const mainKeeper = openKeeper(directory, model, () => mail?.poke());
+  const mainKeeper = openKeeper(directory, model, settings.site !== null, () => mail?.poke());
   const { keeper } = mainKeeper;
   let notary: MainNotary | null = null;
   let anchoring: Anchoring | null = null;
@@ -207,10 +207,11 @@ export function startEngine(options: Options): Engine {
 function openKeeper(
   { vault }: Directory,
   { collections, bcryptCost, rateLimit }: Model,
+  isOneOfMany: boolean,
   onMail: () => void,
 ): MainKeeper {
   const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
-  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail });
+  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail, isOneOfMany });
 }
 
 function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {

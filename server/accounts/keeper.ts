@@ -84,17 +84,21 @@ type Options = {
   now: () => number;
   /** Called when a mail waits. */
   onMail: () => void;
+  /** Whether other services are beside it: then it holds no threads that have nothing to do. */
+  isOneOfMany?: boolean;
 };
 
 const maxThreads = 4;
+const restMilliseconds = 30_000;
 /** A hash takes about a quarter of a second at the default cost: longer lines would outwait their callers. */
 const maxWaiting = { key: 40, all: 200 };
 const busySeconds = 5;
 
 /** Makes the one keeper of the service. */
-export function createKeeper({ vault, rules, bcryptCost, rateLimit, now, onMail }: Options): MainKeeper {
+export function createKeeper(options: Options): MainKeeper {
+  const { vault, rules, bcryptCost, rateLimit, now, onMail, isOneOfMany = false } = options;
   const width = Math.min(availableParallelism(), maxThreads);
-  const threads = hashThreads({ count: width });
+  const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
   const turns = createTurns({ width, maxWaiting });
   const lockout = createLockout({ counters: vault.counters, now });
   const { token, openToken } = createTokens(vault.secret('one-time-tokens'));

@@ -12,6 +12,8 @@ export type HashThreads = {
 
 type Options = {
   count: number;
+  /** After how long with nothing to do one ends; by default none does, for to start one takes longer than most hashes. */
+  restMilliseconds?: number;
   /** The module that a thread runs. */
   module?: URL;
 };
@@ -27,10 +29,12 @@ type Job = {
  * Threads of their own for bcrypt, started when they are first needed: it blocks whatever thread it runs on, and libuv's few
  * threads have files to read. One that ends is replaced, and what it was doing is done once more.
  */
-export function hashThreads({ count, module = new URL('./hash-thread.ts', import.meta.url) }: Options): HashThreads {
+export function hashThreads(options: Options): HashThreads {
+  const { count, restMilliseconds, module = new URL('./hash-thread.ts', import.meta.url) } = options;
   const idle: Worker[] = [];
   const busy = new Map<Worker, Job>();
   const waiting: Job[] = [];
+  const resting = new WeakMap<Worker, NodeJS.Timeout>();
   let isClosed = false;
 
   function run(request: HashRequest): Promise<string | boolean> {
@@ -43,7 +47,7 @@ export function hashThreads({ count, module = new URL('./hash-thread.ts', import
 
   function assign(): void {
     while (waiting.length > 0) {
-      const worker = idle.pop() ?? (busy.size < count ? start() : null);
+      const worker = takeIdle() ?? (busy.size < count ? start() : null);
       if (!worker) return;
       const job = waiting.shift() as Job;
       job.triesLeft -= 1;
@@ -61,7 +65,7 @@ export function hashThreads({ count, module = new URL('./hash-thread.ts', import
       const job = busy.get(worker);
       busy.delete(worker);
       worker.unref();
-      idle.push(worker);
+      rest(worker);
       if (job) settle(job, answer);
       assign();
     });
@@ -72,10 +76,28 @@ export function hashThreads({ count, module = new URL('./hash-thread.ts', import
     return worker;
   }
 
+  /** One that is given nothing more ends. */
+  function rest(worker: Worker): void {
+    idle.push(worker);
+    if (restMilliseconds !== undefined) resting.set(worker, setTimeout(end, restMilliseconds, worker).unref());
+  }
+
+  function end(worker: Worker): void {
+    idle.splice(idle.indexOf(worker), 1);
+    worker.terminate();
+  }
+
+  function takeIdle(): Worker | undefined {
+    const worker = idle.pop();
+    if (worker) clearTimeout(resting.get(worker));
+    return worker;
+  }
+
   function replace(worker: Worker, reason: string): void {
     const job = busy.get(worker);
     busy.delete(worker);
     const place = idle.indexOf(worker);
+    clearTimeout(resting.get(worker));
     if (place >= 0) idle.splice(place, 1);
     if (!job) return;
     if (isClosed) job.reject(closedError());
@@ -87,6 +109,7 @@ export function hashThreads({ count, module = new URL('./hash-thread.ts', import
   async function close(): Promise<void> {
     isClosed = true;
     for (const { reject } of waiting.splice(0)) reject(closedError());
+    for (const worker of idle) clearTimeout(resting.get(worker));
     await Promise.all([...idle, ...busy.keys()].map((worker) => worker.terminate()));
   }
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import bcrypt from 'bcrypt';
 import { hashThreads } from '../../server/threads/hash.ts';
@@ -54,6 +55,21 @@ describe('the threads that hash passwords', () => {
         [true, false],
       );
     }
+  });
+
+  it('end after a time with nothing to do, where they are told to, and begin again', async (t) => {
+    const file = join(temporaryFolder(t), 'thread.mjs');
+    writeFileSync(
+      file,
+      `import { parentPort, threadId } from 'node:worker_threads';
+       parentPort.on('message', () => parentPort.postMessage({ value: threadId }));`,
+    );
+    const threads = hashThreads({ count: 1, restMilliseconds: 20, module: pathToFileURL(file) });
+    t.after(threads.close);
+    const first = await threads.hash('a', 4);
+    assert.equal(await threads.hash('b', 4), first);
+    await sleep(100);
+    assert.notEqual(await threads.hash('c', 4), first);
   });
 
   it('do more than there are threads of them, each to its own caller', async (t) => {

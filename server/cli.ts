@@ -19,6 +19,8 @@ import { version } from './version.ts';
 type Command = {
   summary: string;
   usage: string;
+  /** Whether it is for all of several sites, and not for the one that --site names. */
+  isForAllSites?: true;
   run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 };
 
@@ -27,6 +29,9 @@ Beside a running service it is that which does it; otherwise the data directory 
 as the user that the service runs as, with its --config and --data.
 
 Exit code 0: done. 1: refused, each reason is on a line of its own. 2: wrong usage, or could not run.`;
+
+const oneSite = `Where one process serves several sites (ANNALS_SITES), --site ID says which is meant: the settings are those that the file
+has for it, and --config and --data, where they are given, are its own.`;
 
 const bucketSettings = `Uploaded files are kept in the folder "blobs" of the data directory, or in a bucket of S3 (MinIO and others):
 ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET, ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY, and if need be ANNALS_S3_REGION (default:
@@ -43,12 +48,16 @@ const commands: Record<string, Command> = {
   --port N       port to listen on; 0 takes a free one (default: 4000)
   --threads N    threads that answer requests (default: as many as there are cores; on Linux only, elsewhere 1)
 
-Environment, each also as …_FILE: ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
+ANNALS_SITES, a JSON file, has it serve several sites, each with data and keys of its own, and --data is where those are whose
+data is nowhere else: docs/cloud.md.
+
+Environment, each also as …_FILE: ANNALS_SITES, ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
 ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL
 (fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted).
 
 ${bucketSettings} ANNALS_S3_CHECKPOINT_DAYS: for so many
 days Object Lock keeps each checkpoint in that bucket.`,
+    isForAllSites: true,
     run: serve,
   },
   verify: {
@@ -179,7 +188,11 @@ ${whereItRuns}`,
   },
   'config check': {
     summary: 'check a configuration and print every problem',
-    usage: 'annals config check [--config FILE]',
+    usage: `annals config check [--config FILE] [--site ID]
+
+Where one process serves several sites (ANNALS_SITES), the file of sites and the configuration of each are checked, or with
+--site that of one.`,
+    isForAllSites: true,
     run: configCheck,
   },
   'create-user': {
@@ -242,12 +255,16 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   if (!command)
     return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`, 2);
   const rest = args.slice(name.split(' ').length);
-  if (rest.includes('--help') || rest.includes('-h')) return print(command.usage);
+  if (rest.includes('--help') || rest.includes('-h')) return print(usageOf(command));
   try {
     return await command.run(rest, environment);
   } catch (error) {
     return explain(error, name);
   }
+}
+
+function usageOf({ usage, isForAllSites }: Command): string {
+  return isForAllSites ? usage : `${usage}\n\n${oneSite}`;
 }
 
 function help(): string {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { ConfigError } from '../../config/check.ts';
 import type { Model } from '../../config/model.ts';
 import { namesFiles } from '../../events/blobs.ts';
 import { createIds } from '../../events/ids.ts';
@@ -14,7 +15,8 @@ import { openDatabase } from '../../storage/sqlite.ts';
 import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
-import { readSettings, UsageError } from '../settings.ts';
+import { readSettings, type Settings, UsageError } from '../settings.ts';
+import { siteCalled } from '../sites/file.ts';
 import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';
 
@@ -72,14 +74,41 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   }
 }
 
-/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. */
+/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, ['config']);
-  const { path, model } = await loadConfiguration(settings.config);
-  for (const warning of model.warnings) process.stdout.write(`warning: ${warning}\n`);
-  const counts = `${model.collections.size} collections, ${model.globals.size} globals`;
-  process.stdout.write(`${path} is right: ${counts}\n`);
-  return 0;
+  const { settings, flags } = readSettings(args, environment, ['config', 'sites'], { site: 'string' });
+  const chosen = sitesFor(settings, flags.site);
+  const problems: string[] = [];
+  for (const { site, config } of chosen) {
+    const name = site === null ? '' : `${site}: `;
+    try {
+      process.stdout.write(`${await checked(config, name)}\n`);
+    } catch (error) {
+      if (site === null || !(error instanceof ConfigError || error instanceof UsageError)) throw error;
+      problems.push(`${name}${error.message}`);
+    }
+  }
+  if (problems.length === 0) return 0;
+  process.stderr.write(`${problems.join('\n')}\n`);
+  return 2;
+}
+
+function sitesFor(settings: Settings, id: string | undefined): readonly Settings[] {
+  if (!settings.sites) {
+    if (id !== undefined) throw new UsageError('--site names one of the sites of ANNALS_SITES, which is not set');
+    return [settings];
+  }
+  if (id === undefined) return settings.sites;
+  const problems: string[] = [];
+  const found = siteCalled(settings.sites, id, problems);
+  if (!found) throw new UsageError(problems.join('\n'));
+  return [found];
+}
+
+async function checked(config: string | undefined, name: string): Promise<string> {
+  const { path, model } = await loadConfiguration(config);
+  for (const warning of model.warnings) process.stdout.write(`warning: ${name}${warning}\n`);
+  return `${name}${path} is right: ${model.collections.size} collections, ${model.globals.size} globals`;
 }
 
 function signedHeads(directory: string) {

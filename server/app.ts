@@ -75,7 +75,7 @@ export type App = {
   upcaster: () => Upcaster;
   /** The collections of accounts that the log has and the configuration no longer. */
   goneAccounts: () => ReadonlySet<string>;
-  /** Names the form in which documents are stored to be read: another configuration of fields has another one. */
+  /** Names the form in which documents are stored to be read: another configuration of fields has another one, and another site. */
   shape: string;
   /** Documents as they stood at a position of the log. */
   past: Past;
@@ -163,7 +163,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
       goneAccounts ??= accountsBesides(model, epochsOf(eventReader));
       return goneAccounts;
     },
-    shape: basename(readFile, '.db').slice('read-'.length),
+    shape: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,
     readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
     ids: createIds(counter, Date.now),

@@ -238,6 +238,19 @@ describe('Sites of one process', () => {
       );
       assert.equal((await call('GET', body.docs[0].cover.url)).text, `of ${site}`);
     }
+    // Under one address, and with as many versions: no cache may take one for the other.
+    const tags = await Promise.all(
+      ['acme', 'beta'].map(async (site) => {
+        await call('PATCH', '/api/globals/site', owner(site), { title: site });
+        return (await call('GET', '/api/globals/site', owner(site))).headers.get('etag') ?? '';
+      }),
+    );
+    const global = await call(
+      'GET',
+      '/api/globals/site',
+      at('beta', { ...key('beta'), 'if-none-match': tags[0] ?? '' }),
+    );
+    assert.deepEqual([global.status, global.body?.title, tags[0] === tags[1]], [200, 'beta', false]);
     const { post, picture } = known.get('acme') as Known;
     const file = `/api/media/pictures/${picture}/note.txt`;
     assert.equal((await call('GET', `/api/collections/posts/${post}`, at('beta'))).status, 404);

@@ -69,8 +69,15 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
         throw noRoute(request);
       },
     });
+    answerWhole(server);
   },
 };
+
+/** By default hapi cuts any answer to the `Range` that is asked for: half a document in JSON is none. Files have ranges of their own. */
+function answerWhole(server: Server): void {
+  const ours = server.table().filter(({ realm }) => realm === server.realm);
+  for (const { settings } of ours) settings.response = { ...settings.response, ranges: false };
+}
 
 /** One line per request. No query: it may hold what somebody searched for, or a token. */
 export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>, isAlone: boolean): void {

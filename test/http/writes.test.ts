@@ -42,7 +42,10 @@ const service = useService(
     { slug: 'laws', requireReason: true, fields: [{ name: 'text', type: 'text', required: true }], access: { create: ({ data }) => data.text !== 'no' } },
     { slug: 'people', auth: true, requireReason: true, fields: [] },
   ],
-  globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text', defaultValue: 'My site' }] }],
+  globals: [
+    { slug: 'site', fields: [{ name: 'name', type: 'text', defaultValue: 'My site' }] },
+    { slug: 'unwritten', access: { update: ({ doc }) => doc !== null }, fields: [{ name: 'name', type: 'text', defaultValue: 'x' }] },
+  ],
 }`,
   { ANNALS_THREADS: '2' },
 );
@@ -327,6 +330,16 @@ describe('Idempotency-Key', () => {
     await service.call('PATCH', '/api/globals/site', { name: 'l' });
     const siteAgain = await service.call('PATCH', '/api/globals/site', { name: 'k' }, named('site'));
     assert.deepEqual([siteAgain.body, isReplayed(siteAgain)], [site.body, true]);
+  });
+
+  it('gives the defaults again of a global that was never written, also when it was since', async () => {
+    const path = '/api/globals/unwritten';
+    const nothing = await service.call('PATCH', path, {}, named('nothing'));
+    const again = await service.call('PATCH', path, {}, named('nothing'));
+    assert.deepEqual([again.status, again.body, isReplayed(again)], [200, nothing.body, true]);
+    assert.deepEqual(again.body, { createdAt: null, updatedAt: null, name: 'x' });
+    await service.call('PATCH', path, { name: 'y' });
+    assert.deepEqual((await service.call('PATCH', path, {}, named('nothing'))).body, nothing.body);
   });
 
   it('is 422 with another body, reason or condition, and another key on another route', async () => {

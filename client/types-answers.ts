@@ -7,12 +7,7 @@ export type Stored = { id: string; createdAt: string; updatedAt: string };
 export type StoredGlobal = { createdAt: string | null; updatedAt: string | null };
 
 /** The depth that is left in the documents of the next level. More than 10 is 10. */
-export type Below<Depth extends number> = number extends Depth
-  ? number
-  : Depth extends keyof Depths
-    ? Depths[Depth]
-    : 9;
-type Depths = { 0: 0; 1: 0; 2: 1; 3: 2; 4: 3; 5: 4; 6: 5; 7: 6; 8: 7; 9: 8; 10: 9 };
+export type Below<Depth extends number> = number extends Depth ? number : [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, ...9[]][Depth];
 
 /** A document of a collection of a configuration, as it is answered. */
 export type Answered<Bases, K, Depth extends number> = Flat<Stored & Members<Bases, AddedTo<K> | FieldsIn<K>, Depth>>;

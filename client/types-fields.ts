@@ -77,5 +77,4 @@ export type IsNeeded<F> = F extends { readonly required: true } ? (HasDefault<F>
  * To the compiler `{}` has what every object inherits, so a member that may be left out has to allow for that: otherwise a
  * field named `constructor` would always have to be given.
  */
-// biome-ignore lint/complexity/noBannedTypes: what objects inherit is what is meant
-export type Inherited<Name> = Name extends keyof Object ? Object[Name] : never;
+export type Inherited<Name> = Name extends keyof typeof Object.prototype ? (typeof Object.prototype)[Name] : never;

@@ -12,6 +12,7 @@ import { showDiff, showHistory, tailLog } from './commands/log.ts';
 import { CallError } from './commands/operator.ts';
 import { Cancelled } from './commands/password-prompt.ts';
 import { serve } from './commands/serve.ts';
+import { writeTypes } from './commands/types.ts';
 import { UsageError } from './settings.ts';
 import { StartError } from './threads/writer.ts';
 import { version } from './version.ts';
@@ -194,6 +195,20 @@ Where one process serves several sites (ANNALS_SITES), the file of sites and the
 --site that of one.`,
     isForAllSites: true,
     run: configCheck,
+  },
+  types: {
+    summary: 'write the TypeScript types of the API, for clients that do not import the configuration',
+    usage: `annals types [--config FILE] [--out FILE] [--check]
+
+An interface for each kind of document and body, and Annals, by which a client is typed: createClient<Annals>(…). Clients
+that can import the configuration need no such file, createClient<typeof config>(…) has the same types. It works from the
+configuration alone, without a service.
+
+  --out FILE  where to (default: standard output); a file of that name is replaced, but only by the command that wrote it
+  --check     change nothing; exit 1 when FILE is not what would be written
+
+Exit code 0: done, or FILE is up to date. 1: with --check, it is not. 2: wrong usage, or could not run.`,
+    run: writeTypes,
   },
   'create-user': {
     summary: 'make a user who can log in',

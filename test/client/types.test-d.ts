@@ -11,9 +11,10 @@ import type {
   UploadSlug,
   WhereOf,
 } from '../../client/types.ts';
-import { type Config, defineConfig } from '../../config/define.ts';
+import { type Config, type ConstantJson, defineConfig } from '../../config/define.ts';
 import type { Json } from '../../config/schema.ts';
 import type config from './rich.config.ts';
+import type { Annals, Post as WrittenPost } from './rich.types.ts';
 
 // Types are tested by the compiler: `npm run types` fails where one of these is not as it is said to be.
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -111,6 +112,9 @@ export type Globals = [
         colours: ('red' | 'green')[];
         theme: { dark: boolean | null };
         secret?: string | null;
+        mode: 'on' | 'off' | null;
+        text: Json;
+        parts: { blockType: 'empty' }[];
       }
     >
   >,
@@ -123,6 +127,9 @@ export type Globals = [
         colours?: readonly ('red' | 'green')[];
         theme?: { dark?: boolean | null };
         secret?: string | null;
+        mode?: 'on' | 'off';
+        text?: Exclude<ConstantJson, null>;
+        parts?: readonly { blockType: 'empty' }[] | null;
         id?: unknown;
         createdAt?: unknown;
         updatedAt?: unknown;
@@ -282,3 +289,38 @@ export type NoCollections = [
 ];
 
 export const member: CreateInput<C, 'members'> = { email: 'x', role: 'chief' };
+
+// What `annals types` writes says the same, to the letter.
+type Same<Name extends CollectionSlug<C>> = [
+  Equal<DocumentOf<Annals, Name>, DocumentOf<C, Name>>,
+  Equal<DocumentOf<Annals, Name, 1>, DocumentOf<C, Name, 1>>,
+  Equal<DocumentOf<Annals, Name, 2>, DocumentOf<C, Name, 2>>,
+  Equal<DocumentOf<Annals, Name, 10>, DocumentOf<C, Name, 10>>,
+  Equal<DocumentOf<Annals, Name, 12>, DocumentOf<C, Name, 12>>,
+  Equal<DocumentOf<Annals, Name, number>, DocumentOf<C, Name, number>>,
+  Equal<CreateInput<Annals, Name>, CreateInput<C, Name>>,
+  Equal<UpdateInput<Annals, Name>, UpdateInput<C, Name>>,
+  Equal<WhereOf<Annals, Name>, WhereOf<C, Name>>,
+  Equal<SortOf<Annals, Name>, SortOf<C, Name>>,
+][number];
+type SameGlobal<Name extends GlobalSlug<C>> = [
+  Equal<GlobalOf<Annals, Name>, GlobalOf<C, Name>>,
+  Equal<GlobalOf<Annals, Name, 1>, GlobalOf<C, Name, 1>>,
+  Equal<GlobalOf<Annals, Name, 3>, GlobalOf<C, Name, 3>>,
+  Equal<GlobalInput<Annals, Name>, GlobalInput<C, Name>>,
+][number];
+export type Written = [
+  Is<Equal<CollectionSlug<Annals>, CollectionSlug<C>>>,
+  Is<Equal<AuthSlug<Annals>, AuthSlug<C>>>,
+  Is<Equal<UploadSlug<Annals>, UploadSlug<C>>>,
+  Is<Equal<GlobalSlug<Annals>, GlobalSlug<C>>>,
+  Is<Same<'posts'>>,
+  Is<Same<'authors'>>,
+  Is<Same<'pictures'>>,
+  Is<Same<'members'>>,
+  Is<Same<'post-create'>>,
+  Is<SameGlobal<'site'>>,
+  Is<SameGlobal<'post'>>,
+  // A client that is typed by the file answers its interfaces.
+  Is<Equal<DocumentOf<Annals, 'posts', 1>, WrittenPost<1>>>,
+];

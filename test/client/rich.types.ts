@@ -1,0 +1,705 @@
+// Written by `annals types`. To change it, change the configuration and run that again.
+
+/** All types of this service: `createClient<Annals>({ … })`. */
+export type Annals = {
+  collections: {
+    posts: PostTypes;
+    authors: AuthorTypes;
+    pictures: PicturesTypes;
+    members: MembersTypes;
+    'post-create': PostCreate2Types;
+  };
+  globals: {
+    site: SiteTypes;
+    post: Post2Types;
+  };
+};
+
+/** A document of `posts` as it is answered with a depth. */
+export interface Post<Depth extends number = 0> {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  /** Title. Shown in lists. */
+  title: string;
+  slug: string | null;
+  status: PostStatus;
+  /**
+   * Mood *\/ 1. a
+   * b
+   */
+  mood: PostMood | null;
+  tags: PostTags[];
+  author: Related<Author<Below<Depth>>, Depth>;
+  editor: Related<Author<Below<Depth>>, Depth> | null;
+  related: Related<Post<Below<Depth>>, Depth>[];
+  cover: Related<Pictures<Below<Depth>>, Depth> | null;
+  views: number | null;
+  isPinned: boolean;
+  site: string | null;
+  day: string | null;
+  at: string | null;
+  hour: string | null;
+  body: Exclude<Json, null>;
+  extra: Json;
+  contact: string | null;
+  notes?: string | null;
+  log: string | null;
+  seo: PostSeo<Depth> | null;
+  settings: PostSettings;
+  links: PostLinks<Depth>[];
+  sections: PostSections<Depth>[];
+}
+
+/** The options of `Post.status`. */
+export type PostStatus = 'draft' | 'published';
+
+/** The options of `Post.mood`. */
+export type PostMood = "it's" | 'so "so"' | '*/';
+
+/** The options of `Post.tags`. */
+export type PostTags = 'news' | 'tech';
+
+/** What is in `Post.seo`. */
+export interface PostSeo<Depth extends number = 0> {
+  title: string;
+  hidden?: boolean | null;
+  image: Related<Pictures<Below<Depth>>, Depth> | null;
+}
+
+/** What is in `Post.seo`. */
+export interface PostSeoInput {
+  title: string;
+  hidden?: boolean | null;
+  image?: string | null;
+}
+
+/** The options of `Post.settings.layout`. */
+export type PostSettingsLayout = 'wide' | 'narrow';
+
+/** What is in `Post.settings`. */
+export interface PostSettings {
+  layout: PostSettingsLayout;
+  colour: string | null;
+}
+
+/** What is in `Post.settings`. */
+export interface PostSettingsInput {
+  layout?: PostSettingsLayout;
+  colour?: string | null;
+}
+
+/** An item of `Post.links`. */
+export interface PostLinks<Depth extends number = 0> {
+  url: string;
+  to: Related<Post<Below<Depth>>, Depth> | null;
+}
+
+/** An item of `Post.links`. */
+export interface PostLinksInput {
+  url: string;
+  to?: string | null;
+}
+
+/** The options of `Post.sections.size`. */
+export type PostSectionsTextSize = 's' | 'm';
+
+/** A block of `Post.sections`. */
+export interface PostSectionsText {
+  blockType: 'text';
+  text: string;
+  size: PostSectionsTextSize | null;
+}
+
+/** A block of `Post.sections`. */
+export interface PostSectionsTextInput {
+  blockType: 'text';
+  text: string;
+  size?: PostSectionsTextSize | null;
+}
+
+/** A block of `Post.sections`. */
+export interface PostSectionsQuote<Depth extends number = 0> {
+  blockType: 'quote';
+  text: Json;
+  by: Related<Author<Below<Depth>>, Depth>;
+  people: Related<Author<Below<Depth>>, Depth>[];
+}
+
+/** A block of `Post.sections`. */
+export interface PostSectionsQuoteInput {
+  blockType: 'quote';
+  text?: JsonInput;
+  by: string;
+  people?: readonly string[] | null;
+}
+
+/** The types of the blocks of `Post.sections`. */
+export type PostSectionsType = 'text' | 'quote';
+
+export type PostSections<Depth extends number = 0> = PostSectionsText | PostSectionsQuote<Depth>;
+
+export type PostSectionsInput = PostSectionsTextInput | PostSectionsQuoteInput;
+
+/** What a document of `posts` is created from. */
+export interface PostCreate {
+  /** Title. Shown in lists. */
+  title: string;
+  slug?: string | null;
+  status?: PostStatus;
+  /**
+   * Mood *\/ 1. a
+   * b
+   */
+  mood?: PostMood | null;
+  tags?: readonly PostTags[] | null;
+  author: string;
+  editor?: string | null;
+  related?: readonly string[] | null;
+  cover?: string | null;
+  views?: number | null;
+  isPinned?: boolean;
+  site?: string | null;
+  day?: string | null;
+  at?: string | null;
+  hour?: string | null;
+  body: Exclude<JsonInput, null>;
+  extra?: JsonInput;
+  contact?: string | null;
+  notes?: string | null;
+  log?: string | null;
+  seo?: PostSeoInput | null;
+  settings?: PostSettingsInput;
+  links?: readonly PostLinksInput[] | null;
+  sections?: readonly PostSectionsInput[] | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What is changed of a document of `posts`. */
+export interface PostUpdate {
+  /** Title. Shown in lists. */
+  title?: string;
+  slug?: string | null;
+  status?: PostStatus;
+  /**
+   * Mood *\/ 1. a
+   * b
+   */
+  mood?: PostMood | null;
+  tags?: readonly PostTags[] | null;
+  author?: string;
+  editor?: string | null;
+  related?: readonly string[] | null;
+  cover?: string | null;
+  views?: number | null;
+  isPinned?: boolean;
+  site?: string | null;
+  day?: string | null;
+  at?: string | null;
+  hour?: string | null;
+  body?: Exclude<JsonInput, null>;
+  extra?: JsonInput;
+  contact?: string | null;
+  notes?: string | null;
+  log?: string | null;
+  seo?: PostSeoInput | null;
+  settings?: PostSettingsInput;
+  links?: readonly PostLinksInput[] | null;
+  sections?: readonly PostSectionsInput[] | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What lists of `posts` are filtered by, beside what is in related documents. */
+export interface PostFilters {
+  id: TextFilter;
+  createdAt: OrderFilter<string>;
+  updatedAt: OrderFilter<string>;
+  title: TextFilter;
+  slug: TextFilter;
+  status: TextFilter<PostStatus>;
+  mood: TextFilter<PostMood>;
+  tags: ListFilter<PostTags>;
+  author: TextFilter;
+  editor: TextFilter;
+  related: ListFilter<string>;
+  cover: TextFilter;
+  views: OrderFilter<number>;
+  isPinned: ValueFilter<boolean>;
+  site: TextFilter;
+  day: OrderFilter<string>;
+  at: OrderFilter<string>;
+  hour: OrderFilter<string>;
+  body: PresenceFilter;
+  extra: PresenceFilter;
+  contact: TextFilter;
+  notes: TextFilter;
+  log: TextFilter;
+  seo: PresenceFilter;
+  'seo.title': TextFilter;
+  'seo.hidden': ValueFilter<boolean>;
+  'seo.image': TextFilter;
+  settings: PresenceFilter;
+  'settings.layout': TextFilter<PostSettingsLayout>;
+  'settings.colour': TextFilter;
+  links: PresenceFilter;
+  'links.url': TextFilter;
+  'links.to': TextFilter;
+  sections: PresenceFilter;
+  'sections.blockType': TextFilter<PostSectionsType>;
+  'sections.text': TextFilter;
+  'sections.size': TextFilter<PostSectionsTextSize>;
+  'sections.by': TextFilter;
+  'sections.people': ListFilter<string>;
+}
+
+/** What lists of `posts` are sorted by, beside what is in related documents. */
+export type PostSorts =
+  | 'id'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'title'
+  | 'slug'
+  | 'status'
+  | 'mood'
+  | 'author'
+  | 'editor'
+  | 'cover'
+  | 'views'
+  | 'isPinned'
+  | 'site'
+  | 'day'
+  | 'at'
+  | 'hour'
+  | 'contact'
+  | 'notes'
+  | 'log'
+  | 'seo.title'
+  | 'seo.hidden'
+  | 'seo.image'
+  | 'settings.layout'
+  | 'settings.colour';
+
+/** What a client knows of `posts`. */
+export interface PostTypes {
+  kind: 'documents';
+  depth: number;
+  document: Post<this['depth']>;
+  create: PostCreate;
+  update: PostUpdate;
+  filters: PostFilters;
+  sorts: PostSorts;
+  relations: {
+    author: 'authors';
+    editor: 'authors';
+    cover: 'pictures';
+    'seo.image': 'pictures';
+  };
+  lists: {
+    related: 'posts';
+    'links.to': 'posts';
+    'sections.by': 'authors';
+    'sections.people': 'authors';
+  };
+}
+
+/** A document of `authors` as it is answered with a depth. */
+export interface Author<Depth extends number = 0> {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  name: string;
+  boss: Related<Author<Below<Depth>>, Depth> | null;
+  posts: Related<Post<Below<Depth>>, Depth>[];
+}
+
+/** What a document of `authors` is created from. */
+export interface AuthorCreate {
+  name: string;
+  boss?: string | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+  posts?: unknown;
+}
+
+/** What is changed of a document of `authors`. */
+export interface AuthorUpdate {
+  name?: string;
+  boss?: string | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+  posts?: unknown;
+}
+
+/** What lists of `authors` are filtered by, beside what is in related documents. */
+export interface AuthorFilters {
+  id: TextFilter;
+  createdAt: OrderFilter<string>;
+  updatedAt: OrderFilter<string>;
+  name: TextFilter;
+  boss: TextFilter;
+}
+
+/** What lists of `authors` are sorted by, beside what is in related documents. */
+export type AuthorSorts = 'id' | 'createdAt' | 'updatedAt' | 'name' | 'boss';
+
+/** What a client knows of `authors`. */
+export interface AuthorTypes {
+  kind: 'documents';
+  depth: number;
+  document: Author<this['depth']>;
+  create: AuthorCreate;
+  update: AuthorUpdate;
+  filters: AuthorFilters;
+  sorts: AuthorSorts;
+  relations: {
+    boss: 'authors';
+  };
+  lists: Record<never, never>;
+}
+
+/** A document of `pictures` as it is answered with a depth. */
+export interface Pictures<Depth extends number = 0> {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  filename: string;
+  mimeType: string;
+  filesize: number;
+  width: number | null;
+  height: number | null;
+  sha256: string;
+  url: string;
+  alt: string;
+  by: Related<Author<Below<Depth>>, Depth> | null;
+}
+
+/** What a document of `pictures` is created from. */
+export interface PicturesCreate {
+  alt: string;
+  by?: string | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+  filename?: unknown;
+  mimeType?: unknown;
+  filesize?: unknown;
+  width?: unknown;
+  height?: unknown;
+  sha256?: unknown;
+  url?: unknown;
+}
+
+/** What is changed of a document of `pictures`. */
+export interface PicturesUpdate {
+  alt?: string;
+  by?: string | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+  filename?: unknown;
+  mimeType?: unknown;
+  filesize?: unknown;
+  width?: unknown;
+  height?: unknown;
+  sha256?: unknown;
+  url?: unknown;
+}
+
+/** What lists of `pictures` are filtered by, beside what is in related documents. */
+export interface PicturesFilters {
+  id: TextFilter;
+  createdAt: OrderFilter<string>;
+  updatedAt: OrderFilter<string>;
+  filename: TextFilter;
+  mimeType: TextFilter;
+  filesize: OrderFilter<number>;
+  width: OrderFilter<number>;
+  height: OrderFilter<number>;
+  sha256: TextFilter;
+  url: TextFilter;
+  alt: TextFilter;
+  by: TextFilter;
+}
+
+/** What lists of `pictures` are sorted by, beside what is in related documents. */
+export type PicturesSorts =
+  | 'id'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'filename'
+  | 'mimeType'
+  | 'filesize'
+  | 'width'
+  | 'height'
+  | 'sha256'
+  | 'url'
+  | 'alt'
+  | 'by';
+
+/** What a client knows of `pictures`. */
+export interface PicturesTypes {
+  kind: 'files';
+  depth: number;
+  document: Pictures<this['depth']>;
+  create: PicturesCreate;
+  update: PicturesUpdate;
+  filters: PicturesFilters;
+  sorts: PicturesSorts;
+  relations: {
+    by: 'authors';
+  };
+  lists: Record<never, never>;
+}
+
+/** A document of `members`. */
+export interface Members {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  email: string;
+  role: MembersRole;
+  constructor: string | null;
+}
+
+/** The options of `Members.role`. */
+export type MembersRole = 'chief' | 'reader';
+
+/** What a document of `members` is created from. */
+export interface MembersCreate {
+  email: string;
+  role: MembersRole;
+  constructor?: string | null | typeof Object.prototype.constructor;
+  password?: string;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What is changed of a document of `members`. */
+export interface MembersUpdate {
+  email?: string;
+  role?: MembersRole;
+  constructor?: string | null | typeof Object.prototype.constructor;
+  password?: string;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What lists of `members` are filtered by, beside what is in related documents. */
+export interface MembersFilters {
+  id: TextFilter;
+  createdAt: OrderFilter<string>;
+  updatedAt: OrderFilter<string>;
+  email: TextFilter;
+  role: TextFilter<MembersRole>;
+  constructor: TextFilter;
+}
+
+/** What lists of `members` are sorted by, beside what is in related documents. */
+export type MembersSorts = 'id' | 'createdAt' | 'updatedAt' | 'email' | 'role' | 'constructor';
+
+/** What a client knows of `members`. */
+export interface MembersTypes {
+  kind: 'accounts';
+  depth: number;
+  document: Members;
+  create: MembersCreate;
+  update: MembersUpdate;
+  filters: MembersFilters;
+  sorts: MembersSorts;
+  relations: Record<never, never>;
+  lists: Record<never, never>;
+}
+
+/** A document of `post-create`. */
+export interface PostCreate2 {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  x: number | null;
+}
+
+/** What a document of `post-create` is created from. */
+export interface PostCreate2Create {
+  x?: number | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What is changed of a document of `post-create`. */
+export interface PostCreate2Update {
+  x?: number | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What lists of `post-create` are filtered by, beside what is in related documents. */
+export interface PostCreate2Filters {
+  id: TextFilter;
+  createdAt: OrderFilter<string>;
+  updatedAt: OrderFilter<string>;
+  x: OrderFilter<number>;
+}
+
+/** What lists of `post-create` are sorted by, beside what is in related documents. */
+export type PostCreate2Sorts = 'id' | 'createdAt' | 'updatedAt' | 'x';
+
+/** What a client knows of `post-create`. */
+export interface PostCreate2Types {
+  kind: 'documents';
+  depth: number;
+  document: PostCreate2;
+  create: PostCreate2Create;
+  update: PostCreate2Update;
+  filters: PostCreate2Filters;
+  sorts: PostCreate2Sorts;
+  relations: Record<never, never>;
+  lists: Record<never, never>;
+}
+
+/** The global `site` as it is answered with a depth. What has no default is null before it is written. */
+export interface Site<Depth extends number = 0> {
+  createdAt: string | null;
+  updatedAt: string | null;
+  title: string;
+  owner: Related<Author<Below<Depth>>, Depth> | null;
+  colours: SiteColours[];
+  theme: SiteTheme;
+  secret?: string | null;
+  mode: SiteMode | null;
+  text: Exclude<Json, null> | null;
+  parts: SiteParts[];
+}
+
+/** The options of `Site.colours`. */
+export type SiteColours = 'red' | 'green';
+
+/** What is in `Site.theme`. */
+export interface SiteTheme {
+  dark: boolean | null;
+}
+
+/** What is in `Site.theme`. */
+export interface SiteThemeInput {
+  dark?: boolean | null;
+}
+
+/** The options of `Site.mode`. */
+export type SiteMode = 'on' | 'off';
+
+/** A block of `Site.parts`. */
+export interface SitePartsEmpty {
+  blockType: 'empty';
+}
+
+/** A block of `Site.parts`. */
+export interface SitePartsEmptyInput {
+  blockType: 'empty';
+}
+
+/** The types of the blocks of `Site.parts`. */
+export type SitePartsType = 'empty';
+
+export type SiteParts = SitePartsEmpty;
+
+export type SitePartsInput = SitePartsEmptyInput;
+
+/** What is changed of the global `site`. */
+export interface SiteUpdate {
+  title?: string;
+  owner?: string;
+  colours?: readonly SiteColours[];
+  theme?: SiteThemeInput;
+  secret?: string | null;
+  mode?: SiteMode;
+  text?: Exclude<JsonInput, null>;
+  parts?: readonly SitePartsInput[] | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What a client knows of `site`. */
+export interface SiteTypes {
+  depth: number;
+  document: Site<this['depth']>;
+  update: SiteUpdate;
+}
+
+/** The global `post`. What has no default is null before it is written. */
+export interface Post2 {
+  createdAt: string | null;
+  updatedAt: string | null;
+  x: number | null;
+}
+
+/** What is changed of the global `post`. */
+export interface Post2Update {
+  x?: number | null;
+  id?: unknown;
+  createdAt?: unknown;
+  updatedAt?: unknown;
+}
+
+/** What a client knows of `post`. */
+export interface Post2Types {
+  depth: number;
+  document: Post2;
+  update: Post2Update;
+}
+
+/** An id; or, asked for with a depth, the document. One that is gone or may not be read stays its id. */
+export type Related<Item, Depth extends number> = Depth extends 0 ? string : string | Item;
+
+/** The depth that is left on the next level. More than 10 is 10. */
+export type Below<Depth extends number> = number extends Depth ? number : [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, ...9[]][Depth];
+
+/** A JSON value. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** A JSON value to be sent. */
+export type JsonInput = null | boolean | number | string | readonly JsonInput[] | { readonly [key: string]: JsonInput };
+
+/** The operators of a field with a single value. */
+export interface ValueFilter<Value> {
+  equals?: Value | null;
+  not_equals?: Value | null;
+  in?: readonly (Value | null)[];
+  not_in?: readonly (Value | null)[];
+  exists?: boolean;
+}
+
+/** Those of texts, options and ids. `like` finds a part of it, without regard to case. */
+export interface TextFilter<Value extends string = string> extends ValueFilter<Value> {
+  like?: string;
+}
+
+/** Those of numbers, dates and times. */
+export interface OrderFilter<Value> extends ValueFilter<Value> {
+  greater_than?: Value;
+  less_than?: Value;
+  greater_than_equal?: Value;
+  less_than_equal?: Value;
+}
+
+/** Those of lists of options or ids. */
+export interface ListFilter<Value> {
+  contains?: Value;
+  in?: readonly (Value | null)[];
+  not_in?: readonly (Value | null)[];
+  exists?: boolean;
+}
+
+/** The operator of what cannot be compared: objects, lists of them, JSON. */
+export interface PresenceFilter {
+  exists?: boolean;
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import Hapi, { type Server } from '@hapi/hapi';
+import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { checkConfig } from '../../config/check.ts';
 import type { Progress } from '../../projections/rebuild.ts';
@@ -8,14 +8,11 @@ import type { App, Shared } from '../app.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
+import { openServer } from '../http.ts';
 import { createLog } from '../logging.ts';
-import { annals } from '../plugin.ts';
 import { describeApart } from '../threads/openapi.ts';
 import { openDesk } from './desk.ts';
 import type { Given } from './options.ts';
-
-// As an import it would load all of fetch with it, for that is among what node:http exports.
-const { createServer } = process.getBuiltinModule('node:http');
 
 /** A service that answers requests of another server, in the thread of that one. */
 export type Embedded = {
@@ -75,7 +72,7 @@ export function startEmbedded(given: Given): Embedded {
     if (ending) throw closedError();
     const here = openHere(() => describe(here, loaded, shared));
     app = here;
-    server = await startSilent(here);
+    server = await openServer(here);
     const { setupUrl } = announce(null);
     engine.setState('ready');
     if (!ending) desk.open(server.listener);
@@ -164,24 +161,6 @@ async function describe(app: App, { path }: { path: string | null }, shared: Sha
   if (path !== null) return describeApart(path, shared);
   const { makeOpenApi } = await import('../openapi/document.ts');
   return makeOpenApi(app);
-}
-
-/** Starts a hapi server that never listens: requests are handed to its listener. */
-async function startSilent(app: App): Promise<Server> {
-  const server = Hapi.server({
-    listener: createServer(),
-    autoListen: false,
-    compression: { minBytes: 4096 },
-    debug: false,
-    // The connections are those of the other server.
-    operations: { cleanStop: false },
-    // Cookies of the other server come along, of whatever form.
-    state: { strictHeader: false, ignoreErrors: true },
-    routes: { state: { failAction: 'ignore' } },
-  });
-  await server.register({ plugin: annals, options: { app, isAlone: true } });
-  await server.start();
-  return server;
 }
 
 const progressMilliseconds = 5000;

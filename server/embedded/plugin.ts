@@ -27,7 +27,10 @@ export const annals: Plugin<ServiceOptions> = {
     const ready = await service.ready;
     try {
       for (const path of prefix === '' ? ownRoutes : ['/{any*}']) {
-        server.route({ method: '*', path, options: passedOn(service, prefix), handler: unreached });
+        // A server that has CORS takes what comes with OPTIONS and has no route by that name.
+        for (const method of ['*', 'OPTIONS'] as const) {
+          server.route({ method, path, options: passedOn(service, prefix), handler: unreached });
+        }
       }
     } catch (error) {
       // The server has such routes already.

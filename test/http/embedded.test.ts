@@ -299,11 +299,25 @@ describe('Inside of a hapi server', () => {
     assert.equal(missing.headers.get('x-request-id'), null);
   });
 
+  it('has nothing of the CORS of the server', async () => {
+    const origin = 'https://host.example.org';
+    const headers = { origin, 'access-control-request-method': 'GET' };
+    for (const [method, path, allowed, isOurs] of [
+      ['OPTIONS', '/own', origin, false],
+      ['OPTIONS', '/cms/api/collections/posts', null, true],
+      ['GET', '/cms/api/collections/posts', null, true],
+    ] as const) {
+      const answer = await fetch(host.origin + path, { method, headers });
+      const seen = [answer.headers.get('access-control-allow-origin'), answer.headers.has('x-request-id')];
+      assert.deepEqual(seen, [allowed, isOurs], `${method} ${path}`);
+    }
+  });
+
   answersAsAlone(() => host);
 
   it('is in the table of routes by its prefix alone, and tells its server how it answered', async () => {
     const paths = host.server.table().map(({ method, path }) => `${method} ${path}`);
-    assert.deepEqual(paths.sort(), ['* /cms/{any*}', 'get /own', 'post /own']);
+    assert.deepEqual(paths.sort(), ['* /cms/{any*}', 'get /own', 'options /cms/{any*}', 'post /own']);
     assert.ok(host.answered.includes('/cms/api/collections/posts 201'), host.answered.join('\n'));
     assert.ok(host.answered.includes('/cms/elsewhere 404'));
   });

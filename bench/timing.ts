@@ -37,6 +37,7 @@ async function withKeeper(folder: string, run: (login: Try, known: string) => Pr
     rateLimit: null,
     now: Date.now,
     onMail: () => {},
+    onDraftFailure: () => {},
   });
   const known = 'known-account@example.com';
   const credential = await keeper.keep('the right password', '192.0.2.1');

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 
 export type Vault = ReturnType<typeof openVault>;
@@ -22,6 +23,7 @@ export function openVault(path: string) {
     passwords: openPasswords(db),
     counters: openCounters(db),
     logKeys: openLogKeys(db),
+    drafts: openDrafts(db),
     isOf: (log: string): boolean => isOf(db, log),
     close: () => db.close(),
   };

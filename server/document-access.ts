@@ -47,12 +47,17 @@ export function someOf(
   return moment ? app.past.some(moment.position, tables, ids, where) : documents.some(ids, where);
 }
 
-/** Whether a document exists is not told to somebody who might not be let near it anyway. */
+/**
+ * Whether a document exists is not told to somebody who might not be let near it anyway.
+ *
+ * @param id of the document; without it the one that the path names.
+ */
 export async function refuseMissing(
   app: App,
   request: Request,
   target: Target<Collection>,
   operation: Operation,
+  id = idOf(request),
 ): Promise<never> {
   if (actorOf(request).type === 'anonymous') {
     // A rule that looks at the document may throw without one; that would tell it from a document that is hidden.
@@ -60,8 +65,8 @@ export async function refuseMissing(
       throw new DomainError('unauthorized', 'an API key or a token is needed');
     });
   }
-  const id = JSON.stringify(idOf(request).slice(0, 100));
+  const shown = JSON.stringify(id.slice(0, 100));
   const moment = momentOf(request);
   const then = moment ? ` as of position ${moment.position}` : '';
-  throw new DomainError('not-found', `there is no document ${id} in ${target.slug}${then}`);
+  throw new DomainError('not-found', `there is no document ${shown} in ${target.slug}${then}`);
 }

@@ -96,7 +96,11 @@ export function startEngine(options: Options): Engine {
     progress,
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
-  const mainKeeper = openKeeper(directory, model, settings.site !== null, () => mail?.poke());
+  const mainKeeper = openKeeper(directory, model, {
+    isOneOfMany: settings.site !== null,
+    onMail: () => mail?.poke(),
+    onDraftFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
+  });
   const { keeper } = mainKeeper;
   let notary: MainNotary | null = null;
   let anchoring: Anchoring | null = null;
@@ -116,6 +120,7 @@ export function startEngine(options: Options): Engine {
       logFile: logFile(directory.path),
       guard: blobGuard,
       scrub: writer.scrub,
+      forgetDrafts: mainKeeper.forgetDrafts,
       logger: log,
     });
     eraser = finisher;
@@ -207,11 +212,10 @@ export function startEngine(options: Options): Engine {
 function openKeeper(
   { vault }: Directory,
   { collections, bcryptCost, rateLimit }: Model,
-  isOneOfMany: boolean,
-  onMail: () => void,
+  others: Pick<Parameters<typeof createKeeper>[0], 'isOneOfMany' | 'onMail' | 'onDraftFailure'>,
 ): MainKeeper {
   const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
-  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, onMail, isOneOfMany });
+  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, ...others });
 }
 
 function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {

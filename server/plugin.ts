@@ -18,6 +18,7 @@ import { media } from './resources/media.ts';
 import { openApi } from './resources/openapi.ts';
 import { operator } from './resources/operator.ts';
 import { passwords } from './resources/passwords.ts';
+import { preview } from './resources/preview.ts';
 import { proofs } from './resources/proofs.ts';
 import { registrations } from './resources/registrations.ts';
 import { schemas } from './resources/schemas.ts';
@@ -38,6 +39,7 @@ const resources: readonly Resource[] = [
   history,
   feed,
   erasures,
+  preview,
   schemas,
   openApi,
   docs,

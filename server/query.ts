@@ -139,6 +139,16 @@ export function readDryRun(query: Record<string, unknown>): boolean {
   return dryRun === 'true';
 }
 
+/** Reads the token of a preview, of whatever form. */
+export function readPreviewQuery(query: Record<string, unknown>): string {
+  const errors = unknownParameters(query, ['token']);
+  const { token } = query;
+  const text = typeof token === 'string' ? token : '';
+  if (text === '') errors.push({ field: 'token', message: `token must be that of a preview, ${cameOf(token)}` });
+  refuse(errors);
+  return text;
+}
+
 /** Reads the query of a list that goes back along the log: at most `limit` of those before a position. */
 export function readErasuresQuery(query: Record<string, unknown>): { before: number; limit: number } {
   const errors = unknownParameters(query, ['before', 'limit']);

@@ -5,6 +5,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
+import { type KeptDraft, keepDrafts, type NewDraft } from '../preview/drafts.ts';
 import { hashThreads } from '../threads/hash.ts';
 import { createLimit, createMailLimit, networkOf } from './limits.ts';
 import { createLockout, type LockRule } from './lockout.ts';
@@ -58,6 +59,11 @@ export type Keeper = {
   openToken: (kind: TokenKind, collection: string, token: string) => Promise<string | null>;
   /** Says that something was recorded that causes a mail. */
   mailWaits: () => Promise<void>;
+  /** Keeps a draft for a preview; gives the id that finds it. */
+  keepDraft: (draft: NewDraft) => Promise<string>;
+  /** The draft of an id; null when there is none, or no longer. */
+  draft: (id: string) => Promise<KeptDraft | null>;
+  dropDraft: (id: string) => Promise<void>;
 };
 
 /** The keeper, and beside it what is for the main thread alone. */
@@ -70,6 +76,8 @@ export type MainKeeper = {
    * named by no event yet.
    */
   sweep: (referenced: ReadonlySet<string>) => { missing: number };
+  /** Forgets the drafts about a document, and those that it keeps itself, where it is a user. */
+  forgetDrafts: (collection: string, id: string) => void;
   /** Ends its threads; what waits is rejected. */
   close: () => Promise<void>;
 };
@@ -84,6 +92,8 @@ type Options = {
   now: () => number;
   /** Called when a mail waits. */
   onMail: () => void;
+  /** Called when drafts that have expired could not be deleted; it is tried again. */
+  onDraftFailure: (error: Error) => void;
   /** Whether other services are beside it: then it holds no threads that have nothing to do. */
   isOneOfMany?: boolean;
 };
@@ -96,7 +106,7 @@ const busySeconds = 5;
 
 /** Makes the one keeper of the service. */
 export function createKeeper(options: Options): MainKeeper {
-  const { vault, rules, bcryptCost, rateLimit, now, onMail, isOneOfMany = false } = options;
+  const { vault, rules, bcryptCost, rateLimit, now, onMail, onDraftFailure, isOneOfMany = false } = options;
   const width = Math.min(availableParallelism(), maxThreads);
   const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
   const turns = createTurns({ width, maxWaiting });
@@ -107,6 +117,7 @@ export function createKeeper(options: Options): MainKeeper {
   const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   const dummy = dummyHash(work);
   const mayMail = createMailLimit();
+  const drafts = keepDrafts({ drafts: vault.drafts, now, onFailure: onDraftFailure });
 
   async function check(attempt: Attempt): Promise<Checked> {
     const key = keyOf(attempt.collection, attempt.email);
@@ -177,13 +188,18 @@ export function createKeeper(options: Options): MainKeeper {
       unlock: async (collection, email) => lockout.reset(keyOf(collection, email)),
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),
+      keepDraft: drafts.keep,
+      draft: async (id) => drafts.read(id),
+      dropDraft: async (id) => drafts.drop(id),
     },
     token,
     sweep(referenced) {
       vault.passwords.retain(referenced);
       return { missing: [...referenced].filter((credential) => vault.passwords.get(credential) === null).length };
     },
+    forgetDrafts: drafts.forget,
     async close() {
+      await drafts.close();
       turns.close();
       await threads.close();
     },

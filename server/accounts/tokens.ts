@@ -14,8 +14,18 @@ const skewSeconds = 60;
 
 /** Signs a token of a session, HS256; the first secret signs. `now` is milliseconds since the epoch. */
 export function signToken(
-  [secret = '']: readonly string[],
+  secrets: readonly string[],
   claims: Pick<Claims, 'sub' | 'collection' | 'sid' | 'site'>,
+  ttlSec: number,
+  now: number,
+): string {
+  return signClaims(secrets, claims, ttlSec, now);
+}
+
+/** Signs a token of whatever it says, as {@link signToken} does. */
+export function signClaims(
+  [secret = '']: readonly string[],
+  claims: { [name: string]: string },
   ttlSec: number,
   now: number,
 ): string {
@@ -32,27 +42,36 @@ export function tokenReader(
 ): (token: string, now: number) => Claims | null {
   const verified = createCache<Claims>();
 
-  function read(token: string): Claims | null {
-    try {
-      const artifacts = jwt().decode(token);
-      const claims = secrets.some((secret) => isSignedBy(artifacts, secret))
-        ? claimsIn(artifacts.decoded.payload)
-        : null;
-      // Two sites may have been given one secret, and a site have become one of several.
-      return claims && (claims.site ?? null) === site ? claims : null;
-    } catch {
-      return null;
-    }
-  }
-
   return (token, now) => {
     const known = verified.get(token);
-    const claims = known ?? read(token);
+    const claims = known ?? claimsIn(signedClaims(secrets, site, token) ?? {});
     if (!claims) return null;
     if (!known) verified.set(token, claims);
-    const seconds = now / 1000;
-    return claims.exp > seconds && claims.iat <= seconds + skewSeconds ? claims : null;
+    return isCurrent(claims, now) ? claims : null;
   };
+}
+
+/** What a token says, whatever it is one of; null for one that no secret of ours has signed, or that is of another site. */
+export function signedClaims(
+  secrets: readonly string[],
+  site: string | null,
+  token: string,
+): { [name: string]: unknown } | null {
+  try {
+    const artifacts = jwt().decode(token);
+    const claims = artifacts.decoded.payload as { [name: string]: unknown };
+    // Two sites may have been given one secret, and a site have become one of several.
+    const isOurs = secrets.some((secret) => isSignedBy(artifacts, secret)) && (claims.site ?? null) === site;
+    return isOurs ? claims : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a token holds now, in milliseconds since the epoch. */
+export function isCurrent({ iat, exp }: Pick<Claims, 'iat' | 'exp'>, now: number): boolean {
+  const seconds = now / 1000;
+  return exp > seconds && iat <= seconds + skewSeconds;
 }
 
 type Artifacts = ReturnType<typeof Jwt.token.decode>;
@@ -67,7 +86,8 @@ function isSignedBy(artifacts: Artifacts, key: string): boolean {
   }
 }
 
-function claimsIn({ sub, collection, sid, iat, exp, site }: { [name: string]: unknown }): Claims | null {
+function claimsIn({ sub, collection, sid, iat, exp, site, preview }: { [name: string]: unknown }): Claims | null {
+  if (preview !== undefined) return null;
   if (typeof sub !== 'string' || typeof collection !== 'string' || typeof sid !== 'string') return null;
   if (typeof iat !== 'number' || typeof exp !== 'number') return null;
   if (site === undefined) return { sub, collection, sid, iat, exp };

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { splitStream } from '../../events/catalogue.ts';
 import { readLog } from '../../events/log-reader.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
@@ -33,6 +34,8 @@ type Options = {
   logFile: string;
   guard: Pick<BlobGuard, 'erase'>;
   scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  /** Forgets what somebody meant to write of a document. */
+  forgetDrafts: (collection: string, id: string) => void;
   logger: Logger;
   milliseconds?: { patience: number; shortest: number; longest: number };
 };
@@ -43,7 +46,8 @@ const closeMilliseconds = 5000;
 const restFactor = 4;
 
 /** Opens the one eraser of the service. Whatever stops it, the next start goes on: what is not finished stands in the log. */
-export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual }: Options): Eraser {
+export function openEraser(options: Options): Eraser {
+  const { logFile, guard, scrub, forgetDrafts, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
   const closing = new AbortController();
@@ -98,6 +102,9 @@ export function openEraser({ logFile, guard, scrub, logger, milliseconds = usual
   async function pass(): Promise<boolean> {
     const open = log.erasures.unfinished();
     const remaining: Remaining[] = [];
+    for (const { position } of open) {
+      for (const { header } of log.range(position - 1, position)) forgetDrafts(...splitStream(header.stream));
+    }
     for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;
     if (open.length > 0) {

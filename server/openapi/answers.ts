@@ -25,7 +25,8 @@ const meaningsForNow = {
   503: 'There is no room on the disk, or too many passwords wait to be looked at.',
 } as const;
 
-const retryAfter = {
+/** The header that says when to come again. */
+export const retryAfter = {
   'Retry-After': {
     description: 'After how many seconds to try again.',
     required: true,

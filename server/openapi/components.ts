@@ -4,6 +4,7 @@ import { operatorNames } from '../../projections/where.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, flag, ignored, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
+import { previewSchemas } from './preview-operations.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
@@ -11,6 +12,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
+    ...previewSchemas,
     ...(hasAccounts ? { ...accountSchemas, Schemas: schemasOf('forUsers') } : {}),
     ...Object.assign({}, ...[...model.collections.values()].map(collectionSchemas)),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),

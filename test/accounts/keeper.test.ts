@@ -45,6 +45,7 @@ function start(t: TestContext, given: Given = {}): Keeping {
     onMail: () => {
       mails += 1;
     },
+    onDraftFailure: (error) => assert.fail(error),
   });
   let isEnded = false;
   async function end(): Promise<void> {

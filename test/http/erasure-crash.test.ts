@@ -114,6 +114,7 @@ describe('an erasure that is broken off', () => {
     const eraser = openEraser({
       logFile: logFile(data),
       guard: { erase: async () => ({ left: [], held: null }) },
+      forgetDrafts: () => {},
       scrub: async (remaining) => {
         for (const { position, files } of remaining) directory.log.erasing.setFiles(position, files);
         directory.log.erasing.finish(directory.log.head().size);

@@ -1,0 +1,51 @@
+import Joi from 'joi';
+import type { Model } from '../../config/model.ts';
+import { json, refusals, retryAfter } from './answers.ts';
+import { closed, text } from './basics.ts';
+import type { Schema } from './fields.ts';
+import type { Operation } from './operations.ts';
+
+const draft = {
+  collection: { ...text, description: 'The slug of the collection.' },
+  id: { ...text, description: 'The id of a document of it.' },
+  data: { type: 'object', description: 'The draft, as a form has it: nothing of it is checked.' },
+} satisfies Record<string, Schema>;
+
+/** The schemas that the operations name. */
+export const previewSchemas: Record<string, Schema> = {
+  Preview: closed(draft),
+  PreviewToken: closed({ token: { ...text, description: 'Shows the draft for 15 minutes, to whoever has it.' } }),
+};
+
+/** `POST /api/preview-token` */
+export function previewTokenOperation({ collections }: Model): Operation {
+  const hasUsers = [...collections.values()].some(({ auth }) => auth);
+  return {
+    id: 'keepPreview',
+    tag: 'system',
+    summary: 'Keep a draft of a document, to be shown by a token',
+    body: 'Preview',
+    answers: {
+      200: json('The token.', 'PreviewToken'),
+      ...refusals([400, 404, 408, 413, 415, 500]),
+      // A key that is let in nowhere, or may not change the accounts of some collection.
+      ...(hasUsers ? refusals([403]) : {}),
+      503: { ...json('There is no room for the draft.', 'Error'), headers: retryAfter },
+    },
+    caller: { kind: 'known', orAnybody: false },
+  };
+}
+
+const token = Joi.object({ token: Joi.string().required().description('The token of the draft.') });
+
+/** `GET /api/preview-data` */
+export function previewDataOperation(): Operation {
+  return {
+    id: 'readPreview',
+    tag: 'system',
+    summary: 'Read a draft by its token',
+    query: token,
+    answers: { 200: json('The draft.', 'Preview'), ...refusals([400, 401, 500]) },
+    caller: { kind: 'anybody' },
+  };
+}

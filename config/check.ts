@@ -1,4 +1,5 @@
 import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail } from './check-auth.ts';
+import { checkCors } from './check-cors.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkFunction, checkHooks } from './check-functions.ts';
@@ -59,13 +60,6 @@ const entryKeys: Record<Kind, readonly string[]> = {
   global: ['slug', 'label', 'fields', 'access', 'hooks'],
 };
 
-/** Keys whose feature is still to be built: set, they are refused. To bring one, take it out here. */
-const unavailable: Record<'top' | Kind, readonly string[]> = {
-  top: ['cors'],
-  collection: [],
-  global: [],
-};
-
 const reservedSlugs = ['globals', 'accounts', 'system'];
 const defaultBodyBytes = 1_048_576;
 const defaultRateLimit: RateLimit = { address: 300, email: 60 };
@@ -84,7 +78,6 @@ export function checkConfig(input: unknown): Model {
   if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${show(input)}` }]);
 
   checkKeys(checking, '', input, topKeys, 'the configuration');
-  checkAvailable(checking, '', input, 'top');
   const written = own(input, 'collections');
   checking.collections = collectionsBySlug(written);
   const collections = checkEntries(checking, 'collections', written, 'collection', checkCollection);
@@ -104,13 +97,6 @@ export function checkConfig(input: unknown): Model {
     adminCollection: adminCollectionOf(collections),
     warnings: checking.warnings,
   };
-}
-
-function checkAvailable(checking: Checking, path: string, entry: Entry, what: 'top' | Kind): void {
-  for (const key of unavailable[what]) {
-    const value = own(entry, key);
-    if (value !== undefined && value !== false) report(checking, join(path, key), 'is not available yet');
-  }
 }
 
 /** The collections as they are written, so that a relationship may point to one that comes later. */
@@ -139,7 +125,6 @@ function checkEntries<T>(
     if (!passes(checking, at, item ?? null, rules.entry)) continue;
     const entry = item as Entry;
     checkKeys(checking, at, entry, entryKeys[kind], `a ${kind}`);
-    checkAvailable(checking, at, entry, kind);
     const slug = checkSlug(checking, join(at, 'slug'), own(entry, 'slug'), slugs);
     if (slug !== undefined && reservedSlugs.includes(slug.toLowerCase())) {
       report(checking, join(at, 'slug'), `${show(slug)} is reserved`);
@@ -229,6 +214,7 @@ function checkSettings(checking: Checking, input: Entry) {
   const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
     audit: (checkFunction(checking, 'audit', own(input, 'audit')) ?? null) as AuditRule | null,
+    cors: checkCors(checking, own(input, 'cors')),
     publicSchema: readOption(checking, '', input, 'publicSchema', rules.boolean, false),
     trustProxy: readOption(checking, '', input, 'trustProxy', rules.boolean, false),
     limits: {

@@ -214,6 +214,11 @@ export type Config = {
   audit?: AuditRule;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
+  /**
+   * The origins whose pages may call the service from a browser, such as `https://app.example.org`, or `['*']` for any; default:
+   * none but its own. Not by cookies: they send the token of a login.
+   */
+  cors?: false | readonly string[];
   /** Believes `X-Forwarded-*` of the proxy in front; default false. */
   trustProxy?: boolean;
   /** Without it mail is caught and shown outside production, and not sent in production. */

@@ -150,6 +150,8 @@ export type Model = {
   collections: ReadonlyMap<string, Collection>;
   globals: ReadonlyMap<string, Global>;
   publicSchema: boolean;
+  /** The origins whose pages may call the service: exact ones, `*` alone for any, or none. */
+  cors: readonly string[];
   /** Null: users of the admin collection and API keys may see everything. */
   audit: AuditRule | null;
   /** Bytes of a JSON body; default 1 MiB. */

@@ -20,16 +20,25 @@ const statusOf: Record<ErrorCode, number> = {
 
 const defaultRetrySeconds = 5;
 
+/** Adds to the headers of an answer, by their names in lower case. */
+export type AddHeaders = (request: Request, headers: { [name: string]: unknown }) => void;
+
 /**
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
  * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500.
+ *
+ * @param add what every answer has besides, also those that are no errors; null for nothing.
  */
-export function answerErrors(log: (error: Error, request: Request) => void): Lifecycle.Method {
+export function answerErrors(
+  log: (error: Error, request: Request) => void,
+  add: AddHeaders | null = null,
+): Lifecycle.Method {
   return (request, h) => {
     const { response } = request;
     if (!(response instanceof Error)) {
       response.header('x-request-id', requestId(request));
       response.header('x-content-type-options', 'nosniff');
+      add?.(request, response.headers);
       return h.continue;
     }
     const refusal = isStoreFailure(response) ? storeRefusal(response) : response;
@@ -37,6 +46,7 @@ export function answerErrors(log: (error: Error, request: Request) => void): Lif
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
+    add?.(request, boom.output.headers);
     // Who took too long already is not waited for.
     return boom.output.statusCode === 408 ? boom : dropRest(request).then(() => boom);
   };

@@ -1,7 +1,8 @@
-import type { Plugin, Server } from '@hapi/hapi';
+import type { Plugin, Request, Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import { registerAuthentication, strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
+import { openToOthers } from './cors-routes.ts';
 import { answerErrors } from './errors.ts';
 import { actorOf, addressOf, noRoute, requestId } from './requests.ts';
 import { accountPages } from './resources/account-pages.ts';
@@ -56,11 +57,11 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
   name,
   register(server, { app, isAlone = false }) {
     registerAuthentication(server, app);
-    server.ext(
-      'onPreResponse',
-      answerErrors((err, request) => app.log.error({ err, requestId: requestId(request) }, 'a request failed')),
-      { sandbox: isAlone ? 'server' : 'plugin' },
-    );
+    const log = (err: Error, request: Request) =>
+      app.log.error({ err, requestId: requestId(request) }, 'a request failed');
+    server.ext('onPreResponse', answerErrors(log, openToOthers(server, app)), {
+      sandbox: isAlone ? 'server' : 'plugin',
+    });
     logRequests(server, app, isAlone);
     for (const resource of resources) resource(server, app);
     server.route({

@@ -65,10 +65,54 @@ describe('a configuration', () => {
     assert.deepEqual(problemsOf({ collections: 3, globals: [] }), ['collections: must be a list, got 3']);
   });
 
-  it('is refused when it asks for what is not built yet', () => {
+  it('says whose pages may call it, by exact origins or any', () => {
     const collections = [{ slug: 'posts', fields: [] }];
-    assert.deepEqual(problemsOf({ cors: true, collections }), ['cors: is not available yet']);
-    assert.deepEqual(problemsOf({ cors: false, collections }), []);
+    const right = [
+      'https://app.example.org',
+      'http://localhost:5173',
+      'http://[::1]:8080',
+      'https://xn--bcher-kva.example',
+      'capacitor://localhost',
+      'moz-extension://0b8c5c2e-1d1c-4c1e-9d0a-1b1c1d1e1f10',
+    ];
+    for (const cors of [undefined, false, [], ['*'], right]) assert.deepEqual(problemsOf({ cors, collections }), []);
+    assert.deepEqual(checkConfig({ collections }).cors, []);
+    assert.deepEqual(checkConfig({ cors: right, collections }).cors, right);
+
+    const must = 'must be an origin such as "https://app.example.org", got';
+    const wrong: [origin: unknown, problem: string][] = [
+      ['https://a.example/', `${must} "https://a.example/"; did you mean "https://a.example"?`],
+      ['https://b.example/blog?x#y', `${must} "https://b.example/blog?x#y"; did you mean "https://b.example"?`],
+      ['HTTPS://C.example:443', `${must} "HTTPS://C.example:443"; did you mean "https://c.example"?`],
+      ['https://user:pw@d.example', `${must} "https://user:pw@d.example"; did you mean "https://d.example"?`],
+      ['https://bücher.example', `${must} "https://bücher.example"; did you mean "https://xn--bcher-kva.example"?`],
+      ['app.example.org', `${must} "app.example.org"; did you mean "https://app.example.org"?`],
+      ['https://*.example.org', 'must name one origin, got the pattern "https://*.example.org"'],
+      ['https://', `${must} "https://"`],
+      ['file://', `${must} "file://"`],
+      ['', `${must} ""`],
+      ['null', 'must not be "null": pages of anybody have that origin'],
+      [3, `${must} 3`],
+      [null, `${must} null`],
+    ];
+    const cors = wrong.map(([origin]) => origin);
+    assert.deepEqual(
+      problemsOf({ cors, collections }),
+      wrong.map(([, problem], index) => `cors.${index}: ${problem}`),
+    );
+    assert.deepEqual(problemsOf({ cors: ['https://a.example', '*', 'https://a.example'], collections }), [
+      "cors.1: '*' is any origin: it must be the only one",
+      'cors.2: "https://a.example" is listed twice',
+    ]);
+    for (const [cors, got] of [
+      [true, 'true'],
+      ['https://a.example', '"https://a.example"'],
+      [{ origin: '*' }, 'an object'],
+    ]) {
+      assert.deepEqual(problemsOf({ cors, collections }), [
+        `cors: must be a list of origins, or ['*'] for any, got ${got}`,
+      ]);
+    }
   });
 
   it('says what history, requireReason and audit may be', () => {

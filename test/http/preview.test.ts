@@ -286,6 +286,15 @@ describe('The draft of a preview', () => {
     assert.equal((await ask({ collection: 'posts', id, data: {} })).status, 404);
   });
 
+  it('is for no page of another origin, where none is let in', async () => {
+    const headers = { origin: 'https://app.example.org', 'access-control-request-method': 'POST' };
+    for (const method of ['OPTIONS', 'GET', 'POST']) {
+      const answer = await service.call(method, '/api/preview-token', undefined, { headers });
+      const told = [...answer.headers.keys()].filter((name) => /^(access-control-|vary)/.test(name));
+      assert.deepEqual([answer.status, told], [method === 'POST' ? 400 : 404, []]);
+    }
+  });
+
   // The last one: it ends the service.
   it('is there after a crash', async (t) => {
     const token = await tokenOf({ collection: 'posts', id: post, data: { title: 'survives' } });

@@ -1,0 +1,97 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Headers of an answer, by their names in lower case. */
+export type AnswerHeaders = { [name: string]: unknown };
+
+/** What pages of other origins are let do (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+export type Cors = {
+  /** Adds what lets a page of the caller's origin read an answer; without it browsers keep the answer from the page. */
+  addTo: (headers: AnswerHeaders, request: IncomingHttpHeaders) => void;
+  /** The headers of the answer to a preflight, a 204; null for a request that is none. */
+  preflight: (request: IncomingHttpHeaders) => AnswerHeaders | null;
+};
+
+const methods = 'GET, HEAD, POST, PATCH, DELETE';
+
+/** `*` is every other one, such as those that hooks look at; `authorization` is not in it. */
+const requestHeaders = [
+  'authorization',
+  'content-type',
+  'x-api-key',
+  'x-site-id',
+  'if-match',
+  'if-none-match',
+  'if-range',
+  'range',
+  'idempotency-key',
+  'x-change-reason',
+  'last-event-id',
+  '*',
+].join(', ');
+
+/** What pages may read of the answer, beside what they always may, `content-length` and `content-type` among it. */
+const exposedHeaders = [
+  'etag',
+  'location',
+  'retry-after',
+  'x-request-id',
+  'accept-ranges',
+  'content-range',
+  'content-disposition',
+  'idempotent-replayed',
+  'annals-position',
+  'annals-range',
+  'annals-events',
+  'annals-checkpoint',
+].join(', ');
+
+/** As long as the browsers that keep it for the shortest time do. */
+const maxAgeSeconds = '7200';
+
+/**
+ * Opens the service to the pages of these origins; null where there is none. Never with credentials: a cookie is for our own
+ * pages only, others send the token or the key that they have.
+ *
+ * @param origins as the configuration lists them: exact ones, or `*` for any.
+ */
+export function corsOf(origins: readonly string[]): Cors | null {
+  if (origins.length === 0) return null;
+  const isAny = origins.includes('*');
+  const listed = new Set(origins);
+
+  function allow(headers: AnswerHeaders, { origin }: IncomingHttpHeaders): boolean {
+    if (!isAny) headers.vary = withOrigin(headers.vary);
+    // Any is said to everybody: so the answer is the same, and one cache serves all.
+    const isAllowed = isAny || (origin !== undefined && listed.has(origin));
+    if (isAllowed) headers['access-control-allow-origin'] = isAny ? '*' : origin;
+    return isAllowed;
+  }
+
+  return {
+    addTo(headers, request) {
+      if (allow(headers, request)) headers['access-control-expose-headers'] = exposedHeaders;
+    },
+    preflight(request) {
+      if (request.origin === undefined || request['access-control-request-method'] === undefined) return null;
+      const headers: AnswerHeaders = {};
+      if (allow(headers, request)) {
+        headers['access-control-allow-methods'] = methods;
+        headers['access-control-allow-headers'] = requestHeaders;
+        headers['access-control-max-age'] = maxAgeSeconds;
+      }
+      return headers;
+    },
+  };
+}
+
+/**
+ * Whether a path, below the mount address, is for nobody else's pages whatever is opened: what the operator does, and our own
+ * pages for accounts.
+ */
+export function isClosedToOthers(path: string): boolean {
+  return path.startsWith('/api/operator/') || path.startsWith('/account/');
+}
+
+function withOrigin(vary: unknown): string {
+  return vary === undefined ? 'origin' : `${vary},origin`;
+}

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { corsOf } from '../../server/cors.ts';
+import { anonymous, bearer, login } from '../helpers/accounts.ts';
+import { apiKey } from '../helpers/service.ts';
+import { eventually, logLines, sendRaw, useService } from '../helpers/shared.ts';
+
+const app = 'https://app.example.org';
+const local = 'http://localhost:5173';
+const foreign = 'https://evil.example';
+
+const service = useService(`export default {
+  cors: ['${app}', '${local}'],
+  bcryptCost: 4,
+  rateLimit: { address: 30 },
+  limits: { body: 20_000 },
+  collections: [
+    { slug: 'users', auth: true, fields: [], access: { create: () => true } },
+    { slug: 'posts', access: { read: () => true, delete: () => false }, fields: [{ name: 'text', type: 'text', required: true }] },
+    { slug: 'files', upload: true, access: { read: () => true }, fields: [] },
+  ],
+};`);
+
+const password = 'correct horse battery';
+const user = { email: 'ada@example.org', password };
+let post = '';
+let media = '';
+let token = '';
+
+before(async () => {
+  await service.call('POST', '/api/collections/users', user, anonymous);
+  token = (await login(service, 'users', user.email, password)).body.token;
+  post = (await service.call('POST', '/api/collections/posts', { text: 'x'.repeat(6000) })).body.id;
+  const form = new FormData();
+  form.append('file', new Blob(['some bytes of a text']), 'a.txt');
+  const sent = await fetch(`${service.url}/api/collections/files`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey },
+    body: form,
+  });
+  media = ((await sent.json()) as { url: string }).url;
+});
+
+type Headers = Record<string, string>;
+
+/** What a browser asks before a request that is not a simple one; it sends no credential with it. */
+async function preflight(path: string, origin: string, others: Headers = {}): Promise<Response> {
+  const asked = { origin, 'access-control-request-method': 'POST', ...others };
+  return fetch(service.url + path, { method: 'OPTIONS', headers: asked });
+}
+
+/** The headers of an answer that are for browsers. */
+function corsHeaders(headers: globalThis.Headers): Headers {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
+}
+
+const listOf = (value: string | null) => (value ?? '').split(/, ?/);
+
+describe('A preflight', () => {
+  it('is answered to a listed origin, for every route, and takes no credential', async () => {
+    const paths = [
+      '/api/collections/posts',
+      `/api/collections/posts/${post}`,
+      '/api/collections/users/login',
+      '/api/preview-token',
+      '/api/audit/feed',
+      '/api/there/is/none',
+      '/',
+    ];
+    for (const path of paths) {
+      const asked = { 'access-control-request-headers': 'authorization,content-type' };
+      const { status, headers } = await preflight(path, local, asked);
+      assert.equal(status, 204, path);
+      assert.deepEqual(Object.keys(corsHeaders(headers)), [
+        'access-control-allow-headers',
+        'access-control-allow-methods',
+        'access-control-allow-origin',
+        'access-control-max-age',
+      ]);
+      assert.equal(headers.get('access-control-allow-origin'), local);
+      assert.equal(headers.get('access-control-max-age'), '7200');
+      assert.deepEqual(listOf(headers.get('access-control-allow-methods')), ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']);
+      assert.ok(listOf(headers.get('vary')).includes('origin'));
+      const allowed = listOf(headers.get('access-control-allow-headers'));
+      const needed = 'authorization content-type x-api-key x-site-id if-match if-none-match if-range range';
+      const more = 'idempotency-key x-change-reason last-event-id *';
+      for (const name of `${needed} ${more}`.split(' ')) assert.ok(allowed.includes(name), name);
+    }
+  });
+
+  it('from another origin gets nothing that would let it in', async () => {
+    const near = ['null', `${app}.evil.example`, `${app}:8443`, 'http://app.example.org', app.toUpperCase(), '*'];
+    for (const origin of [foreign, ...near]) {
+      const { status, headers } = await preflight('/api/collections/posts', origin);
+      assert.deepEqual([status, corsHeaders(headers)], [204, {}], origin);
+      assert.ok(listOf(headers.get('vary')).includes('origin'));
+    }
+  });
+
+  it('says nothing of what is for nobody else: the operator, and our own pages for accounts', async () => {
+    for (const path of ['/api/operator/unlock', '/account/users/setup', '/account/account.js']) {
+      const { status, headers } = await preflight(path, app);
+      assert.deepEqual([status, corsHeaders(headers)], [404, {}], path);
+    }
+  });
+
+  it('is no error in the log, and counts in no limit', async () => {
+    let requestId: string | null = null;
+    for (let count = 0; count < 40; count += 1) {
+      const { status, headers } = await preflight('/api/collections/users/login', app);
+      assert.equal(status, 204);
+      requestId = headers.get('x-request-id');
+    }
+    assert.equal((await login(service, 'users', user.email, password)).status, 200);
+    const line = await eventually(() => logLines(service).find((logged) => logged.requestId === requestId));
+    assert.deepEqual([line.level, line.method, line.status], [30, 'OPTIONS', 204]);
+  });
+
+  it('is told from an OPTIONS that is none', async () => {
+    const plain = await service.call('OPTIONS', '/api/collections/posts', undefined, { headers: { origin: app } });
+    assert.deepEqual([plain.status, plain.body.message], [404, 'there is no OPTIONS /api/collections/posts']);
+    const { status } = await fetch(`${service.url}/health`, {
+      method: 'OPTIONS',
+      headers: { 'access-control-request-method': 'GET' },
+    });
+    assert.equal(status, 404);
+  });
+});
+
+describe('An answer', () => {
+  const json = { 'content-type': 'application/json' };
+  const key = { 'x-api-key': apiKey };
+  type Sent = { method?: string; headers?: Headers; body?: string };
+  const answers: [what: string, status: number, path: () => string, sent?: Sent][] = [
+    ['a list', 200, () => '/api/collections/posts'],
+    ['a document', 200, () => `/api/collections/posts/${post}`],
+    ['its head', 200, () => `/api/collections/posts/${post}`, { method: 'HEAD' }],
+    ['what is created', 201, () => '/api/collections/posts', post201()],
+    [
+      'a field that is wrong',
+      400,
+      () => '/api/collections/posts',
+      { method: 'POST', headers: { ...key, ...json }, body: '{}' },
+    ],
+    [
+      'a body that is no JSON',
+      400,
+      () => '/api/collections/posts',
+      { method: 'POST', headers: { ...key, ...json }, body: '{' },
+    ],
+    ['a path that is no UTF-8', 400, () => '/api/collections/%ff'],
+    ['no credential', 401, () => '/api/schemas'],
+    ['a key that is wrong', 401, () => '/api/collections/posts', { headers: { 'x-api-key': 'wrong' } }],
+    [
+      'a rule that says no',
+      403,
+      () => `/api/collections/posts/${post}`,
+      { method: 'DELETE', headers: { authorization: '' } },
+    ],
+    ['no document', 404, () => '/api/collections/posts/none'],
+    ['no route', 404, () => '/api/there/is/none'],
+    ['no file', 404, () => '/api/media/files/%2e%2e%2fx/y'],
+    [
+      'a body too large',
+      413,
+      () => '/api/collections/posts',
+      { method: 'POST', headers: { ...key, ...json }, body: 'x'.repeat(30_000) },
+    ],
+    ['a type that is not taken', 415, () => '/api/collections/posts', { method: 'POST', headers: key, body: 'x' }],
+    [
+      'a tag that is stale',
+      412,
+      () => `/api/collections/posts/${post}`,
+      { method: 'PATCH', headers: { ...key, ...json, 'if-match': '"9"' }, body: '{}' },
+    ],
+    ['a file', 200, () => media],
+    ['a part of it', 206, () => media, { headers: { range: 'bytes=0-3' } }],
+    ['no part of it', 416, () => media, { headers: { range: 'bytes=99-' } }],
+    ['a bad preview', 401, () => '/api/preview-data?token=x'],
+    ['the health', 200, () => '/health'],
+    ['the page of the API', 200, () => '/api/docs'],
+  ];
+  function post201(): Sent {
+    return { method: 'POST', headers: { ...key, ...json }, body: '{"text":"new"}' };
+  }
+
+  for (const [what, status, path, { method = 'GET', headers = {}, body } = {}] of answers) {
+    it(`that is ${status} for ${what} can be read by a listed origin, and by no other`, async () => {
+      const ask = async (origin: string | null) => {
+        const sent: Headers = { ...headers, ...(origin === null ? {} : { origin }) };
+        if (sent.authorization === '') sent.authorization = `Bearer ${token}`;
+        const answer = await fetch(service.url + path(), {
+          method,
+          headers: sent,
+          ...(body === undefined ? {} : { body }),
+        });
+        await answer.arrayBuffer();
+        assert.equal(answer.status, status);
+        assert.ok(listOf(answer.headers.get('vary')).includes('origin'), `vary: ${answer.headers.get('vary')}`);
+        return corsHeaders(answer.headers);
+      };
+      const { 'access-control-expose-headers': exposed = '', ...others } = await ask(app);
+      assert.deepEqual(others, { 'access-control-allow-origin': app });
+      for (const name of ['etag', 'retry-after', 'x-request-id', 'annals-position', 'content-range']) {
+        assert.ok(listOf(exposed).includes(name), name);
+      }
+      for (const origin of [foreign, 'null', null]) assert.deepEqual(await ask(origin), {});
+    });
+  }
+
+  it('that is a 304 says it too', async () => {
+    for (const path of [`/api/collections/posts/${post}`, media, '/api/docs']) {
+      const etag = (await fetch(service.url + path, { headers: { origin: app } })).headers.get('etag') ?? '';
+      const again = await fetch(service.url + path, { headers: { origin: app, 'if-none-match': etag } });
+      assert.deepEqual([again.status, again.headers.get('access-control-allow-origin')], [304, app], path);
+      assert.ok(listOf(again.headers.get('vary')).includes('origin'));
+    }
+  });
+
+  it('that is a stream of events says it at its beginning', async () => {
+    const headers = { origin: app, 'x-api-key': apiKey, accept: 'text/event-stream' };
+    const stream = await fetch(`${service.url}/api/audit/feed`, { headers });
+    assert.equal(stream.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+    assert.equal(stream.headers.get('access-control-allow-origin'), app);
+    assert.deepEqual(listOf(stream.headers.get('vary')), ['accept', 'origin', 'accept-encoding']);
+    await stream.body?.cancel();
+  });
+
+  it('that is compressed depends on both', async () => {
+    const { text } = await sendRaw(
+      service.url,
+      `GET /api/collections/posts/${post} HTTP/1.1\r\nhost: x\r\norigin: ${app}\r\naccept-encoding: gzip\r\n\r\n`,
+    );
+    assert.match(text, /^content-encoding: gzip\r$/m);
+    assert.match(text, /^vary: origin,accept-encoding\r$/m);
+  });
+
+  it('about what is for nobody else cannot be read, and is the same for all', async () => {
+    for (const path of ['/api/operator/unlock', '/account/users/setup', '/account/account.js']) {
+      const method = path.includes('operator') ? 'POST' : 'GET';
+      const { headers } = await fetch(service.url + path, { method, headers: { origin: app } });
+      assert.deepEqual([corsHeaders(headers), listOf(headers.get('vary')).includes('origin')], [{}, false], path);
+    }
+  });
+});
+
+describe('A page of another origin', () => {
+  it('logs in for a token, and gets no cookie', async () => {
+    const headers = { origin: app, 'sec-fetch-site': 'cross-site' };
+    const answer = await service.call('POST', '/api/collections/users/login', user, { key: null, headers });
+    assert.deepEqual([answer.status, answer.headers.get('set-cookie')], [200, null]);
+    assert.equal(answer.headers.get('access-control-allow-origin'), app);
+    const me = await service.call('GET', '/api/collections/users/me', undefined, {
+      key: null,
+      headers: { ...headers, ...bearer(answer.body.token).headers },
+    });
+    assert.equal(me.status, 200);
+  });
+
+  it('does nothing by a cookie, though it is listed', async () => {
+    const options = { key: null, headers: { origin: app, cookie: `annals-users=${token}` } };
+    const write = await service.call('POST', '/api/collections/posts', { text: 'forged' }, options);
+    assert.equal(write.status, 403);
+    const read = await service.call('GET', '/api/collections/users/me', undefined, options);
+    // Without this header no browser gives a page what it got with cookies.
+    assert.equal(read.headers.get('access-control-allow-credentials'), null);
+  });
+});
+
+describe('Origins', () => {
+  it('that are all open are told the same', () => {
+    const cors = corsOf(['*']);
+    for (const origin of [foreign, 'null', undefined]) {
+      const headers: Record<string, unknown> = {};
+      cors?.addTo(headers, origin === undefined ? {} : { origin });
+      assert.equal(headers['access-control-allow-origin'], '*');
+      assert.equal(headers.vary, undefined);
+    }
+    const asked = { origin: foreign, 'access-control-request-method': 'PATCH' };
+    assert.equal(cors?.preflight(asked)?.['access-control-allow-origin'], '*');
+    assert.equal(cors?.preflight({ origin: foreign }), null);
+  });
+
+  it('that are not listed at all have nothing to be told', () => {
+    assert.equal(corsOf([]), null);
+  });
+});

@@ -1,0 +1,52 @@
+import type { Login } from './answer-types.ts';
+import type { Accounts } from './api.ts';
+import type { Caller } from './calls.ts';
+import { ApiError } from './errors.ts';
+import type { CallOptions } from './options.ts';
+import type { AnyConfig } from './types.ts';
+
+/** The calls of accounts. What begins a session makes its token the client's. */
+export function accountsOf({ bodyOf, session }: Caller, slug: string) {
+  const path = `/api/collections/${slug}`;
+
+  /** A call that looks at no login: its 401 says nothing of the one that there is. */
+  function send<T>(route: string, data: object, options?: CallOptions): Promise<T> {
+    return bodyOf<T>({ method: 'POST', path: `${path}/${route}`, data, options, isPublic: true });
+  }
+
+  async function begin(route: string, data: object, options?: CallOptions): Promise<Login<unknown>> {
+    const answer = await send<Login<unknown>>(route, data, options);
+    session.set(answer.token);
+    return answer;
+  }
+
+  return {
+    login: (credentials: object, options?: CallOptions) => begin('login', credentials, options),
+    async logout(options?: CallOptions) {
+      const token = session.get();
+      try {
+        // Who is logged out already is answered 401, so it may be sent again.
+        await bodyOf({ method: 'POST', path: `${path}/logout`, options, isRepeatable: true, isLogin: true });
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 401)) throw error;
+      }
+      session.replace(token, null);
+    },
+    me: (options?: CallOptions) => bodyOf({ method: 'GET', path: `${path}/me`, options }),
+    async refreshToken(options?: CallOptions) {
+      const token = session.get();
+      const answer = await bodyOf<{ token: string }>({ method: 'POST', path: `${path}/refresh-token`, options });
+      session.replace(token, answer.token);
+      return answer;
+    },
+    invite: (data: object, options?: CallOptions) => bodyOf({ method: 'POST', path: `${path}/invite`, data, options }),
+    acceptInvite: (data: object, options?: CallOptions) => begin('accept-invite', data, options),
+    forgotPassword: (data: object, options?: CallOptions) => send('forgot-password', data, options),
+    resetPassword: (data: object, options?: CallOptions) => send('reset-password', data, options),
+    async isInitialized(options?: CallOptions) {
+      const call = { method: 'GET', path: `${path}/init`, options, isPublic: true } as const;
+      return (await bodyOf<{ initialized: boolean }>(call)).initialized;
+    },
+    registerFirstUser: (data: object, options?: CallOptions) => begin('first-user', data, options),
+  } satisfies Record<keyof Accounts<AnyConfig, string>, unknown>;
+}

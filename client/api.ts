@@ -1,0 +1,190 @@
+import type {
+  Login,
+  Page,
+  RestorePlan,
+  RestoreSource,
+  Schemas,
+  StreamState,
+  Success,
+  Versions,
+} from './answer-types.ts';
+import type { FileSource } from './form.ts';
+import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
+import type {
+  AnyConfig,
+  AuthSlug,
+  CollectionSlug,
+  CreateInput,
+  DocumentOf,
+  GlobalInput,
+  GlobalOf,
+  GlobalSlug,
+  SortOf,
+  UpdateInput,
+  UploadSlug,
+  WhereOf,
+} from './types.ts';
+import type { ReplaceOptions, UploadOptions } from './uploading.ts';
+
+/** How a document or global is read: how many levels of related documents stand in it, and as of when. */
+export type ReadOptions<Depth extends number = number> = CallOptions & {
+  depth?: Depth | undefined;
+  asOf?: Moment | undefined;
+};
+
+/** What documents are read, and in which order. */
+export type ListOptions<
+  C extends AnyConfig,
+  Slug extends string,
+  Depth extends number = number,
+> = ReadOptions<Depth> & {
+  where?: WhereOf<C, Slug> | undefined;
+  sort?: SortOf<C, Slug> | readonly SortOf<C, Slug>[] | undefined;
+  limit?: number | undefined;
+};
+
+/** A page of a list. */
+export type FindOptions<C extends AnyConfig, Slug extends string, Depth extends number = number> = ListOptions<
+  C,
+  Slug,
+  Depth
+> & { page?: number | undefined };
+
+/** A page of a history: `limit` versions after the version `after`. */
+export type HistoryOptions = CallOptions & { limit?: number | undefined; after?: number | undefined };
+
+/** A restore that is only tried. */
+export type DryRun = CallOptions & { dryRun: true };
+
+/** What every collection has. */
+export type Documents<in out C extends AnyConfig, in out Slug extends string> = {
+  /** One page of documents. */
+  find: <const Depth extends number = 0>(
+    options?: FindOptions<C, Slug, Depth>,
+  ) => Promise<Page<DocumentOf<C, Slug, Depth>>>;
+  /** The document with an id, or the first one of a list; null where there is none that the caller may know of. */
+  findOne: <const Depth extends number = 0>(
+    idOrList: string | Omit<ListOptions<C, Slug, Depth>, 'limit'>,
+    options?: ReadOptions<Depth>,
+  ) => Promise<DocumentOf<C, Slug, Depth> | null>;
+  /** Every document, page after page, `limit` (100) of them in each call; the newest first. */
+  findAll: <const Depth extends number = 0>(
+    options?: ListOptions<C, Slug, Depth>,
+  ) => AsyncGenerator<DocumentOf<C, Slug, Depth>, void, undefined>;
+  /** Changes the given fields, each whole, and gives the whole document. */
+  update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
+  /** Deletes a document and gives what it was. */
+  delete: (id: string, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
+  /** Makes a document what it was, one that was deleted too; with `dryRun`, tells what that would change. */
+  restore: {
+    (id: string, source: RestoreSource, options: DryRun): Promise<RestorePlan>;
+    (id: string, source: RestoreSource, options?: WriteOptions): Promise<DocumentOf<C, Slug>>;
+  };
+  /** The versions of a document, for who may look into the history. */
+  history: (id: string, options?: HistoryOptions) => Promise<{ document: StreamState } & Versions>;
+};
+
+/** What collections without files have. */
+export type Creation<in out C extends AnyConfig, in out Slug extends string> = {
+  create: (data: CreateInput<C, Slug>, options?: KeyedOptions) => Promise<DocumentOf<C, Slug>>;
+};
+
+/** What collections of files have. */
+export type Files<in out C extends AnyConfig, in out Slug extends string> = {
+  /** Sends a file and makes a document of it. */
+  upload: (file: FileSource, data?: CreateInput<C, Slug>, options?: UploadOptions) => Promise<DocumentOf<C, Slug>>;
+  /** Puts another file in the place of a document's, and changes the given fields. */
+  replaceFile: (
+    id: string,
+    file: FileSource,
+    data?: UpdateInput<C, Slug>,
+    options?: ReplaceOptions,
+  ) => Promise<DocumentOf<C, Slug>>;
+};
+
+/** What collections of accounts have. All but the last five work with the token that the client keeps. */
+export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
+  /** Logs in and keeps the token. */
+  login: (
+    credentials: { email: string; password: string },
+    options?: CallOptions,
+  ) => Promise<Login<DocumentOf<C, Slug>>>;
+  /** Ends the session and forgets the token; that it had ended already is no error. */
+  logout: (options?: CallOptions) => Promise<void>;
+  /** Who is logged in, related documents to `auth.depth`. */
+  me: (options?: CallOptions) => Promise<DocumentOf<C, Slug, AuthDepth<C, Slug>>>;
+  /** Keeps a token that is good for longer. */
+  refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
+  invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
+  /** Makes the account of who was invited, logs in and keeps the token. */
+  acceptInvite: (
+    input: { token: string; password: string } & Partial<Omit<CreateInput<C, Slug>, 'email' | 'password'>>,
+    options?: ReasonOptions,
+  ) => Promise<Login<DocumentOf<C, Slug>>>;
+  forgotPassword: (input: { email: string }, options?: CallOptions) => Promise<Success>;
+  resetPassword: (input: { token: string; password: string }, options?: CallOptions) => Promise<Success>;
+  /** Whether there is an account. */
+  isInitialized: (options?: CallOptions) => Promise<boolean>;
+  /** Makes the first account, by the token that the service prints at its start; logs in and keeps the token. */
+  registerFirstUser: (
+    input: { setupToken: string; email: string; password: string } & Partial<
+      Omit<CreateInput<C, Slug>, 'email' | 'password'>
+    >,
+    options?: ReasonOptions,
+  ) => Promise<Login<DocumentOf<C, Slug>>>;
+};
+
+/** What `annals types` writes does not say it. */
+type AuthDepth<C, Slug> = C extends { readonly collections: readonly (infer K)[] }
+  ? Extract<K, { readonly slug: Slug }> extends { readonly auth: { readonly depth: infer Depth extends number } }
+    ? Depth
+    : 0
+  : number;
+
+/** The calls of a collection. Where the configuration is not known at compile time, each has all of them. */
+export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &
+  (Slug extends AuthSlug<C> ? Accounts<C, Slug> : unknown) &
+  (string extends UploadSlug<C>
+    ? Creation<C, Slug> & Files<C, Slug>
+    : Slug extends UploadSlug<C>
+      ? Files<C, Slug>
+      : Creation<C, Slug>);
+
+/** The calls of a global. */
+export type GlobalClient<in out C extends AnyConfig, in out Slug extends string> = {
+  get: <const Depth extends number = 0>(options?: ReadOptions<Depth>) => Promise<GlobalOf<C, Slug, Depth>>;
+  /** Changes the given fields, each whole, and gives the whole global. */
+  update: (data: GlobalInput<C, Slug>, options?: WriteOptions) => Promise<GlobalOf<C, Slug>>;
+  /** Makes the global what it was; with `dryRun`, tells what that would change. */
+  restore: {
+    (source: RestoreSource, options: DryRun): Promise<RestorePlan>;
+    (source: RestoreSource, options?: WriteOptions): Promise<GlobalOf<C, Slug>>;
+  };
+  /** The versions of the global, for who may look into the history. */
+  history: (options?: HistoryOptions) => Promise<{ global: StreamState } & Versions>;
+};
+
+/** What a preview shows: a draft of a document that exists. */
+export type Draft<C extends AnyConfig> = {
+  collection: CollectionSlug<C>;
+  id: string;
+  data: Record<string, unknown>;
+};
+
+/** A client of one service. */
+export type Client<in out C extends AnyConfig = AnyConfig> = {
+  /** The token of who is logged in; null for nobody. */
+  token: string | null;
+  collection: <Slug extends CollectionSlug<C>>(slug: Slug) => CollectionClient<C, Slug>;
+  global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
+  /** What is configured, and for a user what they may do. */
+  schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
+  /** A token by which anybody can read a draft for a while. */
+  previewToken: (draft: Draft<C>, options?: CallOptions) => Promise<{ token: string }>;
+  /** The draft of a preview token; no login is needed or looked at. */
+  previewData: (token: string, options?: CallOptions) => Promise<Draft<C>>;
+  /** The whole address of a file, from its document or its `url`. */
+  mediaUrl: (file: string | object) => string;
+  /** The version of a document or global that a call gave, for `ifMatch`; undefined for those of lists, and for copies. */
+  etagOf: (document: object) => string | undefined;
+};

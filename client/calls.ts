@@ -1,0 +1,141 @@
+import { queryOf } from './address.ts';
+import { type Answer, isObject } from './answers.ts';
+import { ApiError } from './errors.ts';
+import type { CallOptions, ClientOptions, WriteOptions } from './options.ts';
+import { type Exchange, type Fetch, perform } from './sending.ts';
+import { openSession } from './session.ts';
+import type { FormContent } from './uploading.ts';
+
+/** A call as a method of the client makes it. */
+export type Call = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  /** A body to be sent as JSON. */
+  data?: unknown;
+  /** A body of another form. */
+  content?: FormContent;
+  /** What the caller said: what belongs to no call in general is the query. */
+  options?: object | undefined;
+  /** The route does with an `Idempotency-Key` once what is sent twice. */
+  isKeyed?: boolean;
+  /** To do it twice is to do it once. Reads are so anyway. */
+  isRepeatable?: boolean;
+  /** The route looks at no login. */
+  isPublic?: boolean;
+  /** A 401 is an answer to what was sent, not to who sent it. */
+  isLogin?: boolean;
+  /** Milliseconds, where the caller says none. */
+  timeout?: number;
+};
+
+export type Caller = ReturnType<typeof openCaller>;
+
+const defaultTimeout = 30_000;
+const defaultRetries = 2;
+
+/** What every method of a client goes through. */
+export function openCaller(baseUrl: string, options: ClientOptions) {
+  const session = openSession(options.token || null, options);
+  const tags = new WeakMap<object, string>();
+  // Looked up with each call, for it may be replaced; called as nobody's method, as browsers demand.
+  const plainFetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+
+  async function call(asked: Call): Promise<Answer> {
+    const { own, query } = split(asked.options ?? {});
+    const token = asked.isPublic ? null : session.get();
+    const headers = headersOf(asked, own, token);
+    const isOurs = headers.get('authorization') === (token === null ? null : bearer(token));
+    try {
+      const answer = await perform(exchangeOf(asked, own, query, headers));
+      keepTag(answer);
+      return answer;
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.status === 401 && isOurs;
+      if (isRefused && !asked.isPublic && !asked.isLogin) session.refuse(token, error);
+      throw error;
+    }
+  }
+
+  function exchangeOf(asked: Call, own: WriteOptions, query: object, headers: Headers): Exchange {
+    const { method, path, content, data } = asked;
+    const json = data === undefined ? null : JSON.stringify(data);
+    const sent = content ?? (json === null ? null : { make: () => json, isStream: false, isOnce: false });
+    const retries = own.retries ?? options.retries ?? defaultRetries;
+    const canRepeat = !content?.isOnce && retries > 0;
+    if (canRepeat && asked.isKeyed && takesKey(headers, data)) headers.set('idempotency-key', newKey());
+    const isSafe = method === 'GET' || asked.isRepeatable || headers.has('idempotency-key');
+    return {
+      method,
+      url: baseUrl + path + queryOf(query),
+      headers,
+      content: sent,
+      retries: canRepeat && isSafe ? retries : 0,
+      timeout: own.timeout ?? asked.timeout ?? options.timeout ?? defaultTimeout,
+      signal: own.signal,
+      fetch: content?.fetch ?? plainFetch,
+    };
+  }
+
+  function headersOf({ content, data }: Call, own: WriteOptions, token: string | null): Headers {
+    const headers = new Headers(options.headers);
+    const put = (name: string, value: string | null | undefined) => {
+      if (value !== undefined && value !== null) headers.set(name, value);
+    };
+    put('accept', 'application/json');
+    put('x-api-key', options.apiKey);
+    put('x-site-id', options.siteId);
+    put('authorization', token === null ? null : bearer(token));
+    put('content-type', content?.type ?? (data === undefined ? null : 'application/json'));
+    put('if-match', own.ifMatch);
+    put('idempotency-key', own.idempotencyKey);
+    put('x-change-reason', own.reason === undefined ? null : reasonText(own.reason));
+    new Headers(own.headers).forEach((value, name) => {
+      put(name, value);
+    });
+    return headers;
+  }
+
+  function keepTag({ body, headers }: Answer): void {
+    const tag = headers.get('etag');
+    if (tag !== null && isObject(body)) tags.set(body, tag);
+  }
+
+  return {
+    call,
+    /** The body of an answer, as what the contract says it is. */
+    bodyOf: async <T>(asked: Call): Promise<T> => (await call(asked)).body as T,
+    session,
+    tagOf: (document: object) => tags.get(document),
+  };
+}
+
+/** Without a credential nobody tells one caller from the next, and of a password nothing is kept: then the service takes no key. */
+function takesKey(headers: Headers, data: unknown): boolean {
+  if (headers.has('idempotency-key')) return false;
+  const hasCredential = headers.has('authorization') || headers.has('x-api-key');
+  return hasCredential && !(isObject(data) && 'password' in data);
+}
+
+const callNames = ['signal', 'timeout', 'headers', 'retries', 'reason', 'ifMatch', 'idempotencyKey'];
+
+function split(options: object): { own: CallOptions & WriteOptions; query: object } {
+  const entries = Object.entries(options);
+  const own = Object.fromEntries(entries.filter(([name, value]) => callNames.includes(name) && value !== undefined));
+  return { own, query: Object.fromEntries(entries.filter(([name]) => !callNames.includes(name))) };
+}
+
+function bearer(token: string): string {
+  return `Bearer ${token}`;
+}
+
+/** A header holds latin1 at most, and the service reads some of that as UTF-8; what is more goes encoded (RFC 8187). */
+function reasonText(reason: string): string {
+  const isPlain = /^[\x20-\x7e]*$/.test(reason) && !/^\s*utf-8'/i.test(reason);
+  return isPlain ? reason : `UTF-8''${encodeURIComponent(reason)}`;
+}
+
+/** A page that did not come over HTTPS has no `randomUUID`. */
+function newKey(): string {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

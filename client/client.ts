@@ -1,0 +1,67 @@
+import { accountsOf } from './accounts.ts';
+import { mediaUrlOf, readBaseUrl, segment, shown } from './address.ts';
+import type { Client } from './api.ts';
+import { openCaller } from './calls.ts';
+import { documentsOf, globalOf } from './documents.ts';
+import { filesOf } from './files.ts';
+import type { CallOptions, ClientOptions } from './options.ts';
+import type { AnyConfig } from './types.ts';
+
+/**
+ * Makes a client of a service. It holds one login at most: on a server, make one for each user.
+ *
+ * The type of the configuration gives its calls theirs: `createClient<typeof config>({ baseUrl })`.
+ *
+ * @throws TypeError for a `baseUrl` that is none, and for an option that there is not.
+ */
+export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOptions): Client<C> {
+  refuseUnknown(options);
+  const baseUrl = readBaseUrl(options.baseUrl);
+  const caller = openCaller(baseUrl, options);
+  const { bodyOf, session } = caller;
+  const client = {
+    get token() {
+      return session.get();
+    },
+    set token(token: string | null) {
+      session.set(token);
+    },
+    collection: (name: string) => {
+      const slug = segment('the slug of a collection', name);
+      // All calls there are: the types tell which of them a collection has, and so does the service.
+      return { ...documentsOf(caller, slug), ...filesOf(caller, slug), ...accountsOf(caller, slug) };
+    },
+    global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
+    schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
+    previewToken: (data: object, own?: CallOptions) =>
+      bodyOf({ method: 'POST', path: '/api/preview-token', data, options: own }),
+    previewData: (token: string, own?: CallOptions) => {
+      return bodyOf({ method: 'GET', path: '/api/preview-data', options: { ...own, token }, isPublic: true });
+    },
+    mediaUrl: (file: string | object) => mediaUrlOf(baseUrl, file),
+    etagOf: caller.tagOf,
+  } satisfies Record<keyof Client, unknown>;
+  // What a call gives is for the configuration to say, and here it is not known.
+  return client as unknown as Client<C>;
+}
+
+const names = [
+  'baseUrl',
+  'apiKey',
+  'siteId',
+  'token',
+  'onToken',
+  'onUnauthorized',
+  'fetch',
+  'headers',
+  'timeout',
+  'retries',
+];
+
+/** `baseURL` would be no address, and `onUnauthorised` never called. */
+function refuseUnknown(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name))
+      throw new TypeError(`createClient has no option ${shown(name)}; it has ${names.join(', ')}`);
+  }
+}

@@ -1,0 +1,72 @@
+import { segment } from './address.ts';
+import type { Page, RestoreSource } from './answer-types.ts';
+import { isObject } from './answers.ts';
+import type { Creation, Documents, GlobalClient } from './api.ts';
+import type { Call, Caller } from './calls.ts';
+import { ApiError } from './errors.ts';
+import type { KeyedOptions, WriteOptions } from './options.ts';
+import { everyDocument } from './pages.ts';
+import type { AnyConfig } from './types.ts';
+
+type Methods = keyof Documents<AnyConfig, string> | keyof Creation<AnyConfig, string>;
+
+/** The calls of documents. */
+export function documentsOf({ call, bodyOf }: Caller, slug: string) {
+  const path = `/api/collections/${slug}`;
+  const pathOf = (id: string) => `${path}/${segment('id', id)}`;
+
+  async function findOne(idOrList: string | object, options: object = {}): Promise<unknown> {
+    if (typeof idOrList !== 'string') {
+      const list = { ...idOrList, ...options, limit: 1 };
+      return (await bodyOf<Page<unknown>>({ method: 'GET', path, options: list })).docs[0] ?? null;
+    }
+    try {
+      return await bodyOf({ method: 'GET', path: pathOf(idOrList), options });
+    } catch (error) {
+      if (isNoDocument(error)) return null;
+      throw error;
+    }
+  }
+
+  return {
+    find: (options?: object) => bodyOf({ method: 'GET', path, options }),
+    findOne,
+    findAll: (options: object = {}) => everyDocument((query) => call({ method: 'GET', path, options: query }), options),
+    create: (data: object, options?: KeyedOptions) => bodyOf({ method: 'POST', path, data, options, isKeyed: true }),
+    update: async (id: string, data: object, options?: WriteOptions) => {
+      return bodyOf({ method: 'PATCH', path: pathOf(id), data, options, isKeyed: true });
+    },
+    delete: async (id: string, options?: WriteOptions) => {
+      return bodyOf({ method: 'DELETE', path: pathOf(id), options, isKeyed: true });
+    },
+    restore: async (id: string, source: RestoreSource, options?: object) => {
+      return bodyOf(restoreCall(pathOf(id), source, options));
+    },
+    history: async (id: string, options?: object) => {
+      return bodyOf({ method: 'GET', path: `/api/audit/documents/${slug}/${segment('id', id)}`, options });
+    },
+  } satisfies Record<Methods, unknown>;
+}
+
+/** The calls of a global. */
+export function globalOf({ bodyOf }: Caller, slug: string) {
+  const path = `/api/globals/${slug}`;
+  return {
+    get: (options?: object) => bodyOf({ method: 'GET', path, options }),
+    update: (data: object, options?: WriteOptions) => bodyOf({ method: 'PATCH', path, data, options, isKeyed: true }),
+    restore: (source: RestoreSource, options?: object) => bodyOf(restoreCall(path, source, options)),
+    history: (options?: object) => bodyOf({ method: 'GET', path: `/api/audit/globals/${slug}`, options }),
+  } satisfies Record<keyof GlobalClient<AnyConfig, string>, unknown>;
+}
+
+/** A restore, or what only looks at what one would do. */
+function restoreCall(path: string, data: RestoreSource, options: object = {}): Call {
+  const isDry = 'dryRun' in options && options.dryRun === true;
+  return { method: 'POST', path: `${path}/restore`, data, options, isKeyed: !isDry, isRepeatable: isDry };
+}
+
+/** A 404 of the service that is about the document: one about the route means that there is no such collection. */
+function isNoDocument(error: unknown): boolean {
+  if (!(error instanceof ApiError && error.status === 404)) return false;
+  return isObject(error.body) && !error.message.startsWith('there is no GET ');
+}

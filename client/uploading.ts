@@ -1,0 +1,111 @@
+import { chunksOf, type FileSource, writeForm } from './form.ts';
+import type { KeyedOptions, WriteOptions } from './options.ts';
+import type { Content, Fetch } from './sending.ts';
+
+/** How many bytes have been handed over; `total` is null for a stream, whose end nobody knows. */
+export type Progress = { sent: number; total: number | null };
+
+type FileOptions = {
+  /** The name of the file; without it that of a `File`, else `file`. */
+  filename?: string | undefined;
+  /** Called while bytes are sent; what counts is the whole form. Another attempt begins anew. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+};
+
+/** What an upload takes. */
+export type UploadOptions = KeyedOptions & FileOptions;
+
+/** What the replacement of a file takes. */
+export type ReplaceOptions = WriteOptions & FileOptions;
+
+/** A body in the form of an upload; `fetch` where it goes another way. */
+export type FormContent = Content & { type: string; fetch?: Fetch };
+
+/**
+ * Makes a file and its fields ready to be sent in the way that this place has. Browsers send no streams over HTTP/1.1, and tell
+ * progress only of an `XMLHttpRequest`; Node, Deno and Bun send streams, of which it can be seen how much is taken.
+ */
+export async function contentOf(source: FileSource, fields: object, options: FileOptions): Promise<FormContent> {
+  const { onProgress } = options;
+  const form = writeForm(fields, source, options.filename);
+  const { type, isStream } = form;
+  if (sendsStreams() && (isStream || onProgress)) {
+    const total = isStream ? null : new Blob(form.parts as BlobPart[]).size;
+    const make = () => streamOf(counted(chunksOf(form), total, onProgress));
+    return { type, make, isStream: true, isOnce: isStream };
+  }
+  const blob = new Blob(isStream ? await collected(chunksOf(form)) : (form.parts as BlobPart[]));
+  const content = { type, make: () => blob, isStream: false, isOnce: false };
+  if (!onProgress || typeof XMLHttpRequest === 'undefined') return content;
+  return { ...content, fetch: (url, init) => sendWatched(url, init, onProgress) };
+}
+
+function sendsStreams(): boolean {
+  return (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
+}
+
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  total: number | null,
+  onProgress: FileOptions['onProgress'],
+): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for await (const chunk of chunks) {
+    yield chunk;
+    sent += chunk.byteLength;
+    onProgress?.({ sent, total });
+  }
+}
+
+/** Reads no faster than it is read itself. */
+function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return(undefined);
+    },
+  });
+}
+
+async function collected(chunks: AsyncIterable<Uint8Array>): Promise<BlobPart[]> {
+  const parts: BlobPart[] = [];
+  for await (const chunk of chunks) parts.push(chunk as Uint8Array<ArrayBuffer>);
+  return parts;
+}
+
+/** Does what `fetch` does, and tells how far it is. */
+function sendWatched(url: string, init: RequestInit, onProgress: (progress: Progress) => void): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const abort = () => request.abort();
+    request.open(init.method ?? 'POST', url);
+    (init.headers as Headers).forEach((value, name) => {
+      request.setRequestHeader(name, value);
+    });
+    request.upload.onprogress = ({ loaded, total }) => onProgress({ sent: loaded, total });
+    request.onload = () => resolve(answerOf(request, new URL(url).href));
+    request.onerror = () => reject(new TypeError('the request failed'));
+    request.onabort = () => reject(init.signal?.reason);
+    request.onloadend = () => init.signal?.removeEventListener('abort', abort);
+    init.signal?.addEventListener('abort', abort);
+    request.send(init.body as Blob);
+  });
+}
+
+function answerOf(request: XMLHttpRequest, url: string): Response {
+  // It follows wherever it is sent, and what comes from there is no answer.
+  if (request.responseURL !== url) {
+    return new Response(null, { status: 302, headers: { location: request.responseURL } });
+  }
+  const lines = request.getAllResponseHeaders().trim().split('\r\n').filter(Boolean);
+  const headers = lines.map((line): [string, string] => {
+    const end = line.indexOf(':');
+    return [line.slice(0, end), line.slice(end + 1).trim()];
+  });
+  const { status, statusText, responseText } = request;
+  return new Response(responseText || null, { status, statusText, headers });
+}

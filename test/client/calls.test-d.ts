@@ -1,0 +1,111 @@
+import { type Client, createClient, type DocumentOf, type Page } from '../../client/index.ts';
+import { defineConfig } from '../../config/define.ts';
+import type config from './rich.config.ts';
+
+// Types are tested by the compiler, as in types.test-d.ts: which calls there are, what they take and what they give. Nothing
+// here is ever run.
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Is<T extends true> = T;
+type C = typeof config;
+type Given<T extends (...args: never[]) => unknown> = Awaited<ReturnType<T>>;
+
+const client: Client<C> = createClient<typeof config>({ baseUrl: 'https://cms.example.org' });
+const [posts, pictures, members] = [
+  client.collection('posts'),
+  client.collection('pictures'),
+  client.collection('members'),
+];
+
+const lists = async () => ({
+  flat: await posts.find({ where: { status: { equals: 'published' } }, sort: ['-title', 'author.name'], limit: 5 }),
+  deep: await posts.find({ depth: 1, asOf: new Date() }),
+  one: await posts.findOne('1', { depth: 1 }),
+  first: await posts.findOne({ where: { title: { like: 'x' } }, depth: 2 }),
+  all: posts.findAll({ depth: 1 }),
+});
+type Lists = Given<typeof lists>;
+export type Reads = [
+  Is<Equal<Lists['flat'], Page<DocumentOf<C, 'posts'>>>>,
+  Is<Equal<Lists['flat']['docs'][number]['author'], string>>,
+  Is<Equal<Lists['deep'], Page<DocumentOf<C, 'posts', 1>>>>,
+  Is<Equal<Lists['one'], DocumentOf<C, 'posts', 1> | null>>,
+  Is<Equal<Lists['first'], DocumentOf<C, 'posts', 2> | null>>,
+  Is<Equal<Lists['all'], AsyncGenerator<DocumentOf<C, 'posts', 1>, void, undefined>>>,
+];
+
+const others = async () => ({
+  made: await posts.create({ title: 'x', author: '1', secret: 'y' } as never, { idempotencyKey: 'x', reason: 'y' }),
+  changed: await posts.update('1', { title: 'x' }, { ifMatch: '"1"' }),
+  plan: await posts.restore('1', { version: 1 }, { dryRun: true }),
+  restored: await posts.restore('1', { position: 1 }, { reason: 'y' }),
+  file: await pictures.upload(new Blob([]), { alt: 'x' }, { onProgress: ({ sent }) => sent.toFixed() }),
+  login: await members.login({ email: 'x', password: 'y' }),
+  me: await members.me(),
+  site: await client.global('site').get(),
+  draft: await client.previewData('x'),
+});
+type Others = Given<typeof others>;
+export type Writes = [
+  Is<Equal<Others['made'], DocumentOf<C, 'posts'>>>,
+  Is<Equal<Others['changed'], DocumentOf<C, 'posts'>>>,
+  Is<Equal<Others['plan']['diff'][number]['field'], string>>,
+  Is<Equal<Others['restored'], DocumentOf<C, 'posts'>>>,
+  Is<Equal<Others['file'], DocumentOf<C, 'pictures'>>>,
+  Is<Equal<Others['login'], { token: string; user: DocumentOf<C, 'members'> }>>,
+  Is<Equal<Others['me'], DocumentOf<C, 'members'>>>,
+  Is<Equal<Others['site']['title'], string>>,
+  Is<Equal<Others['draft']['collection'], 'posts' | 'authors' | 'pictures' | 'members' | 'post-create'>>,
+];
+
+export const refused = () => [
+  // @ts-expect-error no such collection
+  client.collection('pots'),
+  // @ts-expect-error no such global
+  client.global('posts'),
+  // @ts-expect-error accounts alone log in
+  posts.login,
+  // @ts-expect-error files alone are uploaded
+  members.upload,
+  // @ts-expect-error a file is made by its bytes
+  pictures.create,
+  // @ts-expect-error no such field
+  posts.find({ where: { titel: { equals: 'x' } } }),
+  // @ts-expect-error no such option
+  posts.find({ where: { status: { equals: 'drft' } } }),
+  // @ts-expect-error not an order
+  posts.find({ sort: 'tags' }),
+  // @ts-expect-error no such parameter
+  posts.find({ limt: 5 }),
+  // @ts-expect-error a field that is required
+  posts.create({}),
+  // @ts-expect-error a new document has no version
+  posts.create({} as never, { ifMatch: '"1"' }),
+  // @ts-expect-error a list is not changed
+  posts.find({ reason: 'x' }),
+  // @ts-expect-error neither a version nor a position
+  posts.restore('1', {}),
+];
+
+// Users are shown to themselves as deep as the configuration says.
+const deep = defineConfig({
+  collections: [
+    { slug: 'teams', fields: [{ name: 'name', type: 'text', required: true }] },
+    { slug: 'users', auth: { depth: 1 }, fields: [{ name: 'team', type: 'relationship', relationTo: 'teams' }] },
+  ],
+});
+const users = createClient<typeof deep>({ baseUrl: 'https://cms.example.org' }).collection('users');
+type Team = DocumentOf<typeof deep, 'teams'>;
+export type Me = [
+  Is<Equal<Given<typeof users.me>['team'], string | Team | null>>,
+  Is<Equal<Given<typeof users.login>['user']['team'], string | null>>,
+];
+
+// Where nothing is known there is everything.
+export const loose = async () => {
+  const any = createClient({ baseUrl: 'https://cms.example.org' });
+  const made = await any.collection('anything').create({ a: 1 });
+  const file = await any.collection('anything').upload(new Blob([]), { a: 1 });
+  const { user } = await any.collection('anything').login({ email: 'x', password: 'y' });
+  const found = await any.collection('anything').find({ where: { 'a.b': { in: [1] }, or: [{ c: { exists: true } }] } });
+  return [made.a, file.id, user.b, found.docs[0]?.c, (await any.global('anything').get()).d] satisfies unknown[];
+};

@@ -1,0 +1,727 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createReadStream, openAsBlob, writeFileSync } from 'node:fs';
+import http, { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { before, describe, it, type TestContext } from 'node:test';
+import { ApiError, type Client, type ClientOptions, createClient, type Progress } from '../../client/index.ts';
+import { useMailbox } from '../helpers/mail.ts';
+import { apiKey } from '../helpers/service.ts';
+import { useFolder, useService } from '../helpers/shared.ts';
+
+const configuration = `export default {
+  bcryptCost: 4,
+  publicSchema: true,
+  collections: [
+    { slug: '__admins', auth: { useAPIKey: true }, fields: [{ name: 'name', type: 'text' }] },
+    { slug: 'posts', access: { read: () => true }, fields: [
+      { name: 'title', type: 'text', required: true },
+      { name: 'slug', type: 'text', unique: true },
+      { name: 'status', type: 'select', options: ['draft', 'published'], defaultValue: 'draft' },
+      { name: 'author', type: 'relationship', relationTo: 'authors' },
+    ] },
+    { slug: 'authors', fields: [{ name: 'name', type: 'text', required: true }] },
+    { slug: 'files', upload: { maxFileSize: 300_000 }, access: { read: () => true }, fields: [
+      { name: 'alt', type: 'text', unique: true },
+      { name: 'size', type: 'number' },
+      { name: 'tags', type: 'multiSelect', options: ['a', 'b'] },
+      { name: 'about', type: 'object', fields: [{ name: 'day', type: 'date' }, { name: 'at', type: 'datetime' }] },
+      { name: 'shownAt', type: 'datetime' },
+    ] },
+    { slug: 'contracts', requireReason: true, fields: [{ name: 'text', type: 'text' }] },
+  ],
+  globals: [{ slug: 'site', access: { read: () => true }, fields: [{ name: 'title', type: 'text', defaultValue: 'My site' }] }],
+}`;
+
+const mailbox = await useMailbox();
+const folder = useFolder();
+const service = useService(configuration, { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Annals <a@example.org>' });
+
+/** What the client has asked for, as `METHOD /path`. */
+const asked = new Set<string>();
+const recording: NonNullable<ClientOptions['fetch']> = (url, init) => {
+  asked.add(`${init.method} ${new URL(url).pathname}`);
+  return fetch(url, init);
+};
+
+function clientOf(options: Partial<ClientOptions> = {}): Client {
+  return createClient({ baseUrl: service.url, fetch: recording, ...options });
+}
+
+/** A client with the API key. */
+function trusted(options: Partial<ClientOptions> = {}): Client {
+  return clientOf({ apiKey, ...options });
+}
+
+/** What a call is refused with. */
+async function refusalOf(call: Promise<unknown>): Promise<ApiError> {
+  const error = await call.then(
+    () => assert.fail('the call succeeded'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ApiError, String(error));
+  return error;
+}
+
+async function listOf<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of source) found.push(one);
+  return found;
+}
+
+const credentials = { email: 'ada@example.org', password: 'notes on the engine' };
+
+before(async () => {
+  // Hooks at the top of a file all begin at once; this waits for the service.
+  await service.call('GET', '/health');
+  const admins = clientOf().collection('__admins');
+  assert.equal(await admins.isInitialized(), false);
+  const setupToken = /setup\?token=([\w-]+)/.exec(service.output().stdout)?.[1] ?? '';
+  await admins.registerFirstUser({ setupToken, ...credentials, name: 'Ada' });
+});
+
+/** A client of somebody who has just logged in. */
+async function loggedIn(options: Partial<ClientOptions> = {}): Promise<Client> {
+  const client = clientOf(options);
+  await client.collection('__admins').login(credentials);
+  return client;
+}
+
+describe('Documents by the client', () => {
+  it('are created, read, changed, deleted, restored, and have a history', async () => {
+    const client = trusted();
+    const posts = client.collection('posts');
+    const author = await client.collection('authors').create({ name: 'Ada' });
+    const made = await posts.create({ title: 'Hello', author: author.id });
+    assert.deepEqual([made.title, made.status, made.author], ['Hello', 'draft', author.id]);
+    assert.deepEqual(await posts.findOne(made.id), made);
+    assert.deepEqual((await posts.findOne(made.id, { depth: 1 }))?.author, author);
+
+    const changed = await posts.update(made.id, { status: 'published' });
+    assert.equal(changed.status, 'published');
+    assert.deepEqual(await posts.delete(made.id), changed);
+    assert.equal(await posts.findOne(made.id), null);
+    assert.equal(await posts.findOne({ where: { title: { equals: 'Hello' } } }), null);
+
+    const plan = await posts.restore(made.id, { version: 1 }, { dryRun: true });
+    assert.equal(plan.source.version, 1);
+    assert.equal(await posts.findOne(made.id), null);
+    assert.equal((await posts.restore(made.id, { version: 1 })).status, 'draft');
+    const { versions, document, next } = await posts.history(made.id, { after: 1, limit: 2 });
+    assert.deepEqual(
+      versions.map(({ version, type }) => [version, type]),
+      [
+        [2, 'document.updated'],
+        [3, 'document.deleted'],
+      ],
+    );
+    assert.deepEqual([document.version, next], [4, 3]);
+  });
+
+  it('are found by conditions of every form, sorted, in pages, and as of then', async () => {
+    const client = trusted();
+    const posts = client.collection('posts');
+    const author = await client.collection('authors').create({ name: 'Grace & Ada, "both"' });
+    for (const title of ['Wind', 'Sand', 'Stars']) await posts.create({ title, author: author.id });
+    const where = { 'author.name': { equals: 'Grace & Ada, "both"' }, title: { in: ['Wind', 'Sand', 'Stars', 'x,y'] } };
+    const page = await posts.find({ where, sort: ['author', '-title'], limit: 2, depth: 1 });
+    assert.deepEqual(
+      page.docs.map(({ title }) => title),
+      ['Wind', 'Stars'],
+    );
+    assert.deepEqual([page.total, page.totalPages, page.nextPage], [3, 2, 2]);
+    assert.deepEqual(page.docs[0]?.author, author);
+    const newest = await posts.findOne({ where, sort: '-createdAt' }, { depth: 1 });
+    assert.deepEqual([newest?.title, newest?.author], ['Stars', author]);
+
+    const { position } = (await posts.history(newest?.id ?? '')).document;
+    const then = new Date();
+    await posts.update(newest?.id ?? '', { title: 'Sun' });
+    for (const asOf of [position, String(position), then, then.toISOString()]) {
+      assert.equal((await posts.findOne(newest?.id ?? '', { asOf }))?.title, 'Stars');
+      assert.equal((await posts.find({ where, asOf })).total, 3);
+    }
+  });
+
+  it('are changed only at the version that was read, where that is asked for', async () => {
+    const client = trusted();
+    const posts = client.collection('posts');
+    const made = await posts.create({ title: 'First' });
+    const read = await posts.findOne(made.id);
+    const ifMatch = client.etagOf(read ?? {});
+    assert.ok(ifMatch);
+    await posts.update(made.id, { title: 'Second' }, { ifMatch });
+    const refused = await refusalOf(posts.update(made.id, { title: 'Third' }, { ifMatch }));
+    assert.deepEqual([refused.status, refused.error], [412, 'Precondition Failed']);
+    assert.partialDeepStrictEqual(refused.body, { fields: [{ field: 'title', before: 'First', current: 'Second' }] });
+    assert.equal((await refusalOf(posts.delete(made.id, { ifMatch }))).status, 412);
+    assert.equal(client.etagOf({ ...read }), undefined);
+  });
+
+  it('say why they change, in every script', async () => {
+    const contracts = trusted().collection('contracts');
+    const missing = await refusalOf(contracts.create({ text: 'x' }));
+    assert.deepEqual(
+      missing.errors.map(({ field }) => field),
+      ['x-change-reason'],
+    );
+    const reasons = ['signed off', 'geprüft: 100 %', 'подписано', "UTF-8''%41 as it is"];
+    const { id } = await contracts.create({ text: 'x' }, { reason: 'new' });
+    for (const reason of reasons) await contracts.update(id, { text: reason }, { reason });
+    const { versions } = await contracts.history(id);
+    assert.deepEqual(
+      versions.map(({ reason }) => reason),
+      ['new', ...reasons],
+    );
+  });
+
+  it('are refused with every field, and what the service does not know is said by it', async () => {
+    const posts = trusted().collection('posts');
+    const invalid = await refusalOf(posts.create({ titel: 'x', status: 'drft' }));
+    assert.deepEqual([invalid.status, invalid.error, invalid.name], [400, 'Validation Error', 'ApiError']);
+    assert.deepEqual(
+      invalid.errors.map(({ field }) => field),
+      ['title', 'status', 'titel'],
+    );
+    assert.match(invalid.message, /^3 fields are wrong/);
+    assert.match(invalid.requestId ?? '', /^[0-9a-f-]{36}$/);
+    const unknown = await refusalOf(posts.find({ limt: 5 } as object));
+    assert.match(unknown.message, /limt is not a query parameter; did you mean "limit"/);
+    assert.equal((await refusalOf(posts.update('nope', {}))).status, 404);
+    // Of a collection that is not there, nobody is told that it has no such document.
+    assert.equal((await refusalOf(trusted().collection('nope').findOne('x'))).status, 404);
+    assert.equal((await refusalOf(clientOf().collection('authors').find())).status, 401);
+    for (const id of ['', '.', '..', undefined as unknown as string]) {
+      await assert.rejects(posts.delete(id), { name: 'TypeError', message: /^id must be a text that is not empty/ });
+    }
+    assert.equal(await posts.findOne('a/b?c#d%'), null);
+  });
+
+  it('are globals as well', async () => {
+    const client = trusted();
+    const site = client.global('site');
+    assert.equal((await clientOf().global('site').get()).title, 'My site');
+    await site.update({ title: 'One' }, { reason: 'why not' });
+    const changed = await site.update({ title: 'Two' });
+    const ifMatch = client.etagOf(changed) ?? '';
+    assert.equal((await site.restore({ version: 1 }, { dryRun: true })).diff[0]?.after, 'One');
+    assert.equal((await site.restore({ version: 1 }, { ifMatch })).title, 'One');
+    assert.equal((await site.get({ asOf: (await site.history()).global.position })).title, 'One');
+    assert.equal((await refusalOf(site.update({ title: 'Three' }, { ifMatch }))).status, 412);
+  });
+
+  it('are told as schemas', async () => {
+    const { collections, globals } = await (await loggedIn()).schemas();
+    assert.deepEqual(
+      collections.map(({ slug }) => slug),
+      ['__admins', 'posts', 'authors', 'files', 'contracts'],
+    );
+    assert.deepEqual(globals[0]?.access, { read: true, update: true });
+  });
+});
+
+describe('All documents by the client', () => {
+  /** Makes authors of a name, at once, so that some come about in the same millisecond. */
+  async function seed(name: string, count: number): Promise<string[]> {
+    const authors = trusted().collection('authors');
+    const made = await Promise.all(
+      Array.from({ length: count }, (_, at) => authors.create({ name: `${name} ${at % 5}` })),
+    );
+    return made.map(({ id }) => id).sort();
+  }
+
+  it('are given once, in every order and in pages of any size', async () => {
+    const authors = trusted().collection('authors');
+    await seed('still', 24);
+    const where = { name: { like: 'still' } };
+    for (const sort of [undefined, '-createdAt', 'createdAt', '-name', 'id']) {
+      for (const limit of [1, 7, 24]) {
+        const query = { where, limit, sort };
+        const found = (await listOf(authors.findAll(query))).map(({ id }) => id);
+        const listed = await authors.find({ ...query, limit: 100 });
+        assert.deepEqual(
+          found,
+          listed.docs.map(({ id }) => id),
+          `sorted by ${sort}, ${limit} at a time`,
+        );
+        assert.equal(found.length, 24);
+      }
+    }
+  });
+
+  for (const sort of ['-createdAt', 'createdAt']) {
+    it(`are given once while others come and go, sorted by ${sort}`, async () => {
+      const authors = trusted().collection('authors');
+      const ids = await seed(`moving ${sort}`, 24);
+      const seen: string[] = [];
+      for await (const { id } of authors.findAll({ where: { name: { like: `moving ${sort}` } }, sort, limit: 5 })) {
+        seen.push(id);
+        // Pages by number would now skip one, and repeat one.
+        if (seen.length % 10 === 3) await authors.delete(seen[0] as string).catch(() => {});
+        if (seen.length % 10 === 8) await seed(`moving ${sort}, late`, 1);
+        if (seen.length > 40) assert.fail('it does not end');
+      }
+      assert.equal(new Set(seen).size, seen.length);
+      assert.deepEqual(seen.filter((id) => ids.includes(id)).sort(), ids);
+    });
+  }
+
+  it('are those of one moment, where one is asked for', async () => {
+    const authors = trusted().collection('authors');
+    const ids = await seed('of then', 12);
+    const list = authors.findAll({ where: { name: { like: 'of then' } }, sort: 'name', limit: 5, asOf: new Date() });
+    const found = [(await list.next()).value];
+    // In front of all others.
+    await seed('a new one of then', 1);
+    for await (const one of list) found.push(one);
+    assert.deepEqual(found.map((one) => one?.id).sort(), ids);
+  });
+});
+
+describe('Accounts by the client', () => {
+  it('begin with the first one, which cannot be made twice', async () => {
+    const client = clientOf();
+    const admins = client.collection('__admins');
+    assert.equal(await admins.isInitialized(), true);
+    const input = { setupToken: 'once', email: 'eve@example.org', password: 'correct horse' };
+    assert.equal((await refusalOf(admins.registerFirstUser(input))).status, 403);
+    assert.equal(client.token, null);
+  });
+
+  it('log in and out, and keep the token meanwhile', async () => {
+    const tokens: (string | null)[] = [];
+    const client = clientOf({ onToken: (token) => tokens.push(token) });
+    const admins = client.collection('__admins');
+    const { token, user } = await admins.login(credentials);
+    assert.deepEqual([client.token, user.email], [token, credentials.email]);
+    assert.deepEqual(await admins.me(), user);
+    await client.collection('posts').create({ title: 'by Ada' });
+    const refreshed = await admins.refreshToken();
+    assert.equal(client.token, refreshed.token);
+    // What was kept elsewhere goes on.
+    assert.deepEqual(await clientOf({ token }).collection('__admins').me(), user);
+    await admins.logout();
+    // Within one second they are the same.
+    assert.deepEqual([client.token, tokens], [null, [...new Set([token, refreshed.token]), null]]);
+    assert.equal((await refusalOf(clientOf({ token }).collection('__admins').me())).status, 401);
+    await admins.logout();
+  });
+
+  it('are invited, and choose a new password', async () => {
+    const admins = (await loggedIn()).collection('__admins');
+    const email = 'grace@example.org';
+    assert.equal((await admins.invite({ email })).success, true);
+    assert.equal((await refusalOf(admins.invite({ email: credentials.email }))).status, 409);
+    const client = clientOf();
+    const own = client.collection('__admins');
+    const token = await mailbox.token(email);
+    const { user } = await own.acceptInvite({ token, password: 'staple of the harbour', name: 'Grace' });
+    assert.deepEqual([user.name, (await own.me()).email], ['Grace', email]);
+    const again = await refusalOf(own.acceptInvite({ token, password: 'staple of the harbour' }));
+    assert.deepEqual([again.status, again.errors[0]?.field], [400, 'token']);
+    assert.equal((await mailbox.next(email)).to?.[0]?.address, email);
+
+    assert.equal((await own.forgotPassword({ email })).success, true);
+    const reset = { token: await mailbox.token(email), password: 'paper in the machine' };
+    assert.equal((await own.resetPassword(reset)).success, true);
+    assert.equal((await refusalOf(own.me())).status, 401);
+    assert.equal((await own.login({ email, password: 'paper in the machine' })).user.id, user.id);
+  });
+
+  it('lose the token by a 401, and are told so once', async () => {
+    const told: ApiError[] = [];
+    const client = await loggedIn({ onUnauthorized: (error) => told.push(error) });
+    const { token } = client;
+    await clientOf({ token }).collection('__admins').logout();
+    const authors = client.collection('authors');
+    const refusals = await Promise.all([1, 2, 3].map(() => refusalOf(authors.find())));
+    assert.deepEqual(
+      refusals.map(({ status }) => status),
+      [401, 401, 401],
+    );
+    assert.deepEqual([client.token, told.map(({ status }) => status)], [null, [401]]);
+    // That nobody is logged in is no news.
+    await refusalOf(authors.find());
+    assert.equal(told.length, 1);
+
+    // A wrong password says nothing of the login that there is.
+    client.token = (await loggedIn()).token;
+    const wrong = { ...credentials, password: 'notes on the motor' };
+    const { message } = await refusalOf(client.collection('__admins').login(wrong));
+    assert.equal(message, 'the e-mail or the password is wrong');
+    assert.deepEqual([(await client.collection('__admins').me()).email, told.length], [credentials.email, 1]);
+    // Nor does a credential that was given to one call.
+    await refusalOf(authors.find({ headers: { authorization: `Bearer ${token}` } }));
+    assert.deepEqual([(await client.collection('__admins').me()).email, told.length], [credentials.email, 1]);
+    client.token = token;
+    await refusalOf(authors.find());
+    assert.deepEqual([client.token, told.length], [null, 2]);
+  });
+
+  it('keep a token that came while a call with the old one was on its way', async () => {
+    const told: ApiError[] = [];
+    const [old, fresh] = [await loggedIn(), await loggedIn()];
+    const client = clientOf({
+      token: old.token,
+      onUnauthorized: (error) => told.push(error),
+      async fetch(url, init) {
+        const response = await fetch(url, init);
+        client.token = fresh.token;
+        return response;
+      },
+    });
+    await old.collection('__admins').logout();
+    assert.equal((await refusalOf(client.collection('authors').find())).status, 401);
+    assert.deepEqual([client.token, told], [fresh.token, []]);
+  });
+});
+
+describe('Files by the client', () => {
+  const text = 'a file of some length\n'.repeat(8000);
+  const fields = { size: 3.5, tags: ['a', 'b'], about: { day: '2026-01-02' }, shownAt: new Date(0) };
+
+  async function contentOf(client: Client, file: object): Promise<string> {
+    return (await fetch(client.mediaUrl(file))).text();
+  }
+
+  it('are sent from whatever holds them, with their fields', async () => {
+    const client = trusted();
+    const files = client.collection('files');
+    const path = join(folder, 'on-disk.txt');
+    writeFileSync(path, text);
+    const sources = [
+      [new File([text], 'of "page".txt', { type: 'text/plain' }), 'of _page_.txt'],
+      [new Blob([text]), 'file'],
+      [Buffer.from(text), 'file'],
+      [new TextEncoder().encode(text).buffer, 'file'],
+      [new Blob([text]).stream(), 'file'],
+      [createReadStream(path), 'file'],
+      [createReadStream(path, 'utf8'), 'file'],
+      [await openAsBlob(path), 'file'],
+    ] as const;
+    for (const [index, [source, filename]] of sources.entries()) {
+      const alt = `first line\nsecond – ${index}`;
+      const made = await files.upload(source, { ...fields, alt });
+      assert.partialDeepStrictEqual(made, { alt, size: 3.5, tags: ['a', 'b'], shownAt: '1970-01-01T00:00:00.000Z' });
+      assert.deepEqual([made.filename, made.filesize, made.mimeType], [filename, text.length, 'text/plain']);
+      assert.equal(await contentOf(client, made), text);
+    }
+    const named = await files.upload(Buffer.from(text), {}, { filename: 'größe\r\n.txt', reason: 'because' });
+    assert.equal(named.filename, 'größe .txt');
+  });
+
+  it('tell how far they are', async () => {
+    const files = trusted().collection('files');
+    for (const [source, total] of [
+      [new Blob([text]), true],
+      [new Blob([text]).stream(), false],
+    ] as const) {
+      const told: Progress[] = [];
+      await files.upload(source, {}, { onProgress: (progress) => told.push(progress) });
+      const last = told.at(-1);
+      assert.ok(told.length > 2 && last && last.sent > text.length, JSON.stringify(told));
+      assert.deepEqual(new Set(told.map((one) => one.total)), new Set([total ? last.sent : null]));
+      assert.deepEqual(
+        told,
+        told.toSorted((a, b) => a.sent - b.sent),
+      );
+    }
+  });
+
+  it('take the place of others', async () => {
+    const client = trusted();
+    const files = client.collection('files');
+    const made = await files.upload(new File(['one'], 'one.txt'), { alt: 'replaced' });
+    const read = await files.findOne(made.id);
+    const options = { ifMatch: client.etagOf(read ?? {}), reason: 'a better one' };
+    const replaced = await files.replaceFile(made.id, new File(['two'], 'two.txt'), { size: 2 }, options);
+    assert.deepEqual([replaced.filename, replaced.alt, replaced.size], ['two.txt', 'replaced', 2]);
+    assert.equal(await contentOf(client, replaced), 'two');
+    assert.equal((await refusalOf(files.replaceFile(made.id, new Blob(['three']), {}, options))).status, 412);
+    assert.equal((await files.update(made.id, { alt: 'changed' })).filename, 'two.txt');
+  });
+
+  it('are refused where they are none, or say what a form cannot', async () => {
+    const files = trusted().collection('files');
+    const large = await refusalOf(files.upload(Buffer.alloc(400_000), {}));
+    assert.deepEqual([large.status, large.error], [413, 'Request Entity Too Large']);
+    const streamed = await refusalOf(files.upload(new Blob([Buffer.alloc(400_000)]).stream(), {}));
+    assert.equal(streamed.status, 413);
+    await assert.rejects(files.upload('/tmp/photo.jpg' as unknown as Blob), {
+      name: 'TypeError',
+      message: /got a text/,
+    });
+    await assert.rejects(files.upload({ path: 'x' } as unknown as Blob), /must be a File, Blob.*got \{"path":"x"\}/);
+    await assert.rejects(files.upload(new Blob(['x']), { alt: null }), /alt is null, which a form cannot say/);
+    assert.equal((await refusalOf(files.upload(new Blob(['x']), { siz: 1 }))).errors[0]?.field, 'siz');
+  });
+});
+
+/** A server in the place of the service, or in front of it; it ends with the test. */
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+// Most of their time is waiting.
+describe('Failures between the client and the service', { concurrency: true }, () => {
+  /** Passes on what comes; answers to the first `lost` writes never arrive. */
+  async function lossy(t: TestContext, lost: number): Promise<{ url: string; keys: (string | undefined)[] }> {
+    const keys: (string | undefined)[] = [];
+    const url = await serve(t, (request, response) => {
+      const { method, headers } = request;
+      const passed = http.request(service.url + request.url, { method, headers }, (answer) => {
+        if (method !== 'GET') keys.push(headers['idempotency-key'] as string | undefined);
+        if (method !== 'GET' && keys.length <= lost) {
+          answer.resume().on('end', () => request.socket.destroy());
+          return;
+        }
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(passed);
+    });
+    return { url, keys };
+  }
+
+  it('lose no write, and do none twice', async (t) => {
+    const { url, keys } = await lossy(t, 1);
+    const posts = trusted({ baseUrl: url }).collection('posts');
+    const made = await posts.create({ title: 'arrived once' });
+    assert.equal((await posts.find({ where: { title: { equals: 'arrived once' } } })).total, 1);
+    assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
+    assert.match(keys[0] ?? '', /^[0-9a-f-]{36}$/);
+    keys.length = 0;
+    await posts.delete(made.id);
+    assert.deepEqual(
+      (await posts.history(made.id)).versions.map(({ type }) => type),
+      ['document.created', 'document.deleted'],
+    );
+    keys.length = 0;
+    const file = await trusted({ baseUrl: url })
+      .collection('files')
+      .upload(new Blob(['x']), { alt: 'sent again' });
+    assert.deepEqual([keys.length, file.alt], [2, 'sent again']);
+    keys.length = 0;
+    await trusted({ baseUrl: url })
+      .collection('files')
+      .replaceFile(file.id, new Blob(['y']), {}, { onProgress: () => {} });
+    assert.equal(keys.length, 2);
+  });
+
+  it('leave it to the caller where a write could be done twice', async (t) => {
+    const { url, keys } = await lossy(t, 99);
+    const admins = trusted({ baseUrl: url }).collection('__admins');
+    const stream = () => new Blob(['x']).stream();
+    const calls: Record<string, () => Promise<unknown>> = {
+      'a login': () => clientOf({ baseUrl: url }).collection('__admins').login(credentials),
+      nobody: () => clientOf({ baseUrl: url }).collection('posts').create({ title: 'x' }),
+      'a password': () => admins.create({ email: 'x@example.org', password: 'notes on the engine' }),
+      'a stream': () => trusted({ baseUrl: url }).collection('files').upload(stream()),
+      'no retries': () => trusted({ baseUrl: url, retries: 0 }).collection('posts').create({ title: 'x' }),
+      'no retry': () => trusted({ baseUrl: url }).collection('posts').create({ title: 'x' }, { retries: 0 }),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      const { status, error } = await refusalOf(call());
+      assert.deepEqual([status, error], [0, 'Network Error'], name);
+    }
+    assert.deepEqual(keys, Array(6).fill(undefined));
+    keys.length = 0;
+    const named = trusted({ baseUrl: url }).collection('posts').create({ title: 'x' }, { idempotencyKey: 'mine' });
+    assert.equal((await refusalOf(named)).error, 'Network Error');
+    assert.deepEqual(keys, ['mine', 'mine', 'mine']);
+  });
+
+  it('are waited for as long as it is asked for', async (t) => {
+    const times: Record<string, number> = {};
+    const url = await serve(t, ({ url: path = '' }, response) => {
+      times[path] = (times[path] ?? 0) + 1;
+      const [, status = 200, after = ''] = /(\d+)\?_after=(.*)/.exec(path) ?? [];
+      const isOver = times[path] > 1;
+      const headers = after === '' ? {} : { 'retry-after': decodeURIComponent(after).replaceAll('+', ' ') };
+      response.writeHead(isOver ? 200 : Number(status), headers).end('{"is":"there"}');
+    });
+    const at = (status: number, after: string, options = {}) =>
+      createClient({ baseUrl: url, ...options })
+        .collection('posts')
+        .findOne(String(status), { _after: after } as object);
+    for (const status of [429, 502, 503, 504]) assert.deepEqual(await at(status, '0'), { is: 'there' });
+    assert.deepEqual(await at(503, ''), { is: 'there' });
+    assert.deepEqual(await at(503, new Date(Date.now() - 5000).toUTCString()), { is: 'there' });
+    for (const [after, seconds] of [
+      ['31', 31],
+      [new Date(Date.now() + 900_000).toUTCString(), 900],
+    ] as const) {
+      const { status, retryAfter } = await refusalOf(at(503, after));
+      assert.ok(status === 503 && retryAfter !== null && Math.abs(retryAfter - seconds) <= 2, String(retryAfter));
+    }
+    assert.equal((await refusalOf(at(503, '61', { timeout: 0 }))).retryAfter, 61);
+    assert.equal((await refusalOf(at(500, '0'))).status, 500);
+    const controller = new AbortController();
+    const waiting = refusalOf(
+      createClient({ baseUrl: url })
+        .collection('posts')
+        .findOne('429', { _after: '20', signal: controller.signal } as object),
+    );
+    setTimeout(() => controller.abort(new Error('never mind')), 50);
+    const { error, cause } = await waiting;
+    assert.deepEqual([error, (cause as Error).message], ['Aborted', 'never mind']);
+  });
+
+  it('are errors of one class, whatever came', async (t) => {
+    let count = 0;
+    const url = await serve(t, ({ url: path = '' }, response) => {
+      count += 1;
+      const name = path.split('/').at(-1)?.replace(/\?.*/, '');
+      const html = { 'content-type': 'text/html' };
+      if (name === 'empty') response.writeHead(500).end();
+      else if (name === 'nothing') response.writeHead(200).end();
+      else if (name === 'html')
+        response.writeHead(403, html).end('<html><style>b{}</style><h1>Blocked</h1> by the &quot;wall&quot;');
+      else if (name === 'portal')
+        response.writeHead(200, html).end('<!doctype html><title>Log in to the hotel</title>');
+      else if (name === 'moved') response.writeHead(301, { location: 'https://www.example.org/x?token=secret' }).end();
+      else if (name === 'odd') response.writeHead(400).end('{"error":7,"message":null,"errors":"none"}');
+      else if (name === 'bare') response.writeHead(404, html).end('<h1>Not Found</h1>');
+      else if (name === 'short')
+        response.writeHead(200, { 'content-length': 100 }).write('{"id":', () => response.destroy());
+      else if (name === 'stuck') response.writeHead(200).write('{"id":');
+      else if (name === 'reset') response.destroy();
+    });
+    const posts = createClient({ baseUrl: url }).collection('posts');
+    async function failing(id: string, options: object = {}): Promise<ApiError & { attempts: number }> {
+      count = 0;
+      const error = await refusalOf(posts.findOne(id, { _secret: 'x', ...options } as object));
+      return Object.assign(error, { attempts: count });
+    }
+    assert.equal(await posts.findOne('nothing'), null);
+    const at = (id: string) => `GET ${url}/api/collections/posts/${id}`;
+    const whole = 'error,status,message,attempts'.split(',') as ('error' | 'status' | 'message' | 'attempts')[];
+    for (const [id, expected] of Object.entries({
+      empty: ['Internal Server Error', 500, `${at('empty')} was answered 500 Internal Server Error`, 1],
+      html: ['Forbidden', 403, `${at('html')} was answered 403 Forbidden: "Blocked by the &quot;wall&quot;"`, 1],
+      portal: [
+        'Invalid Answer',
+        200,
+        `${at('portal')} was answered 200 with what is no JSON: "Log in to the hotel"`,
+        1,
+      ],
+      moved: [
+        'Invalid Answer',
+        301,
+        `${at('moved')} was redirected to https://www.example.org/x: baseUrl must be the address of the service itself`,
+        1,
+      ],
+      odd: ['Bad Request', 400, `${at('odd')} was answered 400 Bad Request`, 1],
+      bare: ['Not Found', 404, `${at('bare')} was answered 404 Not Found: "Not Found"`, 1],
+      short: ['Network Error', 0, `${at('short')} failed: terminated (other side closed)`, 3],
+      reset: ['Network Error', 0, `${at('reset')} failed: fetch failed (other side closed)`, 3],
+    })) {
+      const error = await failing(id);
+      assert.deepEqual(
+        whole.map((name) => error[name]),
+        expected,
+      );
+      assert.deepEqual(error.errors, []);
+    }
+    for (const id of ['stuck', 'silent']) {
+      const late = await failing(id, { timeout: 60 });
+      assert.deepEqual(
+        whole.map((name) => late[name]),
+        ['Timeout', 0, `${at(id)}: no answer within 60 ms`, 1],
+      );
+      assert.equal((late.cause as Error).name, 'TimeoutError');
+      const signal = AbortSignal.timeout(60);
+      const stopped = await failing(id, { signal });
+      assert.deepEqual([stopped.error, stopped.cause, stopped.attempts], ['Aborted', signal.reason, 1]);
+      assert.equal((await failing(id, { signal })).attempts, 0);
+    }
+    const closed = await refusalOf(createClient({ baseUrl: 'http://127.0.0.1:1' }).global('x').get({ retries: 0 }));
+    assert.deepEqual([closed.error, closed.cause instanceof TypeError], ['Network Error', true]);
+  });
+});
+
+describe('createClient', () => {
+  it('finds the service below any address', async (t) => {
+    const paths: (string | undefined)[] = [];
+    const url = await serve(t, (request, response) => {
+      paths.push(request.url);
+      response.end('{"id":1}');
+    });
+    const baseUrls = [url, `${url}/`, new URL(url), `${url}/cms`, `${url}/cms/`];
+    for (const baseUrl of baseUrls) await createClient({ baseUrl }).global('site').get();
+    const [own, mounted] = ['/api/globals/site', '/cms/api/globals/site'];
+    assert.deepEqual(paths, [own, own, own, mounted, mounted]);
+    const file = '/api/media/files/1/x.txt?site=acme';
+    assert.equal(createClient({ baseUrl: `${url}/cms/` }).mediaUrl(file), `${url}/cms${file}`);
+    assert.equal(createClient({ baseUrl: url }).mediaUrl({ url: file }), url + file);
+    assert.throws(
+      () => createClient({ baseUrl: url }).mediaUrl({ id: 'x' } as object),
+      /mediaUrl needs a document of a file/,
+    );
+  });
+
+  it('sends what every call needs', async (t) => {
+    const seen: IncomingHttpHeaders[] = [];
+    const url = await serve(t, ({ headers }, response) => {
+      seen.push(headers);
+      response.end('{}');
+    });
+    const options = { apiKey: 'key', siteId: 'acme', token: 'jwt', headers: { 'x-trace': '1', accept: 'text/plain' } };
+    const client = createClient({ baseUrl: url, ...options });
+    await client.global('site').update({}, { headers: { authorization: 'Basic x', 'X-Trace': '2' }, reason: 'ж' });
+    await client
+      .collection('users')
+      .login({ email: 'a', password: 'b' })
+      .catch(() => {});
+    const common = { 'x-api-key': 'key', 'x-site-id': 'acme', accept: 'application/json' };
+    assert.partialDeepStrictEqual(seen[0], {
+      ...common,
+      authorization: 'Basic x',
+      'x-trace': '2',
+      'x-change-reason': "UTF-8''%D0%B6",
+    });
+    assert.partialDeepStrictEqual(seen[1], { ...common, 'x-trace': '1' });
+    assert.equal(seen[1]?.authorization, undefined);
+    await assert.rejects(createClient({ baseUrl: url, apiKey: 'a\nb' }).global('site').get(), { name: 'TypeError' });
+  });
+
+  for (const [options, message] of [
+    [{}, /baseUrl must be an http or https URL.*got "undefined"$/],
+    [{ baseUrl: '' }, /got ""$/],
+    [{ baseUrl: 'localhost:4000' }, /got "localhost:4000"; did you mean "http:\/\/localhost:4000"\?/],
+    [{ baseUrl: 'cms.example.org/x' }, /did you mean "https:\/\/cms\.example\.org\/x"\?/],
+    [{ baseUrl: 'ftp://example.org' }, /got "ftp:\/\/example\.org"$/],
+    [{ baseUrl: '/cms' }, /must be an http or https URL/],
+    [{ baseUrl: 'https://example.org/?x=1' }, /must end with its path/],
+    [{ baseUrl: 'https://ada:secret@example.org' }, /must not hold a name and password, got "example\.org"$/],
+    [{ baseURL: 'https://example.org' }, /createClient has no option "baseURL"; it has baseUrl, apiKey/],
+  ] as const) {
+    it(`refuses ${JSON.stringify(options)}`, () => {
+      assert.throws(() => createClient(options as unknown as ClientOptions), { name: 'TypeError', message });
+    });
+  }
+});
+
+describe('The contract', () => {
+  it('has every route that the client asks for', async () => {
+    const { body } = await service.call('GET', '/api/openapi.json');
+    const described = Object.entries<object>(body.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const histories = ['GET /api/audit/documents/{slug}/{id}', 'GET /api/audit/globals/{slug}'];
+    const known = [...described, ...histories].map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`));
+    const strays = [...asked].filter((path) => !known.some((pattern) => pattern.test(path)));
+    assert.deepEqual(
+      strays.filter((path) => !path.includes('/nope')),
+      [],
+    );
+    assert.ok(asked.size > 30, `only ${asked.size} routes were asked for`);
+  });
+});

@@ -65,7 +65,7 @@ export function startEmbedded(given: Given): Embedded {
       log,
       holder: embeddedHolder,
       progress: progressIn(log),
-      onFailure: (err, message) => fail(err, message),
+      onFailure: fail,
     });
     const { shared, openHere, announce } = await engine.ready;
     isEngineReady = true;
@@ -95,11 +95,14 @@ export function startEmbedded(given: Given): Embedded {
     engine?.setState('stopping');
     // What a start waits for may never come once it is closed, so that one is not waited for.
     if (!engine || isEngineReady) await opening.catch(() => {});
-    await release();
-    await desk.empty(stopMilliseconds);
-    await app?.close();
-    await engine?.stop();
-    closed.reject(closedError());
+    try {
+      await release();
+      await desk.empty(stopMilliseconds);
+      await app?.close();
+      await engine?.stop();
+    } finally {
+      closed.reject(closedError());
+    }
   }
 
   let releasing: Promise<void> | null = null;

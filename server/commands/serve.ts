@@ -97,12 +97,15 @@ function welcome({ path, model }: Loaded, directory: Directory, { baseUrl, addre
   return `${lines.join('\n')}\n`;
 }
 
+/** All of it is in the log. */
+const longestReason = 200;
+
 function welcomeToSites(sites: readonly Site[], address: string): string {
   const width = Math.max(...sites.map(({ settings }) => settings.site.length));
   const lines = sites.map((site) => {
     const working = site.working();
-    const { message = '' } = site.failure() ?? {};
-    return `  ${site.settings.site.padEnd(width)}  ${working ? lineOf(working) : `not available: ${message.split('\n')[0]}`}`;
+    const reason = (site.failure()?.message ?? '').replace(/\s+/g, ' ').slice(0, longestReason);
+    return `  ${site.settings.site.padEnd(width)}  ${working ? lineOf(working) : `not available: ${reason}`}`;
   });
   return `Annals ${version()}\n\n${lines.join('\n')}\n\nlistening on ${address}\n`;
 }

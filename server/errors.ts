@@ -27,18 +27,22 @@ export type AddHeaders = (request: Request, headers: { [name: string]: unknown }
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
  * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500.
  *
- * @param add what every answer has besides, also those that are no errors; null for nothing.
+ * @param additions what every answer has besides, also those that are no errors; null for nothing.
  */
 export function answerErrors(
   log: (error: Error, request: Request) => void,
-  add: AddHeaders | null = null,
+  ...additions: readonly (AddHeaders | null)[]
 ): Lifecycle.Method {
+  const adding = additions.filter((addition) => addition !== null);
+  const add = (request: Request, headers: { [name: string]: unknown }) => {
+    for (const addition of adding) addition(request, headers);
+  };
   return (request, h) => {
     const { response } = request;
     if (!(response instanceof Error)) {
       response.header('x-request-id', requestId(request));
       response.header('x-content-type-options', 'nosniff');
-      add?.(request, response.headers);
+      add(request, response.headers);
       return h.continue;
     }
     const refusal = isStoreFailure(response) ? storeRefusal(response) : response;
@@ -46,7 +50,7 @@ export function answerErrors(
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
-    add?.(request, boom.output.headers);
+    add(request, boom.output.headers);
     // Who took too long already is not waited for.
     return boom.output.statusCode === 408 ? boom : dropRest(request).then(() => boom);
   };

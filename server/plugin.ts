@@ -23,6 +23,7 @@ import { preview } from './resources/preview.ts';
 import { proofs } from './resources/proofs.ts';
 import { registrations } from './resources/registrations.ts';
 import { schemas } from './resources/schemas.ts';
+import { varyBySite } from './sites/vary.ts';
 
 type Resource = (server: Server, app: App) => void;
 
@@ -59,7 +60,7 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
     registerAuthentication(server, app);
     const log = (err: Error, request: Request) =>
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
-    server.ext('onPreResponse', answerErrors(log, openToOthers(server, app)), {
+    server.ext('onPreResponse', answerErrors(log, openToOthers(server, app), app.site === null ? null : varyBySite), {
       sandbox: isAlone ? 'server' : 'plugin',
     });
     logRequests(server, app, isAlone);

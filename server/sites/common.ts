@@ -3,6 +3,8 @@ import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
 import { noPayload } from '../body.ts';
+import { type Cors, corsOf } from '../cors.ts';
+import { answerOthers } from '../cors-routes.ts';
 import { answerErrors } from '../errors.ts';
 import { neverListening } from '../http.ts';
 import { logRequests } from '../plugin.ts';
@@ -10,12 +12,18 @@ import { requestId } from '../requests.ts';
 import { accountAssets } from '../resources/account-pages.ts';
 import { docs } from '../resources/docs.ts';
 import type { State } from '../state.ts';
+import { varyBySite } from './vary.ts';
 
 /** What answers requests that no site does. */
 export type Common = {
   server: Server;
   /** Has a request, which is passed on to the server right after, refused whatever it asks for. */
   refuse: (request: IncomingMessage, refusal: DomainError) => void;
+  /**
+   * Lets pages of these origins ask and read. Browsers send no `x-site-id` when they ask whether a page may call: what any site
+   * opens is open then, and the call itself is for its site to answer.
+   */
+  openTo: (origins: readonly string[]) => void;
 };
 
 /** How many sites there are, and how many of them do not answer. */
@@ -37,9 +45,15 @@ export async function openCommon({ state, counts, log }: Options): Promise<Commo
     if (refusal) throw refusal;
     return h.continue;
   });
+  let cors: Cors | null = null;
+  const addCors = answerOthers(server, () => cors, noSite);
   server.ext(
     'onPreResponse',
-    answerErrors((err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed')),
+    answerErrors(
+      (err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed'),
+      addCors,
+      varyBySite,
+    ),
   );
   logRequests(server, { log, state: () => 'ready' }, true);
   server.route([
@@ -73,5 +87,11 @@ export async function openCommon({ state, counts, log }: Options): Promise<Commo
   docs(server);
   accountAssets(server);
   await server.start();
-  return { server, refuse: (request, refusal) => void refusals.set(request, refusal) };
+  return {
+    server,
+    refuse: (request, refusal) => void refusals.set(request, refusal),
+    openTo(origins) {
+      cors = corsOf(origins);
+    },
+  };
 }

@@ -11,8 +11,8 @@ import { siteOf } from './find.ts';
 /** The one listener of a thread that serves several sites. It finds the site of each request and passes the request on. */
 export type Front = {
   listener: Listener;
-  /** From now on the server, which never listens, answers the requests of the site. */
-  open: (site: string, server: Server) => void;
+  /** From now on the server, which never listens, answers the requests of the site. @param origins whose pages may call it. */
+  open: (site: string, server: Server, origins: readonly string[]) => void;
   /** From now on they are refused; resolves when those are over that it has in hand, or took too long. */
   close: (site: string) => Promise<void>;
   /** Takes no more connections; resolves when all that is in hand is over, or took too long. */
@@ -29,7 +29,14 @@ type Options = {
 };
 
 /** A site: without a server it starts, or it is not available. */
-type Site = { server: Server | null; isStarting: boolean; requests: number; onIdle: () => void };
+type Site = {
+  server: Server | null;
+  origins: readonly string[];
+  isStarting: boolean;
+  /** How many it has in hand, and what to do when it is none. */
+  requests: number;
+  onIdle: () => void;
+};
 
 /** Opens it, with every site starting. It does not listen yet. */
 export async function openFront({ sites: ids, state, log, patience }: Options): Promise<Front> {
@@ -72,8 +79,9 @@ export async function openFront({ sites: ids, state, log, patience }: Options): 
   });
   guardListener(listener);
 
-  function open(id: string, server: Server): void {
-    Object.assign(sites.get(id) as Site, { server, isStarting: false });
+  function open(id: string, server: Server, origins: readonly string[]): void {
+    Object.assign(sites.get(id) as Site, { server, origins, isStarting: false });
+    common.openTo([...new Set([...sites.values()].flatMap((site) => site.origins))]);
   }
 
   async function close(id: string): Promise<void> {
@@ -99,7 +107,7 @@ export async function openFront({ sites: ids, state, log, patience }: Options): 
 }
 
 function newSite(): Site {
-  return { server: null, isStarting: true, requests: 0, onIdle: () => {} };
+  return { server: null, origins: [], isStarting: true, requests: 0, onIdle: () => {} };
 }
 
 function countsOf(sites: readonly Site[]): Counts {

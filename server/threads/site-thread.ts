@@ -56,7 +56,7 @@ async function open({ site, config, shared, ports }: Open): Promise<void> {
   const loaded = await load(config);
   const app = openAppHere({ loaded, shared, ports, log: createLog(logLevel, sink, site) });
   closing.set(site, app.close);
-  front?.open(site, await openServer(app));
+  front?.open(site, await openServer(app), loaded.model.cors);
 }
 
 async function close(site: string): Promise<void> {

@@ -14,6 +14,7 @@ const config = {
   bcryptCost: 4,
   rateLimit: false,
   publicSchema: true,
+  cors: ['https://app.example.org'],
   collections: [
     { slug: 'users', auth: { maxLoginAttempts: 2 }, fields: [{ name: 'name', type: 'text' }] },
     {
@@ -134,6 +135,8 @@ const ofNoSite = new Set([
 /** Routes that look at no credential: whoever names a site is answered there, by what that site has. */
 const ofAnybody = new Set([
   ...ofNoSite,
+  // Answered to browsers that ask before a call, else a 404.
+  'OPTIONS /{any*}',
   'GET /account/users/accept-invite',
   'GET /account/users/reset-password',
   'GET /account/users/setup',
@@ -312,6 +315,34 @@ describe('Sites of one process', () => {
     assert.deepEqual(body.paths['/api/collections/posts'].post.security[0], { apiKey: [], site: [] });
     assert.deepEqual(body.paths['/api/collections/users/login'].post.security, [{ site: [] }]);
     assert.deepEqual(body.paths['/health'].get.security ?? [], []);
+  });
+
+  it('let pages of other origins in, who ask without naming a site', async () => {
+    const asking = { origin: 'https://app.example.org', 'access-control-request-method': 'PATCH' };
+    const allowed = (answer: Called) => answer.headers.get('access-control-allow-origin');
+    const asked = await call('OPTIONS', '/api/collections/posts', asking);
+    assert.deepEqual([asked.status, allowed(asked)], [204, asking.origin]);
+    assert.match(asked.headers.get('access-control-allow-headers') ?? '', /x-site-id/);
+    const stranger = await call('OPTIONS', '/api/collections/posts', { ...asking, origin: 'https://other.example' });
+    assert.deepEqual([stranger.status, allowed(stranger)], [204, null]);
+    assert.equal((await call('OPTIONS', '/api/operator/unlock', asking)).status, 401);
+    for (const site of ['acme', 'delta', 'wrong']) {
+      const { headers } = await call('GET', '/api/collections/posts', at(site, { origin: asking.origin }));
+      assert.equal(headers.get('access-control-allow-origin'), asking.origin, site);
+      assert.match(headers.get('vary') ?? '', /origin.*x-site-id,authorization/, site);
+    }
+  });
+
+  it('show drafts by tokens that name their site', async () => {
+    const { post } = known.get('acme') as Known;
+    const draft = { collection: 'posts', id: post, data: { title: 'soon' } };
+    const { body } = await call('POST', '/api/preview-token', owner('acme'), draft);
+    const path = `/api/preview-data?token=${body.token}`;
+    assert.deepEqual((await call('GET', path)).body, draft);
+    assert.equal((await call('GET', path, at('acme'))).status, 200);
+    assert.equal((await call('GET', path, at('beta'))).status, 401);
+    const bearer = { authorization: `Bearer ${body.token}` };
+    assert.equal((await call('GET', '/api/schemas', bearer)).status, 401);
   });
 
   it('say what is wrong in the form of the contract, also to what is hardly a request', async () => {

@@ -1,9 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isSmtpUrl } from '../config/addresses.ts';
-import { senderRule, smtpUrlMust } from '../config/check-email.ts';
 import { didYouMean } from '../config/suggest.ts';
+import {
+  canShareAPort,
+  nonEmpty,
+  readBaseUrl,
+  readBoolean,
+  readBucketName,
+  readDays,
+  readEndpoint,
+  readList,
+  readLogLevel,
+  readPort,
+  readSender,
+  readSmtpUrl,
+  readThreads,
+  readWebhook,
+} from './setting-readers.ts';
 import { readSites, type SiteSetting, siteCalled } from './sites/file.ts';
 
 /** Thrown for a wrong command line or environment; one problem per line. */
@@ -72,7 +86,6 @@ type Setting = {
 export type SettingValue = string | number | boolean | string[];
 
 const sitesVariable = 'ANNALS_SITES';
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
 
 /** One entry per setting: the flag, the environment variable (also as `…_FILE`), and how its text is read. */
 const settings: readonly Setting[] = [
@@ -97,11 +110,6 @@ const settings: readonly Setting[] = [
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
-
-const maxThreads = 256;
-
-/** Several threads listen on one port by SO_REUSEPORT, which spreads connections evenly on Linux only. */
-const canShareAPort = process.platform === 'linux';
 
 /** What holds where nobody says anything. */
 export const defaultSettings: Settings = {
@@ -323,63 +331,6 @@ function written(flag: string): string {
   return flag.length === 1 ? `-${flag}` : `--${flag}`;
 }
 
-function nonEmpty(text: string, source: string): string {
-  if (text.trim() === '') throw new UsageError(`${source} is empty`);
-  return text;
-}
-
-function readPort(text: string, source: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new UsageError(`${source} must be a port number from 0 (any free one) to 65535, got ${JSON.stringify(text)}`);
-  }
-  return port;
-}
-
-function readThreads(text: string, source: string): number {
-  const threads = Number(text);
-  if (!/^\d+$/.test(text) || threads < 1 || threads > maxThreads) {
-    throw new UsageError(`${source} must be a whole number from 1 to ${maxThreads}, got ${JSON.stringify(text)}`);
-  }
-  if (threads > 1 && !canShareAPort) throw new UsageError(`${source} above 1 works on Linux only, got ${text}`);
-  return threads;
-}
-
-function readBaseUrl(text: string, source: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  // A ";" would end the path of a cookie.
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.pathname.includes(';')) {
-    throw new UsageError(`${source} must be an http or https address such as https://cms.example.org, got ${text}`);
-  }
-  return text.replace(/\/+$/, '');
-}
-
-function readList(text: string, source: string): string[] {
-  const items = text.split(',').map((item) => item.trim());
-  if (items.some((item) => item === '')) throw new UsageError(`${source} holds an empty value`);
-  return items;
-}
-
-function readLogLevel(text: string, source: string): string {
-  if (!logLevels.includes(text)) {
-    throw new UsageError(`${source} must be one of ${logLevels.join(', ')}, got ${text}${didYouMean(text, logLevels)}`);
-  }
-  return text;
-}
-
-function readSmtpUrl(text: string, source: string): string {
-  const url = text.trim();
-  // Not shown: it holds a password.
-  if (!isSmtpUrl(url)) throw new UsageError(`${source} must ${smtpUrlMust}`);
-  return url;
-}
-
-function readSender(text: string, source: string): string {
-  // Not shown either: the two are easily swapped.
-  if (!senderRule.passes(text)) throw new UsageError(`${source} must ${senderRule.must}`);
-  return text.trim();
-}
-
 /** One part of a bucket makes all of those necessary that have no default. */
 function wholeBucket(parts: object, given: Record<string, string>, problems: string[]): object {
   const known = settings.filter(({ part }) => part);
@@ -394,43 +345,3 @@ function wholeBucket(parts: object, given: Record<string, string>, problems: str
 const bucketDefaults = { region: 'us-east-1', pathStyle: true };
 /** Parts that may be left out, and have no default. */
 const optionalParts = ['anchorDays'];
-
-function readEndpoint(text: string, source: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const isOrigin = url && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`;
-  // Not shown: somebody may have written the keys into it.
-  if (!isOrigin) throw new UsageError(`${source} must be an http or https address without a path`);
-  return url.origin;
-}
-
-function readBucketName(text: string, source: string): string {
-  if (!/^[a-z\d](?:[a-z\d.-]{1,61})[a-z\d]$/.test(text) || text.includes('..')) {
-    throw new UsageError(
-      `${source} must be the name of a bucket: 3 to 63 lower-case letters, digits, "-" and ".", got ${JSON.stringify(text)}`,
-    );
-  }
-  return text;
-}
-
-/** A century: what is locked longer is a mistake, and nobody can undo it. */
-const maxDays = 36_500;
-
-function readDays(text: string, source: string): number {
-  const days = Number(text);
-  if (/^\d+$/.test(text) && days >= 1 && days <= maxDays) return days;
-  throw new UsageError(`${source} must be a whole number of days from 1 to ${maxDays}, got ${JSON.stringify(text)}`);
-}
-
-function readWebhook(text: string, source: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  // Not shown: it may hold a secret.
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new UsageError(`${source} must be an http or https address`);
-  return url.href;
-}
-
-function readBoolean(text: string, source: string): boolean {
-  if (text !== 'true' && text !== 'false')
-    throw new UsageError(`${source} must be true or false, got ${JSON.stringify(text)}`);
-  return text === 'true';
-}

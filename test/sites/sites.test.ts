@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { smtpUrlMust } from '../../config/check-email.ts';
 import { readSettings, UsageError } from '../../server/settings.ts';
 import { siteOf } from '../../server/sites/find.ts';
+import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const serve = ['config', 'data', 'host', 'port', 'threads', 'sites'] as const;
@@ -187,6 +188,27 @@ describe('The file of sites', () => {
 
 const token = (claims: unknown) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 const bearer = (claims: unknown) => ({ authorization: `Bearer ${token(claims)}` });
+
+describe('annals config check', () => {
+  it('looks at the configuration of every site, or of the one that is named', async (t) => {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, 'right.json'), '{ "collections": [{ "slug": "posts", "fields": [] }] }');
+    writeFileSync(join(folder, 'wrong.json'), '{ "collections": [{ "slug": "posts" }] }');
+    const sites = [
+      { id: 'acme', config: 'right.json' },
+      { id: 'beta', config: 'wrong.json' },
+      { id: 'gone', config: 'none.json' },
+    ];
+    writeFileSync(join(folder, 'sites.json'), JSON.stringify(sites));
+    const environment = { ANNALS_SITES: join(folder, 'sites.json') };
+    const all = await runHere(['config', 'check'], { environment });
+    assert.deepEqual([all.code, all.stdout], [2, `acme: ${folder}/right.json is right: 1 collections, 0 globals\n`]);
+    assert.match(all.stderr, /^beta: [\s\S]*posts\.fields: is missing\ngone: there is no configuration at /);
+    assert.equal((await runHere(['config', 'check', '--site', 'acme'], { environment })).code, 0);
+    assert.match((await runHere(['config', 'check', '--site', 'x'], { environment })).stderr, /^there is no site "x"/);
+    assert.match((await runHere(['verify', '--help'])).stdout, /ANNALS_SITES\), --site ID/);
+  });
+});
 
 describe('The site of a request', () => {
   it('is that of x-site-id, whatever a token says, and none where a link says another', () => {

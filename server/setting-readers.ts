@@ -1,0 +1,122 @@
+import { isSmtpUrl } from '../config/addresses.ts';
+import { senderRule, smtpUrlMust } from '../config/check-email.ts';
+import { didYouMean } from '../config/suggest.ts';
+
+// Each reads the text of a setting. What it throws names its source, the variable, the flag or the place in a file, and what it must
+// be; never what may be secret.
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
+const maxThreads = 256;
+
+/** Several threads listen on one port by SO_REUSEPORT, which spreads connections evenly on Linux only. */
+export const canShareAPort = process.platform === 'linux';
+
+/** Any text but an empty one. */
+export function nonEmpty(text: string, source: string): string {
+  if (text.trim() === '') throw new Error(`${source} is empty`);
+  return text;
+}
+
+/** A port. */
+export function readPort(text: string, source: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) {
+    throw new Error(`${source} must be a port number from 0 (any free one) to 65535, got ${JSON.stringify(text)}`);
+  }
+  return port;
+}
+
+/** A number of threads. */
+export function readThreads(text: string, source: string): number {
+  const threads = Number(text);
+  if (!/^\d+$/.test(text) || threads < 1 || threads > maxThreads) {
+    throw new Error(`${source} must be a whole number from 1 to ${maxThreads}, got ${JSON.stringify(text)}`);
+  }
+  if (threads > 1 && !canShareAPort) throw new Error(`${source} above 1 works on Linux only, got ${text}`);
+  return threads;
+}
+
+/** The address under which clients reach a service, without a slash at its end. */
+export function readBaseUrl(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // A ";" would end the path of a cookie.
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.pathname.includes(';')) {
+    throw new Error(`${source} must be an http or https address such as https://cms.example.org, got ${text}`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+/** A list, separated by commas. */
+export function readList(text: string, source: string): string[] {
+  const items = text.split(',').map((item) => item.trim());
+  if (items.some((item) => item === '')) throw new Error(`${source} holds an empty value`);
+  return items;
+}
+
+/** How much is logged. */
+export function readLogLevel(text: string, source: string): string {
+  if (!logLevels.includes(text)) {
+    throw new Error(`${source} must be one of ${logLevels.join(', ')}, got ${text}${didYouMean(text, logLevels)}`);
+  }
+  return text;
+}
+
+/** How mail goes out. */
+export function readSmtpUrl(text: string, source: string): string {
+  const url = text.trim();
+  // Not shown: it holds a password.
+  if (!isSmtpUrl(url)) throw new Error(`${source} must ${smtpUrlMust}`);
+  return url;
+}
+
+/** Whom mail is from. */
+export function readSender(text: string, source: string): string {
+  // Not shown either: the two are easily swapped.
+  if (!senderRule.passes(text)) throw new Error(`${source} must ${senderRule.must}`);
+  return text.trim();
+}
+
+/** Where a bucket is. */
+export function readEndpoint(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isOrigin = url && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`;
+  // Not shown: somebody may have written the keys into it.
+  if (!isOrigin) throw new Error(`${source} must be an http or https address without a path`);
+  return url.origin;
+}
+
+/** The name of a bucket. */
+export function readBucketName(text: string, source: string): string {
+  if (!/^[a-z\d](?:[a-z\d.-]{1,61})[a-z\d]$/.test(text) || text.includes('..')) {
+    throw new Error(
+      `${source} must be the name of a bucket: 3 to 63 lower-case letters, digits, "-" and ".", got ${JSON.stringify(text)}`,
+    );
+  }
+  return text;
+}
+
+/** A century: what is locked longer is a mistake, and nobody can undo it. */
+const maxDays = 36_500;
+
+/** A number of days. */
+export function readDays(text: string, source: string): number {
+  const days = Number(text);
+  if (/^\d+$/.test(text) && days >= 1 && days <= maxDays) return days;
+  throw new Error(`${source} must be a whole number of days from 1 to ${maxDays}, got ${JSON.stringify(text)}`);
+}
+
+/** An address to post to. */
+export function readWebhook(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // Not shown: it may hold a secret.
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new Error(`${source} must be an http or https address`);
+  return url.href;
+}
+
+/** `true` or `false`. */
+export function readBoolean(text: string, source: string): boolean {
+  if (text !== 'true' && text !== 'false')
+    throw new Error(`${source} must be true or false, got ${JSON.stringify(text)}`);
+  return text === 'true';
+}

@@ -1,3 +1,5 @@
+import { DomainError } from '../../config/errors.ts';
+
 /**
  * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the log's
  * first `size` events.
@@ -6,10 +8,19 @@ export type LogCheckpoint = { size: number; root: string; note: string; signedAt
 
 /** Signs what the log is. All threads share one, in the main thread, which has the key. */
 export type Notary = {
-  /** The newest checkpoint, of the log as it is now: one is signed if it has grown since. */
+  /**
+   * The newest checkpoint, of the log as it is now: one is signed if it has grown since.
+   *
+   * @throws DomainError `unavailable` when there is no room on the disk for it.
+   */
   checkpoint: () => Promise<LogCheckpoint>;
   /** The newest checkpoints, newest first. */
   recent: (count: number) => Promise<LogCheckpoint[]>;
   /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
   verifierKey: () => Promise<string>;
 };
+
+/** The refusal of a signature for which there is no room: it may pass. */
+export function noRoomToSign(): DomainError {
+  return new DomainError('unavailable', 'there is no room on the disk to sign a checkpoint, try again later');
+}

@@ -4,8 +4,8 @@ import type { LogKeys } from '../../events/log-keys.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../events/notes.ts';
 import type { TreeHead } from '../../events/proofs.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
-import type { LogCheckpoint, Notary } from './notary.ts';
+import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
+import { type LogCheckpoint, type Notary, noRoomToSign } from './notary.ts';
 
 /** The notary as the main thread has it. */
 export type MainNotary = Notary & {
@@ -21,7 +21,7 @@ type Options = {
   /** The path of the log. */
   file: string;
   keys: LogKeys;
-  /** Keeps a checkpoint in the log: what resolves is durable. */
+  /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
@@ -64,7 +64,7 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
     if (newest && before?.size === head.size && signed?.size === head.size) return describe(newest);
-    keys.sign(logId, signer.id, head);
+    remember(signer.id, head);
     const change = {
       size: head.size,
       note: signer.sign(checkpointText(logId, head)),
@@ -74,6 +74,14 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
     const made = describe(change);
     onSigned(made);
     return made;
+  }
+
+  function remember(id: string, head: TreeHead): void {
+    try {
+      keys.sign(logId, id, head);
+    } catch (error) {
+      throw isDiskFull(error) ? noRoomToSign() : error;
+    }
   }
 
   function requireSame(earlier: TreeHead, { size, root }: TreeHead): void {

@@ -45,7 +45,8 @@ export type WriterMessage =
   | { kind: 'ready'; readFile: string; log: string; size: number }
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
-  | { kind: 'kept'; failure: string | null }
+  /** False: there was no room. */
+  | { kind: 'kept'; isKept: boolean }
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
   | { kind: 'closed' };
 
@@ -99,7 +100,7 @@ function serve({ log, projector, scrubber }: Started): void {
       return;
     }
     if (order.kind === 'checkpoint') {
-      say({ kind: 'kept', failure: keep(order.change) });
+      say({ kind: 'kept', isKept: keep(order.change) });
       return;
     }
     if (order.kind === 'close') isClosing = true;
@@ -112,12 +113,13 @@ function serve({ log, projector, scrubber }: Started): void {
   });
 
   /** Between turns there is no transaction that this could become a part of. */
-  function keep(change: CheckpointChange): string | null {
+  function keep(change: CheckpointChange): boolean {
     try {
       log.keepCheckpoint(change);
-      return null;
+      return true;
     } catch (error) {
-      return failure(error, 'full').message;
+      failure(error, 'full');
+      return false;
     }
   }
 

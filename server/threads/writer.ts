@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import { noRoomToSign } from '../notary/notary.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
@@ -17,7 +18,7 @@ export type Writer = {
   connect: () => MessagePort;
   /** Resolves when all that threads have sent until now, also those that have ended, is recorded or refused. */
   settled: () => Promise<void>;
-  /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws Error when there is no room for it. */
+  /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /**
    * Clears the data files of what was erased, and ends the erasures that have no stored file left. Writes wait meanwhile.
@@ -59,9 +60,8 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       ready.reject(new StartError(message.message));
     } else if (message.kind === 'settled') settling.shift()?.();
     else if (message.kind === 'kept') {
-      const { failure } = message;
-      if (failure === null) keeping.shift()?.resolve();
-      else keeping.shift()?.reject(new Error(failure));
+      if (message.isKept) keeping.shift()?.resolve();
+      else keeping.shift()?.reject(noRoomToSign());
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
     else closed.resolve();
   });

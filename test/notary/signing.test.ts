@@ -116,6 +116,19 @@ describe('the notary', () => {
     assert.deepEqual(again.kept, []);
   });
 
+  it('refuses to sign for now while there is no room for it', async (t) => {
+    const { log, vault, notary, append } = start(t);
+    append(1);
+    const full = () => {
+      throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    };
+    const { sign } = vault.logKeys;
+    vault.logKeys.sign = full;
+    await assert.rejects(notary.checkpoint(), { name: 'DomainError', code: 'unavailable' });
+    vault.logKeys.sign = sign;
+    assert.equal((await notary.checkpoint()).size, log.head().size);
+  });
+
   it('never signs against what its key has signed, and says so once', async (t) => {
     const { folder, db, notary, append } = start(t);
     append(5);

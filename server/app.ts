@@ -28,6 +28,7 @@ import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
 import type { Notary } from './notary/notary.ts';
 import { once } from './once.ts';
+import type { Api } from './openapi/document.ts';
 import { type State, stateIn } from './state.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
@@ -104,8 +105,8 @@ export type App = {
   isProduction: boolean;
   /** Runs what no caller waits for; `close` does. What fails is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
-  /** The OpenAPI document as text, made when it is asked for first. */
-  openApi: () => Promise<string>;
+  /** An OpenAPI document as text, made when it is asked for first; that of the contract where none is named. */
+  openApi: (api?: Api) => Promise<string>;
 };
 
 /** What every thread that answers requests is given of the running service; it can be sent to another thread. */
@@ -127,9 +128,12 @@ export type Shared = {
   blobs: BlobSettings;
 };
 
-type OpenOptions = { model: Model; shared: Shared } & Pick<
+/** Makes an OpenAPI document as text; it is called once for each, unless it fails. */
+export type Describe = (api: Api) => Promise<string>;
+
+type OpenOptions = { model: Model; shared: Shared; openApi: Describe } & Pick<
   App,
-  'append' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'log' | 'openApi'
+  'append' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
 >;
 
 /** Opens the service for one thread, to be closed by it too. */
@@ -137,6 +141,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
   const { model, shared, append, keeper, notary, pins, eraser, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const background = new Set<Promise<void>>();
+  const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
   const blobs = openBlobStore(shared.blobs);
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
@@ -188,7 +193,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
         .finally(() => background.delete(running));
       background.add(running);
     },
-    openApi: once(openApi),
+    openApi: (api = 'contract') => documents[api](),
     close: async () => {
       await Promise.all(background);
       await past.close();

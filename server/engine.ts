@@ -8,7 +8,7 @@ import type { Progress } from '../projections/rebuild.ts';
 import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
-import { type App, openApp, type Shared } from './app.ts';
+import { type Describe, openApp, type Shared } from './app.ts';
 import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
 import type { Pins } from './blobs/pins.ts';
 import { blobSettingsOf } from './blobs/store.ts';
@@ -46,7 +46,7 @@ export type EngineReady = {
   /** Makes the ways of one thread to this one, and to the writer. */
   connect: Connect;
   /** The service for requests that this very thread answers; to be closed before the engine stops. */
-  openHere: (openApi: App['openApi']) => OpenApp;
+  openHere: (openApi: Describe) => OpenApp;
   /**
    * Mail begins, whose links are known now.
    *
@@ -127,7 +127,7 @@ export function startEngine(options: Options): Engine {
     finisher.poke();
     const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
 
-    function openHere(openApi: App['openApi']): OpenApp {
+    function openHere(openApi: Describe): OpenApp {
       const { release, ...pins } = blobGuard.join();
       const erasers = erasersOf(finisher, blobGuard, mailer);
       const append = connectWriter(writer.connect());

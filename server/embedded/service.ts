@@ -10,6 +10,7 @@ import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { openServer } from '../http.ts';
 import { createLog } from '../logging.ts';
+import type { Api } from '../openapi/document.ts';
 import { describeApart } from '../threads/openapi.ts';
 import { openDesk } from './desk.ts';
 import type { Given } from './options.ts';
@@ -70,7 +71,7 @@ export function startEmbedded(given: Given): Embedded {
     const { shared, openHere, announce } = await engine.ready;
     isEngineReady = true;
     if (ending) throw closedError();
-    const here = openHere(() => describe(here, loaded, shared));
+    const here = openHere((api) => describe(api, here, loaded, shared));
     app = here;
     server = await openServer(here);
     const { setupUrl } = announce(null);
@@ -160,10 +161,10 @@ function warn(log: Logger, { settings }: Given, { model, seed }: Pick<Loaded, 'm
 }
 
 /** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */
-async function describe(app: App, { path }: { path: string | null }, shared: Shared): Promise<string> {
-  if (path !== null) return describeApart(path, shared);
+async function describe(api: Api, app: App, { path }: { path: string | null }, shared: Shared): Promise<string> {
+  if (path !== null) return describeApart(api, path, shared);
   const { makeOpenApi } = await import('../openapi/document.ts');
-  return makeOpenApi(app);
+  return makeOpenApi(app, api);
 }
 
 const progressMilliseconds = 5000;

@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError, type FieldError } from '../../config/errors.ts';
+import type { FieldError } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { auditStream } from '../../events/catalogue.ts';
 import type { LogReader } from '../../events/log-reader.ts';
@@ -136,5 +136,5 @@ export async function recordExport(
     correlationId: requestId(request),
     context: contextOf(request),
   });
-  if (!outcome.ok) throw new DomainError('conflict', 'the export could not be put on record; try again');
+  if (!outcome.ok) throw new Error('an export cannot be in conflict with anything');
 }

@@ -1,7 +1,13 @@
 import { type Schema, schemaRef } from './fields.ts';
 
-/** What a status comes with: JSON where no other type is said, and without a schema no body. */
-export type Answer = { description: string; schema?: Schema; type?: string; headers?: Record<string, Schema> };
+/** What a status comes with: JSON where no other type is said, and without a schema no body. `others`: by media type. */
+export type Answer = {
+  description: string;
+  schema?: Schema;
+  type?: string;
+  others?: Record<string, Schema>;
+  headers?: Record<string, Schema>;
+};
 
 /** The answers of an operation by their status. */
 export type Answers = { [status: string]: Answer };

@@ -14,5 +14,5 @@ export const ignored: Schema = { description: 'Made by the server, ignored in a 
 
 /** An object that has these members and no other. */
 export function closed(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
-  return { type: 'object', properties, required, additionalProperties: false };
+  return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
 }

@@ -13,7 +13,14 @@ export type Caller =
   /** Those with any credential. */
   | { kind: 'known'; orAnybody: boolean }
   /** Those of users: of the collection `of`, or of any. */
-  | { kind: 'user'; of?: string };
+  | { kind: 'user'; of?: string }
+  /**
+   * Those whom the audit rule lets look into the history. `refusesKeys`: not an API key where accounts are closed to it.
+   * `refusesForeign`: not a cookie that comes from a page elsewhere, though it is a GET.
+   */
+  | { kind: 'auditor'; refusesKeys?: true; refusesForeign?: true }
+  /** Those who may erase. */
+  | { kind: 'eraser' };
 
 /** Credentials by the names of their security schemes, any of which is enough; `{}` is none. */
 export type Security = Record<string, string[]>[];
@@ -51,6 +58,12 @@ export function securityOf(model: Model, caller: Caller): Security {
       return [{ apiKey: [] }, ...usersOf(model), ...(caller.orAnybody ? [{}] : [])];
     case 'user':
       return usersOf(model, caller.of === undefined ? undefined : [caller.of]);
+    case 'auditor':
+      // As with every rule: only it knows whether it lets everybody in.
+      if (model.audit) return [{ apiKey: [] }, ...usersOf(model), {}];
+      return [{ apiKey: [] }, ...usersOf(model, adminsOf(model))];
+    case 'eraser':
+      return [{ apiKey: [] }, ...usersOf(model, adminsOf(model))];
     case 'admitted': {
       const { target, right } = caller;
       const key = isAccount(target) && !target.auth.useAPIKey ? [] : [{ apiKey: [] }];
@@ -64,13 +77,35 @@ export function securityOf(model: Model, caller: Caller): Security {
 /** How callers are refused who are not wanted, or call too often. */
 export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answers {
   if (caller.kind === 'anybody') return caller.isCounted && model.rateLimit ? refusalsForNow([429]) : {};
-  const mayBeForeign = isWrite && accountsOf(model).some(({ auth }) => auth.cookies);
+  const comesByCookie = accountsOf(model).some(({ auth }) => auth.cookies);
+  if (caller.kind === 'auditor' || caller.kind === 'eraser') return refusalsOfAudit(model, caller, comesByCookie);
+  const mayBeForeign = isWrite && comesByCookie;
   const mayBeRefused = caller.kind === 'admitted' && mayBeForbidden(model, caller);
   return {
     ...refusals([401]),
     ...(mayBeRefused ? refusals([403]) : {}),
     ...(mayBeForeign ? { 403: json(mayBeRefused ? `${foreign}, or a rule said no.` : `${foreign}.`, 'Error') } : {}),
   };
+}
+
+/** Without a rule, whoever has a credential may look, but for users of other collections than that of the admins. */
+function refusalsOfAudit(
+  model: Model,
+  caller: Extract<Caller, { kind: 'auditor' | 'eraser' }>,
+  comesByCookie: boolean,
+): Answers {
+  const isEraser = caller.kind === 'eraser';
+  const hasOthers = accountsOf(model).some(({ slug }) => slug !== model.adminCollection);
+  const isRuled = !isEraser && (Boolean(model.audit) || hasOthers);
+  const reasons = [
+    ...(isRuled ? ['the caller lacks the scope'] : []),
+    ...(isEraser && hasOthers ? ['the user is none of the admin collection'] : []),
+    ...(isEraser || caller.refusesKeys ? ['the accounts of the collection are closed to API keys'] : []),
+    ...(comesByCookie && (isEraser || caller.refusesForeign) ? ['a cookie came from a page elsewhere'] : []),
+  ];
+  const [first = ''] = reasons;
+  const sentence = `${first.charAt(0).toUpperCase()}${reasons.join(', or ').slice(1)}.`;
+  return { ...refusals([401]), ...(reasons.length > 0 ? { 403: json(sentence, 'Error') } : {}) };
 }
 
 type Account = Collection & { auth: AuthOptions };
@@ -83,9 +118,13 @@ function mayBeForbidden(model: Model, { target, right }: { target: Collection | 
 }
 
 /** The collections whose users are let in where an auth collection has no rule. */
-function admittedWithoutRule({ adminCollection }: Model, { slug }: Account, right: Right): string[] {
-  const admins = adminCollection === null ? [] : [adminCollection];
+function admittedWithoutRule(model: Model, { slug }: Account, right: Right): string[] {
+  const admins = adminsOf(model);
   return right === 'read' || right === 'update' ? [slug, ...admins] : admins;
+}
+
+function adminsOf({ adminCollection }: Model): string[] {
+  return adminCollection === null ? [] : [adminCollection];
 }
 
 /** The credentials of users of these collections. */

@@ -178,8 +178,8 @@ function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
   return closed({ collections: listOf(collection, rights), globals: listOf(global, rightsOfGlobal) });
 }
 
-/** What is there whatever the configuration. */
-const fixed: Record<string, Schema> = {
+/** The schemas of refusals. */
+export const errorSchemas: Record<string, Schema> = {
   Error: errorSchema(text),
   BadRequest: errorSchema({ type: 'string', enum: ['Bad Request'] }, {}),
   ValidationError: errorSchema({ type: 'string', enum: ['Validation Error'] }),
@@ -193,6 +193,11 @@ const fixed: Record<string, Schema> = {
       },
     },
   },
+};
+
+/** What is there whatever the configuration. */
+const fixed: Record<string, Schema> = {
+  ...errorSchemas,
   Restore: restore,
   DryRun: dryRun,
   Unrestorable: errorSchema(text, { errors: fieldErrors, conflicts }),

@@ -1,27 +1,51 @@
 import Hapi, { type RequestRoute } from '@hapi/hapi';
+import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { annals } from '../plugin.ts';
 import { version } from '../version.ts';
+import { auditSchemas } from './audit-components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';
+import type { Schema } from './fields.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type Draft, mend } from './mend.ts';
 import type { Operation } from './operations.ts';
 
 const jsonPath = '/openapi.json';
 
+/** The documents that there are: a route is in one of them, by its path. */
+export type Api = 'contract' | 'audit';
+
 const description =
   'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. What was written under an earlier ' +
   'configuration is answered as it is, and so is what read hooks return: it may break rules that are described here.';
 
+const auditDescription =
+  'What happened, to what, by whom and why, and the proofs of it: routes beside those of the contract. What was written under an ' +
+  'earlier configuration is told as it was.';
+
+type Contents = {
+  title: string;
+  description: string;
+  tags: (app: App) => Tag[];
+  schemas: (model: Model) => Record<string, Schema>;
+};
+
+const contents: Record<Api, Contents> = {
+  contract: { title: 'Annals', description, tags: tagsOf, schemas: componentsOf },
+  audit: { title: 'Annals: audit', description: auditDescription, tags: () => auditTags, schemas: () => auditSchemas },
+};
+
 /**
- * Makes the OpenAPI document of the service: hapi-swagger writes it from the routes, on a server of its own that never
+ * Makes an OpenAPI document of the service: hapi-swagger writes it from the routes, on a server of its own that never
  * listens, and {@link mend} mends what it cannot know. This takes a tenth of a second and more: do it once.
  */
-export async function makeOpenApi(app: App): Promise<string> {
+export async function makeOpenApi(app: App, api: Api = 'contract'): Promise<string> {
+  const { title, tags, schemas, ...told } = contents[api];
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: annals, options: { app } });
-  const operations = new Map(server.table().flatMap((route) => describe(route, app)));
+  const routes = server.table().filter(({ path }) => apiOf(path) === api);
+  const operations = new Map(routes.flatMap((route) => describe(route, app)));
   await server.register({
     plugin: loadHapiSwagger(),
     options: {
@@ -33,14 +57,18 @@ export async function makeOpenApi(app: App): Promise<string> {
       routeTag: (tags: string[]) => tags.length > 0,
       tagsGroupingFilter: () => true,
       grouping: 'tags',
-      info: { title: 'Annals', version: version(), description },
-      tags: tagsOf(app),
+      info: { title, version: version(), description: told.description },
+      tags: tags(app),
       securityDefinitions: schemesOf(app.model, app.site),
     },
   });
   const { statusCode, result } = await server.inject(jsonPath);
   if (statusCode !== 200) throw new Error(`hapi-swagger answered ${statusCode}: ${JSON.stringify(result)}`);
-  return JSON.stringify(mend(result as Draft, operations, componentsOf(app.model), app.basePath));
+  return JSON.stringify(mend(result as Draft, operations, schemas(app.model), app.basePath));
+}
+
+function apiOf(path: string): Api {
+  return path.startsWith('/api/audit/') ? 'audit' : 'contract';
 }
 
 /** Tells hapi-swagger about a route, in its words. A route that describes no operation is none of the API. */
@@ -58,7 +86,18 @@ function describe({ method, path, settings }: RequestRoute, { model, site }: App
   return [[id, { ...operation, answers: { ...refusalsOf(model, caller, method !== 'get'), ...operation.answers } }]];
 }
 
-function tagsOf({ model }: App): { name: string; description: string }[] {
+type Tag = { name: string; description: string };
+
+const auditTags: Tag[] = [
+  { name: 'histories', description: 'What became of documents, globals, accounts and invitations' },
+  { name: 'events', description: 'The events of the whole log' },
+  { name: 'proofs', description: 'What the log is, for who trusts nobody' },
+  { name: 'exports', description: 'Evidence packs, and ranges of the log' },
+  { name: 'erasures', description: 'Erasing documents, and what was erased' },
+  { name: 'system', description: 'This description' },
+];
+
+function tagsOf({ model }: App): Tag[] {
   const collections = [...model.collections.values()].map(({ slug, schema }) => {
     return { name: slug, description: schema.labels?.plural ?? `The collection ${slug}` };
   });

@@ -45,7 +45,8 @@ export function mend(
     // Only the path, so that the document works under every name that the service is reached by.
     servers: [{ url: basePath }],
     tags: draft.tags,
-    paths: draft.paths,
+    // A parameter that takes several segments of a path has no other name here.
+    paths: Object.fromEntries(Object.entries(draft.paths).map(([path, methods]) => [path.replace('*}', '}'), methods])),
     components: { ...draft.components, schemas },
   };
 }
@@ -58,8 +59,10 @@ function bodiesOf({ body, form }: Operation): Schema {
 }
 
 function responsesOf(answers: Answers): Schema {
-  const responses = Object.entries(answers).map(([status, { schema, type = 'application/json', ...rest }]) => {
-    return [status, { ...rest, ...(schema ? { content: { [type]: { schema } } } : {}) }] as const;
+  const responses = Object.entries(answers).map(([status, { schema, type, others = {}, ...rest }]) => {
+    const bodies = schema ? { [type ?? 'application/json']: schema, ...others } : {};
+    const content = Object.entries(bodies).map(([name, body]) => [name, { schema: body }] as const);
+    return [status, { ...rest, ...(schema ? { content: Object.fromEntries(content) } : {}) }] as const;
   });
   return Object.fromEntries(responses);
 }

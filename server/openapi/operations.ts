@@ -80,7 +80,8 @@ const ifKnown = Joi.object({
 const ifMatch = Joi.string().description(
   'The `ETag` of the document as it is known, or `*`: else 412, and nothing is done.',
 );
-const reason = Joi.string()
+/** Why the caller writes, as a header. */
+export const reason = Joi.string()
   .max(500)
   .description("Why. What is not latin1 is percent-encoded UTF-8 after `UTF-8''` (RFC 8187).");
 

@@ -10,6 +10,7 @@ import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { eraseDocument, previewErasure, requireMayErase } from '../erasure/erase.ts';
+import { eraseOperation, erasureOperation, erasuresOperation } from '../openapi/audit-proof-operations.ts';
 import { readDryRun, readErasuresQuery, readNoQuery } from '../query.ts';
 
 /** Erasing documents, and what became of erasures. */
@@ -20,7 +21,7 @@ export function erasures(server: Server, app: App): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, payload: jsonPayload },
+      options: { auth: strategy, payload: jsonPayload, plugins: { openApi: eraseOperation } },
       handler: async (request, h) => {
         requireMayErase(app, request);
         const isDryRun = readDryRun(request.query);
@@ -30,13 +31,13 @@ export function erasures(server: Server, app: App): void {
         return h
           .response(answer)
           .code(isFinished ? 201 : 202)
-          .location(`${path}/${answer.position}`);
+          .location(`${app.basePath.replace(/\/$/, '')}${path}/${answer.position}`);
       },
     },
     {
       method: 'GET',
       path,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: erasuresOperation } },
       handler: async (request) => {
         const rights = await requireAudit(app, request, 'headers');
         const { before, limit } = readErasuresQuery(request.query);
@@ -50,7 +51,7 @@ export function erasures(server: Server, app: App): void {
     {
       method: 'GET',
       path: `${path}/{position}`,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: erasureOperation } },
       handler: async (request) => {
         const rights = await requireAudit(app, request, 'headers');
         readNoQuery(request.query);

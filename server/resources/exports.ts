@@ -2,39 +2,48 @@ import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
-import { accountStream, documentStream, globalStream } from '../../events/catalogue.ts';
+import { show } from '../../config/suggest.ts';
 import type { App } from '../app.ts';
 import { requireAudit } from '../audit/rights.ts';
+import { streamOf } from '../audit/subjects.ts';
 import { strategy } from '../authentication.ts';
 import { bundleZip } from '../exports/bundle.ts';
 import { exportZip } from '../exports/export.ts';
 import { earlierOf } from '../exports/proofs.ts';
 import { countOf, readBundleQuery, readExportQuery, recordExport } from '../exports/request.ts';
+import { type Bundled, bundleOperation, exportOperation } from '../openapi/audit-proof-operations.ts';
+import type { Operation } from '../openapi/operations.ts';
 import { noteReason } from '../reason.ts';
-import { idOf, requestId } from '../requests.ts';
+import { requestId } from '../requests.ts';
+
+/** What evidence packs are about, by the path. */
+const bundled: Record<string, Bundled> = {
+  '{slug}/{id}': 'document',
+  'globals/{slug}': 'global',
+  'accounts/{slug}/{id}': 'account',
+};
 
 /** How long a client may let an archive stand still. */
 const stallMilliseconds = 120_000;
 
 /** Evidence packs of single documents, and exports of the log, as ZIP archives. */
 export function exports(server: Server, app: App): void {
-  const options = { auth: strategy, timeout: { socket: stallMilliseconds } };
-  const bundleRoute = (path: string, streamOf: (request: Request) => string) =>
+  const optionsOf = (openApi: () => Operation) => {
+    return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins: { openApi } };
+  };
+  for (const [path, name] of Object.entries(bundled)) {
     server.route({
       method: 'GET',
       path: `/api/audit/bundles/${path}`,
-      options,
-      handler: (request, h) => bundle(request, h, streamOf(request)),
+      options: optionsOf(() => bundleOperation(name)),
+      handler: (request, h) => bundle(request, h, name),
     });
-  const slugOf = ({ params }: Request) => String(params.slug);
-  bundleRoute('{slug}/{id}', (request) => documentStream(slugOf(request), idOf(request)));
-  bundleRoute('globals/{slug}', (request) => globalStream(slugOf(request)));
-  bundleRoute('accounts/{slug}/{id}', (request) => accountStream(slugOf(request), idOf(request)));
+  }
 
   server.route({
     method: 'GET',
     path: '/api/audit/export',
-    options,
+    options: optionsOf(exportOperation),
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'export');
       const { events: log, notary } = app;
@@ -67,16 +76,19 @@ export function exports(server: Server, app: App): void {
     },
   });
 
-  async function bundle(request: Request, h: ResponseToolkit, stream: string): Promise<ResponseObject> {
+  async function bundle(request: Request, h: ResponseToolkit, subject: Bundled): Promise<ResponseObject> {
     const rights = await requireAudit(app, request, 'payloads');
-    if (!rights.seesPayloadsOf(stream)) {
+    const stream = streamOf[subject](request.params);
+    if (stream !== null && !rights.seesPayloadsOf(stream)) {
       throw new DomainError('forbidden', 'an API key may not see what was said about accounts of this collection');
     }
     const { events: log, notary, blobs } = app;
     const query = readBundleQuery(request.query);
-    if (log.versionOf(stream) === 0) {
-      throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
+    if (stream === null) {
+      const asked = Object.values(request.params).join('/');
+      throw new DomainError('not-found', `no ${subject} can be called ${show(asked)}`);
     }
+    if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
     const name = `annals-${stream.replaceAll('/', '-')}.zip`;
     if (request.method === 'head') return archive(request, h, null, name);
     const checkpoint = await notary.checkpoint();

@@ -6,6 +6,7 @@ import { findEvents } from '../audit/events.ts';
 import { openFeed } from '../audit/feed.ts';
 import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { strategy } from '../authentication.ts';
+import { feedOperation } from '../openapi/audit-operations.ts';
 
 /** What is new in the log, for machines: as pages, or as server-sent events for a client that asks for those. */
 export function feed(server: Server, app: App): void {
@@ -16,7 +17,7 @@ export function feed(server: Server, app: App): void {
   server.route({
     method: 'GET',
     path: '/api/audit/feed',
-    options: { auth: strategy },
+    options: { auth: strategy, plugins: { openApi: feedOperation } },
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'headers');
       const isStream = wantsStream(request) && request.method === 'get';

@@ -1,8 +1,6 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import { accountStream, documentStream, globalStream, inviteStream } from '../../events/catalogue.ts';
-import { categories } from '../../projections/audit.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
 import { readEventQuery, readPageQuery } from '../audit/event-query.ts';
@@ -10,54 +8,36 @@ import { eventTexts } from '../audit/event-text.ts';
 import { findEvents } from '../audit/events.ts';
 import { openHistory, type StreamState } from '../audit/history.ts';
 import { type AuditRights, requireAudit } from '../audit/rights.ts';
+import { type Subject as SubjectName, streamOf } from '../audit/subjects.ts';
 import { readVersionQuery, readVersionRange } from '../audit/version-query.ts';
 import { strategy } from '../authentication.ts';
+import {
+  blameOperation,
+  diffOperation,
+  eventsOperation,
+  historyOperation,
+  logOperation,
+  versionOperation,
+} from '../openapi/audit-operations.ts';
+import type { Operation } from '../openapi/operations.ts';
 import { readNoQuery, readWhole } from '../query.ts';
 
-/** What has a history of its own. `streamOf` gives null for names that no stream can have. */
+/** What has a history of its own. */
 type Subject = {
-  name: string;
+  name: SubjectName;
   path: string;
-  streamOf: (params: { slug?: string; id?: string }) => string | null;
   /** False: its events say what happened, and there is nothing that they change. */
   isDocument: boolean;
 };
 
 const subjects: readonly Subject[] = [
-  {
-    name: 'document',
-    path: '/api/audit/documents/{slug}/{id}',
-    streamOf: ({ slug = '', id = '' }) => {
-      return isName(slug) && isName(id) && !categories.includes(slug) ? documentStream(slug, id) : null;
-    },
-    isDocument: true,
-  },
-  {
-    name: 'global',
-    path: '/api/audit/globals/{slug}',
-    streamOf: ({ slug = '' }) => (isName(slug) ? globalStream(slug) : null),
-    isDocument: true,
-  },
-  {
-    name: 'account',
-    path: '/api/audit/accounts/{slug}/{id}',
-    streamOf: ({ slug = '', id = '' }) => (isName(slug) && isName(id) ? accountStream(slug, id) : null),
-    isDocument: false,
-  },
-  {
-    name: 'invitation',
-    path: '/api/audit/accounts/{slug}/invites/{id}',
-    streamOf: ({ slug = '', id = '' }) => (isName(slug) && isName(id) ? inviteStream(slug, id) : null),
-    isDocument: false,
-  },
+  { name: 'document', path: '/api/audit/documents/{slug}/{id}', isDocument: true },
+  { name: 'global', path: '/api/audit/globals/{slug}', isDocument: true },
+  { name: 'account', path: '/api/audit/accounts/{slug}/{id}', isDocument: false },
+  { name: 'invitation', path: '/api/audit/accounts/{slug}/invites/{id}', isDocument: false },
 ];
 
 type Handler = (request: Request, h: ResponseToolkit, rights: AuditRights) => Promise<object>;
-
-/** A slash would make the name of something else out of it. */
-function isName(text: string): boolean {
-  return text !== '' && !text.includes('/');
-}
 
 const checkpoints = 10;
 
@@ -79,18 +59,22 @@ export function history(server: Server, app: App): void {
   showLog();
 
   function listVersions(subject: Subject): void {
-    get(subject.path, async (request, _h, rights) => {
-      const page = readPageQuery(request.query);
-      const found = find(subject, request);
-      const withPayloads = rights.seesPayloadsOf(found.stream);
-      const { entries, next } = await histories.entries(found, page.after, page.limit, withPayloads);
-      const versions = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
-      return { [subject.name]: found, versions, next };
-    });
+    get(
+      subject.path,
+      () => historyOperation(subject.name),
+      async (request, _h, rights) => {
+        const page = readPageQuery(request.query);
+        const found = find(subject, request);
+        const withPayloads = rights.seesPayloadsOf(found.stream);
+        const { entries, next } = await histories.entries(found, page.after, page.limit, withPayloads);
+        const versions = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
+        return { [subject.name]: found, versions, next };
+      },
+    );
   }
 
   function showDocument(subject: Subject): void {
-    getPayloads(subject, '/versions/{version}', async (request, h, rights) => {
+    getPayloads(subject, '/versions/{version}', versionOperation, async (request, h, rights) => {
       const { state, version } = findVersion(subject, request);
       const event = histories.event(state.stream, version);
       const document = event && (await histories.documentAt(event));
@@ -103,7 +87,7 @@ export function history(server: Server, app: App): void {
   }
 
   function showEvent(subject: Subject): void {
-    getPayloads(subject, '/versions/{version}', async (request, h, rights) => {
+    getPayloads(subject, '/versions/{version}', versionOperation, async (request, h, rights) => {
       const { state, version } = findVersion(subject, request);
       const position = app.events.positionsOf(state.stream, version - 1, version)[0] ?? 0;
       const [shown] = eventTexts(app.events, rights, [position]);
@@ -113,7 +97,7 @@ export function history(server: Server, app: App): void {
   }
 
   function showDiff(subject: Subject): void {
-    getPayloads(subject, '/diff', async (request) => {
+    getPayloads(subject, '/diff', diffOperation, async (request) => {
       const asked = readVersionRange(request.query);
       const state = find(subject, request);
       const { from, to } = asked(state.version);
@@ -123,7 +107,7 @@ export function history(server: Server, app: App): void {
   }
 
   function showBlame(subject: Subject): void {
-    getPayloads(subject, '/blame', async (request) => {
+    getPayloads(subject, '/blame', blameOperation, async (request) => {
       const asked = readVersionQuery(request.query);
       const state = find(subject, request);
       const version = asked(state.version);
@@ -132,7 +116,7 @@ export function history(server: Server, app: App): void {
   }
 
   function listEvents(): void {
-    get('/api/audit/events', async (request, h, rights) => {
+    get('/api/audit/events', eventsOperation, async (request, h, rights) => {
       const query = readEventQuery(request.query, app);
       const { size } = app.events.head();
       const { events, reached } = findEvents(app, rights, query);
@@ -142,31 +126,35 @@ export function history(server: Server, app: App): void {
   }
 
   function showLog(): void {
-    get('/api/audit/log', async (request) => {
+    get('/api/audit/log', logOperation, async (request) => {
       readNoQuery(request.query);
       const [verifierKey, signed] = await Promise.all([app.notary.verifierKey(), app.notary.recent(checkpoints)]);
       const { log: origin, size, root, recordedAt } = app.events.head();
-      const last = recordedAt === '' ? null : recordedAt;
-      return { origin, verifierKey, size, root: root.toString('base64'), recordedAt: last, checkpoints: signed };
+      return { origin, verifierKey, size, root: root.toString('base64'), recordedAt, checkpoints: signed };
     });
   }
 
   /** A route for whoever may see headers; what more there is to see is for the handler. */
-  function get(path: string, handler: Handler): void {
+  function get(path: string, openApi: () => Operation, handler: Handler): void {
     server.route({
       method: 'GET',
       path,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi } },
       handler: async (request, h) => handler(request, h, await requireAudit(app, request, 'headers')),
     });
   }
 
   /** A route about what events hold: the right to that is asked for before anything is looked at. */
-  function getPayloads(subject: Subject, path: string, handler: Handler): void {
+  function getPayloads(
+    subject: Subject,
+    path: string,
+    operationOf: (name: SubjectName) => Operation,
+    handler: Handler,
+  ): void {
     server.route({
       method: 'GET',
       path: subject.path + path,
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: () => operationOf(subject.name) } },
       handler: async (request, h) => {
         const rights = await requireAudit(app, request, 'payloads');
         requirePayloads(rights, subject, request);
@@ -177,14 +165,14 @@ export function history(server: Server, app: App): void {
 
   /** By the name alone, whether there is such a thing or not. */
   function requirePayloads(rights: AuditRights, subject: Subject, request: Request): void {
-    const stream = subject.streamOf(request.params);
+    const stream = streamOf[subject.name](request.params);
     if (stream === null || rights.seesPayloadsOf(stream)) return;
     const message = `an API key may not see what accounts of ${show(request.params.slug)} hold; a token is needed`;
     throw new DomainError('forbidden', message);
   }
 
   function find(subject: Subject, request: Request): StreamState {
-    const stream = subject.streamOf(request.params);
+    const stream = streamOf[subject.name](request.params);
     const state = stream === null ? null : histories.state(stream);
     if (state) return state;
     const { slug, id } = request.params;

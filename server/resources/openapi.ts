@@ -3,20 +3,27 @@ import { requireSchemaAccess } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
-import { openApiOperation } from '../openapi/operations.ts';
+import { auditOpenApiOperation } from '../openapi/audit-operations.ts';
+import type { Api } from '../openapi/document.ts';
+import { type Operation, openApiOperation } from '../openapi/operations.ts';
 import { readNoQuery } from '../query.ts';
 
-/** The OpenAPI document (contract, section 4.7). */
+/** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
 export function openApi(server: Server, app: App): void {
   const { model } = app;
-  server.route({
-    method: 'GET',
-    path: '/api/openapi.json',
-    options: { auth: strategy, plugins: { openApi: () => openApiOperation(model) } },
-    handler: async (request, h) => {
-      requireSchemaAccess(model, request);
-      readNoQuery(request.query);
-      return sendText(h, await app.openApi());
-    },
-  });
+  serve('contract', '/api/openapi.json', () => openApiOperation(model));
+  serve('audit', '/api/audit/openapi.json', () => auditOpenApiOperation(model));
+
+  function serve(api: Api, path: string, operation: () => Operation): void {
+    server.route({
+      method: 'GET',
+      path,
+      options: { auth: strategy, plugins: { openApi: operation } },
+      handler: async (request, h) => {
+        requireSchemaAccess(model, request);
+        readNoQuery(request.query);
+        return sendText(h, await app.openApi(api));
+      },
+    });
+  }
 }

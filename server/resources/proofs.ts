@@ -10,6 +10,12 @@ import { requireAudit } from '../audit/rights.ts';
 import { hasTile, parseTilePath, tileBytes } from '../audit/tiles.ts';
 import { strategy } from '../authentication.ts';
 import type { LogCheckpoint } from '../notary/notary.ts';
+import {
+  checkpointOperation,
+  consistencyOperation,
+  inclusionOperation,
+  tileOperation,
+} from '../openapi/audit-proof-operations.ts';
 import { readNoQuery, readOnly, readWhole } from '../query.ts';
 import { noRoute } from '../requests.ts';
 
@@ -41,7 +47,7 @@ export function proofs(server: Server, app: App): void {
     {
       method: 'GET',
       path: '/api/audit/checkpoint',
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: checkpointOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
         readNoQuery(request.query);
@@ -52,7 +58,7 @@ export function proofs(server: Server, app: App): void {
     {
       method: 'GET',
       path: '/api/audit/tile/{path*}',
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: tileOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
         const path = String(request.params.path);
@@ -72,7 +78,7 @@ export function proofs(server: Server, app: App): void {
     {
       method: 'GET',
       path: '/api/audit/proofs/{position}',
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: inclusionOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
         readOnly(request.query, ['format']);
@@ -98,7 +104,7 @@ export function proofs(server: Server, app: App): void {
     {
       method: 'GET',
       path: '/api/audit/consistency',
-      options: { auth: strategy },
+      options: { auth: strategy, plugins: { openApi: consistencyOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
         const { query } = request;

@@ -34,7 +34,7 @@ export function openAppHere(options: { loaded: Loaded; shared: Shared; ports: Po
     pins: callsThrough<Pins>(pins),
     eraser: callsThrough<Erasers>(eraser),
     log,
-    openApi: () => makeOpenApiApart({ config: loaded.path, shared: described }),
+    openApi: (api) => makeOpenApiApart({ config: loaded.path, api, shared: described }),
   });
 }
 

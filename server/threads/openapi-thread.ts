@@ -3,12 +3,12 @@ import type { Keeper } from '../accounts/keeper.ts';
 import { openApp, type Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { createLog } from '../logging.ts';
-import { makeOpenApi } from '../openapi/document.ts';
+import { type Api, makeOpenApi } from '../openapi/document.ts';
 
-/** What the thread is started with that makes the OpenAPI document, says it, and ends. */
-export type OpenApiInput = { config: string; shared: Shared };
+/** What the thread is started with that makes an OpenAPI document, says it, and ends. */
+export type OpenApiInput = { config: string; api: Api; shared: Shared };
 
-const { config, shared } = workerData as OpenApiInput;
+const { config, api, shared } = workerData as OpenApiInput;
 const { model } = await loadConfiguration(config);
 const refuse = () => Promise.reject(new Error('this thread only describes the service'));
 const log = createLog('silent', { write: () => {} });
@@ -17,6 +17,6 @@ const notary = { checkpoint: refuse, recent: refuse, verifierKey: refuse };
 const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
 const eraser = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
 const app = openApp({ model, shared, append: refuse, keeper, notary, pins, eraser, log, openApi: refuse });
-(parentPort as MessagePort).postMessage(await makeOpenApi(app));
+(parentPort as MessagePort).postMessage(await makeOpenApi(app, api));
 await app.close();
 process.exit(0);

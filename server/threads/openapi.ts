@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import type { Shared } from '../app.ts';
+import type { Api } from '../openapi/document.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
 /**
- * Makes the OpenAPI document as text, in a thread that ends with it: what makes it is large, and busy for long enough that
+ * Makes an OpenAPI document as text, in a thread that ends with it: what makes it is large, and busy for long enough that
  * requests would wait.
  */
 export function makeOpenApiApart(input: OpenApiInput): Promise<string> {
@@ -16,7 +17,7 @@ export function makeOpenApiApart(input: OpenApiInput): Promise<string> {
 }
 
 /** The same for a service whose configuration is at this path: who describes it needs no keys, and no files. */
-export function describeApart(config: string, shared: Shared): Promise<string> {
+export function describeApart(api: Api, config: string, shared: Shared): Promise<string> {
   const blobs: Shared['blobs'] = { kind: 'folder', folder: '' };
-  return makeOpenApiApart({ config, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs } });
+  return makeOpenApiApart({ config, api, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs } });
 }

@@ -225,6 +225,18 @@ describe('GET /api/audit/bundles/{slug}/{id}', () => {
     assert.equal(closed.status, 403, String(closed.bytes));
     assert.equal((await get(`/api/audit/bundles/accounts/${stream}`)).status, 403);
   });
+
+  it('are there under one address each, and for nothing that is no document', async () => {
+    for (const path of [
+      'system/schema',
+      'system/audit',
+      `globals/${encodeURIComponent('x/y')}`,
+      'globals%2Fsettings/x',
+    ]) {
+      const { status, bytes } = await get(`/api/audit/bundles/${path}`);
+      assert.deepEqual([path, status, JSON.parse(String(bytes)).error], [path, 404, 'Not Found']);
+    }
+  });
 });
 
 describe('GET /api/audit/export', () => {

@@ -1,0 +1,258 @@
+import { schemaVersionOf } from '../../events/catalogue.ts';
+import { actorTypes } from '../../projections/audit.ts';
+import { closed, flag, text, time } from './basics.ts';
+import { errorSchemas } from './components.ts';
+import { type Schema, schemaRef } from './fields.ts';
+
+const count: Schema = { type: 'integer', minimum: 0 };
+const place: Schema = { type: 'integer', minimum: 1 };
+const base64: Schema = { type: 'string', format: 'byte' };
+const hashes: Schema = { type: 'array', items: base64 };
+const anything: Schema = {};
+const isTrue: Schema = { type: 'boolean', enum: [true] };
+const nothing: Schema = { type: 'object', nullable: true, enum: [null] };
+const slug: Schema = { type: 'string', description: 'The slug of a collection, of today or of earlier.' };
+
+function listOf(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+function orNull(schema: Schema): Schema {
+  return { ...schema, nullable: true };
+}
+
+function described(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
+const cursor = (what: string) => described(orNull(count), `The \`${what}\` of the next page; null at the end.`);
+/** The refusal of anything but a wrong request, which alone names what is to blame. */
+const refusal = closed({ statusCode: { type: 'integer' }, error: text, message: text });
+
+const gone = described(isTrue, 'Stands where what was said has been erased.');
+const reason = described(orNull(text), 'Why, as the caller said; null where nothing was said. Only with `payloads`.');
+
+const header = closed({
+  v: { type: 'integer', enum: [1] },
+  log: described(text, 'The id of the log: `annals/<UUID>`.'),
+  position: described(place, 'The place in the whole log, gap-free from 1.'),
+  id: { type: 'string', format: 'uuid' },
+  stream: described(text, 'What it is about, such as `posts/<id>`.'),
+  version: described(place, 'The place in the stream, gap-free from 1.'),
+  type: schemaRef('EventType'),
+  schemaVersion: described(place, 'The version of the form that `data` has.'),
+  recordedAt: time,
+  actor: schemaRef('Actor'),
+  correlationId: described(text, 'The id of the request that caused it, as in its `x-request-id`.'),
+  payload: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'The commitment to the payload.' },
+});
+
+const state = closed({
+  stream: text,
+  exists: described(flag, 'Whether it is there today.'),
+  erased: flag,
+  version: described(place, 'That of the newest event.'),
+  position: place,
+});
+
+const whatHappened = {
+  version: place,
+  position: place,
+  type: schemaRef('EventType'),
+  recordedAt: time,
+  actor: schemaRef('Actor'),
+};
+const changed = described(listOf(text), 'Top-level fields, by their names of today. Only with `payloads`.');
+const entry = closed({ ...whatHappened, reason, changed, erased: gone }, Object.keys(whatHappened));
+const accountEntry = closed({ ...whatHappened, reason, erased: gone }, Object.keys(whatHappened));
+
+/** The versions of a document, global, account or invitation: the first member is called so. */
+function historyOf(name: string, entries: string): Schema {
+  return closed({ [name]: schemaRef('Subject'), versions: listOf(schemaRef(entries)), next: cursor('after') });
+}
+
+const thatVersion = { stream: text, version: place, position: place };
+const documentVersion = closed(
+  {
+    ...thatVersion,
+    document: {
+      ...orNull({ type: 'object' }),
+      description:
+        'The whole document after that event, in the names and fields of that time; null where there was none.',
+    },
+    erased: gone,
+    event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent')] },
+  },
+  [...Object.keys(thatVersion), 'document', 'event'],
+);
+
+const operation = {
+  oneOf: [
+    closed({ op: { type: 'string', enum: ['add', 'replace'] }, path: text, value: anything }),
+    closed({ op: { type: 'string', enum: ['remove'] }, path: text }),
+  ],
+};
+
+const versionOrNone = { oneOf: [schemaRef('Version'), nothing] };
+const fieldChanges = listOf(closed({ field: text, before: anything, after: anything }));
+const patch = described(listOf(schemaRef('PatchOperation')), 'A JSON Patch (RFC 6902).');
+const globalDiff = {
+  global: schemaRef('Subject'),
+  from: versionOrNone,
+  to: versionOrNone,
+  fields: fieldChanges,
+  patch,
+};
+const documentDiff = {
+  document: schemaRef('Subject'),
+  from: versionOrNone,
+  to: versionOrNone,
+  fields: orNull(fieldChanges),
+  patch: orNull(patch),
+};
+
+const blameField = {
+  oneOf: [
+    closed({ field: text, value: anything, ...whatHappened, reason }),
+    closed({ field: text, value: anything, version: { type: 'integer', nullable: true, enum: [null] } }),
+  ],
+  description: 'A field, its value, and the event that gave it; `version` is null where none ever did.',
+};
+
+function blameOf(name: string): Schema {
+  return closed({ [name]: schemaRef('Subject'), version: place, fields: listOf(schemaRef('BlameField')) });
+}
+
+const histories: Record<string, Schema> = {
+  Subject: { ...state, description: 'What became of it so far.' },
+  Version: entry,
+  AccountVersion: accountEntry,
+  DocumentHistory: historyOf('document', 'Version'),
+  GlobalHistory: historyOf('global', 'Version'),
+  AccountHistory: historyOf('account', 'AccountVersion'),
+  InvitationHistory: historyOf('invitation', 'AccountVersion'),
+  DocumentThen: documentVersion,
+  AccountThen: closed({ ...thatVersion, event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent')] } }),
+  PatchOperation: operation,
+  DocumentDiff: {
+    ...closed({ ...documentDiff, erased: gone }, Object.keys(documentDiff)),
+    description: '`fields` and `patch` are null where one of the two versions has been erased.',
+  },
+  GlobalDiff: closed(globalDiff),
+  BlameField: blameField,
+  DocumentBlame: blameOf('document'),
+  GlobalBlame: blameOf('global'),
+};
+
+const events: Record<string, Schema> = {
+  EventType: { type: 'string', enum: Object.keys(schemaVersionOf) },
+  Actor: {
+    ...closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']),
+    description:
+      'Who caused it: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
+  },
+  Header: header,
+  Context: {
+    ...closed({ ip: text, userAgent: text, reason: text }, []),
+    description: 'From where it came, and why.',
+  },
+  RecordedEvent: closed({
+    header: schemaRef('Header'),
+    data: { type: 'object', description: 'What happened, in the form that its type has (docs/events.md).' },
+    context: schemaRef('Context'),
+  }),
+  ErasedEvent: {
+    ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, erased: isTrue }),
+    description: 'An event whose payload is there no longer.',
+  },
+  WithheldEvent: {
+    ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, withheld: isTrue }),
+    description: 'An event whose payload is not for this caller.',
+  },
+  Event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent'), schemaRef('WithheldEvent')] },
+  EventPage: closed({
+    events: listOf(schemaRef('Event')),
+    next: cursor('after'),
+    size: described(count, 'Events in the log.'),
+  }),
+  FeedPage: closed({
+    events: listOf(schemaRef('Event')),
+    next: described(count, 'The `after` of the next page; equals `size` when there is nothing more for now.'),
+    size: described(count, 'Events in the log.'),
+  }),
+};
+
+const proofs: Record<string, Schema> = {
+  Log: closed({
+    origin: text,
+    verifierKey: described(text, 'The key by which its checkpoints are checked (C2SP signed-note).'),
+    size: place,
+    root: base64,
+    recordedAt: described(time, 'The time of the last event.'),
+    checkpoints: {
+      type: 'array',
+      maxItems: 10,
+      items: closed({ size: place, root: base64, note: text, signedAt: time }),
+      description: 'The newest ones, newest first.',
+    },
+  }),
+  InclusionProof: closed({
+    position: place,
+    index: count,
+    size: place,
+    header: schemaRef('Header'),
+    leaf: base64,
+    proof: hashes,
+    checkpoint: described(text, 'A signed note (C2SP tlog-checkpoint).'),
+  }),
+  ConsistencyProof: closed({ from: count, to: count, fromRoot: base64, toRoot: base64, proof: hashes }),
+};
+
+const taken = closed({
+  versions: count,
+  accountEvents: count,
+  invitations: count,
+  files: described(count, 'Stored files that go.'),
+  filesKept: described(count, 'Those that other documents need too.'),
+  mails: described(count, 'Those that wait, or were caught.'),
+});
+
+const erased = { position: place, recordedAt: time, collection: slug, id: text, erases: taken };
+const record = {
+  position: place,
+  recordedAt: time,
+  collection: slug,
+  id: text,
+  actor: schemaRef('Actor'),
+  streams: listOf(closed({ stream: text, versions: place })),
+  finished: flag,
+  waitsFor: { ...orNull({ type: 'string' }), enum: ['store', 'data', null] },
+  obstacle: described(orNull(text), 'What was in the way of the last try.'),
+};
+
+const erasures: Record<string, Schema> = {
+  Erase: closed({
+    collection: slug,
+    id: text,
+    reason: {
+      type: 'string',
+      pattern: '\\S',
+      description: 'Why, in 1 to 500 characters. It is kept for ever, so it must name nobody.',
+    },
+  }),
+  Erased: closed({ ...erased, finished: isTrue }),
+  ErasedSoFar: closed({ ...erased, finished: { type: 'boolean', enum: [false] } }),
+  ErasureDryRun: closed({ collection: slug, id: text, dryRun: isTrue, erases: taken }),
+  Erasure: closed({ ...record, reason: described(text, 'Why. Only with `payloads`.') }, Object.keys(record)),
+  Erasures: closed({ erasures: listOf(schemaRef('Erasure')), next: cursor('before') }),
+};
+
+/** Every schema of the document of the audit routes by its name: they are the same for every configuration. */
+export const auditSchemas: Record<string, Schema> = {
+  ...errorSchemas,
+  Error: refusal,
+  ...events,
+  ...histories,
+  ...proofs,
+  ...erasures,
+};

@@ -1,38 +1,59 @@
-/* The script of the documentation page: it loads the description, with an API key where it is not public, and shows it. */
+/* The script of the documentation page: it loads a description, with an API key where it is not public, and shows it. */
 
 const form = document.querySelector('#key');
 const problem = document.querySelector('#key-problem');
 const siteField = document.querySelector('#site');
+const switches = [...document.querySelectorAll('#documents button')];
+const address = new URL(location.href);
+const paths = { api: 'openapi.json', audit: 'audit/openapi.json' };
+
 /** Which of several sites is described; empty where there is but one. */
-let site = new URLSearchParams(location.search).get('site') ?? '';
+let site = address.searchParams.get('site') ?? '';
+/** The key that was typed. It is kept in memory only. */
+let key = null;
+let wanted = switches.find(({ value }) => value === address.searchParams.get('document')) ?? switches[0];
+let ui = null;
+const loaded = new Map();
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   site = siteField.value.trim();
-  load(form.querySelector('#key-text').value);
+  key = form.querySelector('#key-text').value;
+  load(wanted);
 });
+for (const button of switches) button.addEventListener('click', () => load(button));
 
-load(null);
+load(wanted);
 
-/** @param {string | null} key */
-async function load(key) {
+/** Shows the description that a button stands for: each is fetched once. */
+async function load(button) {
+  wanted = button;
+  const response = loaded.has(button) ? null : await get(paths[button.value]);
+  if (response?.ok) loaded.set(button, await response.json());
+  // Another one may have been asked for meanwhile.
+  if (button !== wanted) return;
+  form.hidden = loaded.has(button);
+  if (!form.hidden) return refuse(response);
+  // The key does not stay in the page for others to find.
+  form.reset();
+  problem.textContent = '';
+  show(button, loaded.get(button));
+}
+
+function get(path) {
   const headers = { ...ofSite(), ...(key === null ? {} : { 'x-api-key': key }) };
-  const response = await fetch('openapi.json', { headers }).catch(() => null);
-  if (response?.ok) {
-    form.hidden = true;
-    // The key does not stay in the page for others to find.
-    form.reset();
-    show(await response.json(), key);
-    return;
-  }
-  form.hidden = false;
-  await askForSite(response);
-  if (response?.status === 401) problem.textContent = key === null ? '' : 'This key is not valid.';
-  else problem.textContent = `The service answered ${response?.status ?? 'nothing'}. Try again.`;
+  return fetch(path, { headers }).catch(() => null);
 }
 
 function ofSite() {
   return site === '' ? {} : { 'x-site-id': site };
+}
+
+async function refuse(response) {
+  await askForSite(response);
+  if (response?.status !== 401)
+    problem.textContent = `The service answered ${response?.status ?? 'nothing'}. Try again.`;
+  else problem.textContent = key === null ? '' : 'This key is not valid.';
 }
 
 /** Where there are several, one must be named before anything else is looked at. */
@@ -43,19 +64,34 @@ async function askForSite(response) {
   siteField.closest('p').hidden = false;
 }
 
-function show(spec, key) {
-  const ui = globalThis.SwaggerUIBundle({
+/** One Swagger UI shows both, so that what was authorized for the one is for the other too. */
+function show(button, spec) {
+  document.querySelector('#documents').hidden = false;
+  for (const one of switches) one.setAttribute('aria-pressed', String(one === button));
+  if (ui) {
+    ui.specActions.updateSpec(JSON.stringify(spec));
+    address.searchParams.set('document', button.value);
+    history.replaceState(null, '', address.pathname + address.search);
+    return;
+  }
+  ui = globalThis.SwaggerUIBundle({
     spec,
     dom_id: '#api',
     deepLinking: true,
-    // The key that opened the description is the one to try it out with. It is kept in memory only.
+    // The key that opened the description is the one to try it out with.
     onComplete: () => key !== null && ui.preauthorizeApiKey('apiKey', key),
     requestInterceptor: (request) => ({
       ...request,
-      url: inBrackets(request.url),
+      url: withSlashes(inBrackets(request.url)),
       headers: { ...request.headers, ...ofSite() },
     }),
   });
+}
+
+/** The path of a tile has slashes, which Swagger UI writes as their codes. */
+function withSlashes(url) {
+  const [path, ...rest] = url.split('?');
+  return path.includes('/api/audit/tile/') ? [path.replaceAll('%2F', '/'), ...rest].join('?') : url;
 }
 
 /** Swagger UI writes what is nested in a filter as JSON: where[name]={"equals":"x"}. It becomes where[name][equals]=x. */

@@ -137,7 +137,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
   describe('where the description is closed', () => {
     const service = useService(configuration(false));
 
-    it('asks for a key, refuses a wrong one, and tries operations out with the right one', async () => {
+    it('asks for a key, refuses a wrong one, and tries operations of both descriptions out with the right one', async () => {
       const { page, complaints, requests } = await open(service);
       await page.locator('#key').waitFor();
       assert.equal(await page.locator('.opblock').count(), 0);
@@ -158,6 +158,23 @@ describeInBrowser('The documentation page in a browser', (browser) => {
         [],
       );
       assert.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0);
+
+      // By the keyboard alone.
+      const audit = page.getByRole('button', { name: 'Audit API' });
+      await page.getByRole('button', { name: 'API', exact: true }).focus();
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await operation(page, 'histories', 'audit_documentHistory').waitFor();
+      assert.equal(await audit.getAttribute('aria-pressed'), 'true');
+      const { body } = await service.call('GET', '/api/audit/openapi.json');
+      const operations = Object.values<object>(body.paths).flatMap((path) => Object.keys(path));
+      assert.equal(await page.locator('.opblock').count(), operations.length);
+      // The key that was typed once is sent here too.
+      assert.equal(await tryOut(operation(page, 'proofs', 'audit_log')), '200');
+      const tile = (form: Locator) => form.getByPlaceholder('path').fill('0/000.p/1');
+      assert.equal(await tryOut(operation(page, 'proofs', 'audit_tile'), tile), '200');
+      await page.getByRole('button', { name: 'API', exact: true }).click();
+      assert.equal(await tryOut(operation(page, 'closed-notes', 'list_closed-notes')), '200');
     });
   });
 });

@@ -22,6 +22,7 @@ import type {
   SortOf,
   UpdateInput,
   UploadSlug,
+  UserOf,
   WhereOf,
 } from './types.ts';
 import type { ReplaceOptions, UploadOptions } from './uploading.ts';
@@ -112,7 +113,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   /** Ends the session and forgets the token; that it had ended already is no error. */
   logout: (options?: CallOptions) => Promise<void>;
   /** Who is logged in, related documents to `auth.depth`. */
-  me: (options?: CallOptions) => Promise<DocumentOf<C, Slug, AuthDepth<C, Slug>>>;
+  me: (options?: CallOptions) => Promise<UserOf<C, Slug>>;
   /** Keeps a token that is good for longer. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
@@ -133,13 +134,6 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
     options?: ReasonOptions,
   ) => Promise<Login<DocumentOf<C, Slug>>>;
 };
-
-/** What `annals types` writes does not say it. */
-type AuthDepth<C, Slug> = C extends { readonly collections: readonly (infer K)[] }
-  ? Extract<K, { readonly slug: Slug }> extends { readonly auth: { readonly depth: infer Depth extends number } }
-    ? Depth
-    : 0
-  : number;
 
 /** The calls of a collection. Where the configuration is not known at compile time, each has all of them. */
 export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &

@@ -17,6 +17,8 @@ export type Written = {
 /** The types of one collection. `document` follows `depth`, so that one type stands for the documents of every depth. */
 export interface CollectionTypes {
   kind: 'documents' | 'accounts' | 'files';
+  /** The depth at which accounts are told who they are. */
+  userDepth: number;
   depth: number;
   document: object;
   create: object;
@@ -57,6 +59,12 @@ export type GlobalSlug<C extends AnyConfig> = SlugIn<C, 'globals'>;
 /** A document as it is answered, its relationships followed to a depth. */
 export type DocumentOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
   Slug extends Known<C, 'collections'> ? At<Collections<C>, Slug, Depth>['document'] : Stored & Loose;
+/** An account as it is told who it is: its relationships followed to `auth.depth`. */
+export type UserOf<C extends AnyConfig, Slug extends string> = DocumentOf<
+  C,
+  Slug,
+  Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'userDepth'> & number : number
+>;
 /** What a document is created from. */
 export type CreateInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'create'> : Loose;
@@ -116,6 +124,7 @@ type OfConfigGlobals<Bases, All> = { readonly [Slug in keyof All]: OfGlobal<Base
 /** What a configuration says of a collection: the same as {@link CollectionTypes}. */
 interface OfCollection<Bases, K> {
   kind: IsOn<K, 'auth'> extends true ? 'accounts' : IsOn<K, 'upload'> extends true ? 'files' : 'documents';
+  userDepth: K extends { readonly auth: { readonly depth: infer Depth extends number } } ? Depth : 0;
   depth: number;
   document: Answered<Bases, K, this['depth']>;
   create: Created<K>;

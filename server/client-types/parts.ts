@@ -73,8 +73,10 @@ export function declareParts(
     own: readonly string[] = [],
   ): void {
     for (const use of uses) {
-      const head = `export interface ${headOf(one, fields, use)} {`;
-      declared.push(...comment(about), head, ...own, ...membersOf(fields, use, references), '}', '');
+      const head = headOf(one, fields, use);
+      const members = [...own, ...membersOf(fields, use, references)];
+      const lines = members.length > 0 ? [`export interface ${head} {`, ...members, '}'] : [emptyType(head)];
+      declared.push(...comment(about), ...lines, '');
     }
   }
 
@@ -84,4 +86,8 @@ export function declareParts(
 
   visit(fields, name, name);
   return { references, declared };
+}
+
+function emptyType(head: string): string {
+  return `export type ${head} = Record<never, never>;`;
 }

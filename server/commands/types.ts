@@ -18,10 +18,7 @@ export async function writeTypes(args: readonly string[], environment: NodeJS.Pr
     throw new UsageError(`${file} was not written by annals types; move it away, or write to another file`);
   }
   // One that is right is left alone: others may watch it.
-  if (before !== text) {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
+  if (before !== text) write(file, text);
   return print(`${before === text ? `${flags.out} is up to date` : `wrote ${flags.out}`}, by ${path}\n`);
 }
 
@@ -32,6 +29,15 @@ function existing(file: string): string | null {
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function write(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`);
   }
 }
 

@@ -52,7 +52,7 @@ export type Writes = [
   Is<Equal<Others['restored'], DocumentOf<C, 'posts'>>>,
   Is<Equal<Others['file'], DocumentOf<C, 'pictures'>>>,
   Is<Equal<Others['login'], { token: string; user: DocumentOf<C, 'members'> }>>,
-  Is<Equal<Others['me'], DocumentOf<C, 'members'>>>,
+  Is<Equal<Others['me'], DocumentOf<C, 'members', 1>>>,
   Is<Equal<Others['site']['title'], string>>,
   Is<Equal<Others['draft']['collection'], 'posts' | 'authors' | 'pictures' | 'members' | 'post-create'>>,
 ];

@@ -115,13 +115,21 @@ export default defineConfig({
     },
     {
       slug: 'members',
-      auth: { useAPIKey: true },
+      auth: { useAPIKey: true, depth: 1 },
       fields: [
+        { name: 'picture', type: 'upload', relationTo: 'pictures' },
         { name: 'role', type: 'select', options: ['chief', 'reader'], required: true },
         { name: 'constructor', type: 'text' },
       ],
     },
-    { slug: 'post-create', auth: false, fields: [{ name: 'x', type: 'number' }] },
+    {
+      slug: 'post-create',
+      auth: false,
+      fields: [
+        { name: 'x', type: 'number' },
+        { name: 'nothing', type: 'object', fields: [] },
+      ],
+    },
   ],
   globals: [
     {

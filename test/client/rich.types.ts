@@ -286,6 +286,7 @@ export type PostSorts =
 /** What a client knows of `posts`. */
 export interface PostTypes {
   kind: 'documents';
+  userDepth: 0;
   depth: number;
   document: Post<this['depth']>;
   create: PostCreate;
@@ -351,6 +352,7 @@ export type AuthorSorts = 'id' | 'createdAt' | 'updatedAt' | 'name' | 'boss';
 /** What a client knows of `authors`. */
 export interface AuthorTypes {
   kind: 'documents';
+  userDepth: 0;
   depth: number;
   document: Author<this['depth']>;
   create: AuthorCreate;
@@ -445,6 +447,7 @@ export type PicturesSorts =
 /** What a client knows of `pictures`. */
 export interface PicturesTypes {
   kind: 'files';
+  userDepth: 0;
   depth: number;
   document: Pictures<this['depth']>;
   create: PicturesCreate;
@@ -457,12 +460,13 @@ export interface PicturesTypes {
   lists: Record<never, never>;
 }
 
-/** A document of `members`. */
-export interface Members {
+/** A document of `members` as it is answered with a depth. */
+export interface Members<Depth extends number = 0> {
   id: string;
   createdAt: string;
   updatedAt: string;
   email: string;
+  picture: Related<Pictures<Below<Depth>>, Depth> | null;
   role: MembersRole;
   constructor: string | null;
 }
@@ -473,6 +477,7 @@ export type MembersRole = 'chief' | 'reader';
 /** What a document of `members` is created from. */
 export interface MembersCreate {
   email: string;
+  picture?: string | null;
   role: MembersRole;
   constructor?: string | null | typeof Object.prototype.constructor;
   password?: string;
@@ -484,6 +489,7 @@ export interface MembersCreate {
 /** What is changed of a document of `members`. */
 export interface MembersUpdate {
   email?: string;
+  picture?: string | null;
   role?: MembersRole;
   constructor?: string | null | typeof Object.prototype.constructor;
   password?: string;
@@ -498,23 +504,27 @@ export interface MembersFilters {
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   email: TextFilter;
+  picture: TextFilter;
   role: TextFilter<MembersRole>;
   constructor: TextFilter;
 }
 
 /** What lists of `members` are sorted by, beside what is in related documents. */
-export type MembersSorts = 'id' | 'createdAt' | 'updatedAt' | 'email' | 'role' | 'constructor';
+export type MembersSorts = 'id' | 'createdAt' | 'updatedAt' | 'email' | 'picture' | 'role' | 'constructor';
 
 /** What a client knows of `members`. */
 export interface MembersTypes {
   kind: 'accounts';
+  userDepth: 1;
   depth: number;
-  document: Members;
+  document: Members<this['depth']>;
   create: MembersCreate;
   update: MembersUpdate;
   filters: MembersFilters;
   sorts: MembersSorts;
-  relations: Record<never, never>;
+  relations: {
+    picture: 'pictures';
+  };
   lists: Record<never, never>;
 }
 
@@ -524,11 +534,19 @@ export interface PostCreate2 {
   createdAt: string;
   updatedAt: string;
   x: number | null;
+  nothing: PostCreate2Nothing | null;
 }
+
+/** What is in `PostCreate2.nothing`. */
+export type PostCreate2Nothing = Record<never, never>;
+
+/** What is in `PostCreate2.nothing`. */
+export type PostCreate2NothingInput = Record<never, never>;
 
 /** What a document of `post-create` is created from. */
 export interface PostCreate2Create {
   x?: number | null;
+  nothing?: PostCreate2NothingInput | null;
   id?: unknown;
   createdAt?: unknown;
   updatedAt?: unknown;
@@ -537,6 +555,7 @@ export interface PostCreate2Create {
 /** What is changed of a document of `post-create`. */
 export interface PostCreate2Update {
   x?: number | null;
+  nothing?: PostCreate2NothingInput | null;
   id?: unknown;
   createdAt?: unknown;
   updatedAt?: unknown;
@@ -548,6 +567,7 @@ export interface PostCreate2Filters {
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   x: OrderFilter<number>;
+  nothing: PresenceFilter;
 }
 
 /** What lists of `post-create` are sorted by, beside what is in related documents. */
@@ -556,6 +576,7 @@ export type PostCreate2Sorts = 'id' | 'createdAt' | 'updatedAt' | 'x';
 /** What a client knows of `post-create`. */
 export interface PostCreate2Types {
   kind: 'documents';
+  userDepth: 0;
   depth: number;
   document: PostCreate2;
   create: PostCreate2Create;

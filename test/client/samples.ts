@@ -112,10 +112,13 @@ export const answers = {
   /** Without a credential: `notes` is not for every reader. */
   anonymous: forEverybody satisfies DocumentOf<C, 'posts'>,
   cover,
-  member: { ...stored('member'), email: 'ada@example.org', role: 'chief', constructor: null } satisfies DocumentOf<
-    C,
-    'members'
-  >,
+  member: {
+    ...stored('member'),
+    email: 'ada@example.org',
+    role: 'chief',
+    picture: null,
+    constructor: null,
+  } satisfies DocumentOf<C, 'members'>,
   full: {
     ...stored('full'),
     title: 'Full',

@@ -9,10 +9,12 @@ import type {
   SortOf,
   UpdateInput,
   UploadSlug,
+  UserOf,
   WhereOf,
 } from '../../client/types.ts';
-import { type Config, type ConstantJson, defineConfig } from '../../config/define.ts';
+import { type CollectionConfig, type Config, type ConstantJson, defineConfig } from '../../config/define.ts';
 import type { Json } from '../../config/schema.ts';
+import type atlas from '../../examples/atlas/annals.config.ts';
 import type config from './rich.config.ts';
 import type { Annals, Post as WrittenPost } from './rich.types.ts';
 
@@ -74,7 +76,12 @@ export type Fields = [
   Is<Equal<Pick<Post, 'notes'>, { notes?: string | null }>>,
   Is<Equal<Pick<Post, 'log'>, { log: string | null }>>,
   Is<Equal<DocumentOf<C, 'pictures'>, Whole<Picture<string>>>>,
-  Is<Equal<keyof DocumentOf<C, 'members'>, 'id' | 'createdAt' | 'updatedAt' | 'email' | 'role' | 'constructor'>>,
+  Is<
+    Equal<
+      keyof DocumentOf<C, 'members'>,
+      'id' | 'createdAt' | 'updatedAt' | 'email' | 'role' | 'picture' | 'constructor'
+    >
+  >,
   Is<Equal<DocumentOf<C, 'members'>['email'], string>>,
 ];
 
@@ -96,6 +103,7 @@ export type Depths = [
   Is<Equal<Exclude<Exclude<Deep['author'], string>['boss'], string | null>, DocumentOf<C, 'authors', 8>>>,
   // Of a depth that is not known, either may be.
   Is<Equal<Any['boss'], string | Any | null>>,
+  Is<Equal<UserOf<C, 'members'>['picture'], string | Whole<Picture<string>> | null>>,
   Is<Equal<GlobalOf<C, 'site', 1>['owner'], string | Author0 | null>>,
 ];
 
@@ -282,6 +290,25 @@ export type PartlyKnown = [
   Is<Extends<{ title: string; other: 3 }, CreateInput<typeof partly, 'posts'>>>,
 ];
 
+// A collection in a file of its own keeps its literals in this way.
+const tags = {
+  slug: 'tags',
+  access: { read: ({ user }) => user !== null },
+  fields: [{ name: 'kind', type: 'select', options: ['a', 'b'], required: true }],
+} as const satisfies CollectionConfig;
+const apart = defineConfig({ collections: [tags] });
+export type Apart = [
+  Is<Equal<CollectionSlug<typeof apart>, 'tags'>>,
+  Is<Equal<DocumentOf<typeof apart, 'tags'>['kind'], 'a' | 'b'>>,
+];
+
+type Country = DocumentOf<typeof atlas, 'countries', 1>;
+export type Atlas = [
+  Is<Equal<Country['status'], 'officially-assigned' | 'user-assigned'>>,
+  Is<Equal<Country['location'], { latitude: number; longitude: number }>>,
+  Is<Equal<Exclude<Country['region'], string>['countries'], string[]>>,
+];
+
 const onlyGlobals = defineConfig({ globals: [{ slug: 'site', fields: [{ name: 'title', type: 'text' }] }] });
 export type NoCollections = [
   Is<Equal<CollectionSlug<typeof onlyGlobals>, never>>,
@@ -314,6 +341,7 @@ export type Written = [
   Is<Equal<AuthSlug<Annals>, AuthSlug<C>>>,
   Is<Equal<UploadSlug<Annals>, UploadSlug<C>>>,
   Is<Equal<GlobalSlug<Annals>, GlobalSlug<C>>>,
+  Is<Equal<UserOf<Annals, 'members'>, UserOf<C, 'members'>>>,
   Is<Same<'posts'>>,
   Is<Same<'authors'>>,
   Is<Same<'pictures'>>,

@@ -49,6 +49,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
   let opened: { loaded: Loaded; ready: EngineReady } | null = null;
   let working: Working | null = null;
   let failure: Error | null = null;
+  let closing: Promise<void> | null = null;
   let isStopping = false;
 
   async function start(reachable: string): Promise<void> {
@@ -85,12 +86,14 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     working = null;
     log.error({ err: error }, `${message}: it is not available until the next start`);
     if (wasWorking) onFailure();
-    await everywhere(closeOrder);
+    await everywhere(closeOrder).catch((err) => log.error({ err }, 'a thread could not close the site'));
     if (!isStopping) await close();
   }
 
+  /** Once, whoever wants it first. */
   async function close(): Promise<void> {
-    await engine?.stop().catch((err) => log.error({ err }, 'the site could not be closed'));
+    closing ??= engine?.stop().catch((err) => log.error({ err }, 'the site could not be closed')) ?? null;
+    await closing;
   }
 
   type Asked = { order: Order; done: Promise<void> };

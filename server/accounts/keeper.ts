@@ -5,7 +5,9 @@ import { DomainError } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
+import { isDiskFull } from '../../storage/sqlite.ts';
 import { type KeptDraft, keepDrafts, type NewDraft } from '../preview/drafts.ts';
+import { noRoom } from '../threads/append.ts';
 import { hashThreads } from '../threads/hash.ts';
 import { createLimit, createMailLimit, networkOf } from './limits.ts';
 import { createLockout, type LockRule } from './lockout.ts';
@@ -178,14 +180,23 @@ export function createKeeper(options: Options): MainKeeper {
     return credential;
   }
 
+  /** What there is no room to delete now goes with the next start. */
+  function forget(credential: string): void {
+    try {
+      vault.passwords.delete(credential);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+
   return {
     keeper: {
       limit: createLimit(rateLimit),
       mayMail: (collection, id) => mayMail(`${collection}/${id}`),
-      check,
-      keep,
-      forget: async (credential) => vault.passwords.delete(credential),
-      unlock: async (collection, email) => lockout.reset(keyOf(collection, email)),
+      check: (attempt) => withRoom(check(attempt)),
+      keep: (password, address) => withRoom(keep(password, address)),
+      forget: async (credential) => forget(credential),
+      unlock: (collection, email) => withRoom((async () => lockout.reset(keyOf(collection, email)))()),
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),
       keepDraft: drafts.keep,
@@ -204,6 +215,15 @@ export function createKeeper(options: Options): MainKeeper {
       await threads.close();
     },
   };
+}
+
+/** @throws DomainError `unavailable` where the vault has no room. */
+async function withRoom<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw isDiskFull(error) ? noRoom() : error;
+  }
 }
 
 function costOf(hash: string): number {

@@ -1,4 +1,5 @@
 import type { Counter, Vault } from '../../events/vault.ts';
+import { isDiskFull } from '../../storage/sqlite.ts';
 
 /** When an account is locked: after how many failures in a row, and for how many seconds. */
 export type LockRule = { maxLoginAttempts: number; lockTime: number };
@@ -47,7 +48,7 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     if (failuresSinceTidying >= failuresBetweenTidying) {
       failuresSinceTidying = 0;
       // After the answer: it takes its time.
-      setImmediate(tidy);
+      setImmediate(tidyLater);
     }
     return counter?.lockedUntil ?? null;
   }
@@ -58,6 +59,15 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     if (!counter) return false;
     counters.change(key, () => null);
     return failuresOf(counter, now()) > 0;
+  }
+
+  /** There is nobody to tell that the disk is full, and another time it is not. */
+  function tidyLater(): void {
+    try {
+      tidy();
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
   }
 
   /** Deletes what no longer counts, and what is too much. */

@@ -52,10 +52,13 @@ function endedError(): Error {
   return new Error('the writer thread ended');
 }
 
+/** The refusal of what would have to be written to a disk that is full. */
+export function noRoom(): DomainError {
+  return new DomainError('unavailable', 'there is no room on the disk: nothing was written, try again later');
+}
+
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
-  if (answer.failure === 'full') {
-    return new DomainError('unavailable', 'there is no room on the disk: nothing was written, try again later');
-  }
+  if (answer.failure === 'full') return noRoom();
   if (answer.failure === 'unread') {
     return new DomainError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');
   }

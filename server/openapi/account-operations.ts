@@ -146,7 +146,7 @@ export function initOperation({ slug }: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/first-user` */
-export function firstUserOperation(target: Collection): Operation {
+export function firstUserOperation({ adminCollection }: Model, target: Collection): Operation {
   const { slug } = target;
   return {
     id: `createFirstUser_${slug}`,
@@ -154,7 +154,7 @@ export function firstUserOperation(target: Collection): Operation {
     summary: `Become the first user of ${slug} with the setup token`,
     body: `collections.${slug}.firstUser`,
     answers: {
-      ...registered(target),
+      ...(slug === adminCollection ? firstRegistered(target) : refusals([400, 408, 413, 415])),
       403: json('There is a user, the token is wrong, or this is not the admin collection.', 'Error'),
     },
     caller: counted,
@@ -197,6 +197,12 @@ function registered(target: Collection): Answers {
     ...refusalsForNow([503]),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
   };
+}
+
+/** As {@link registered}, where nobody is yet who could have anything that is unique. */
+function firstRegistered(target: Collection): Answers {
+  const { 409: _, ...answers } = registered(target);
+  return answers;
 }
 
 function withCookie({ slug, auth }: Collection, answer: Answer): Answer {

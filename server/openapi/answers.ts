@@ -23,7 +23,6 @@ const meanings = {
   413: 'The body is too large.',
   415: 'The body is not JSON, or it is compressed.',
   500: 'A fault of the service or of a hook.',
-  503: 'There is no room on the disk.',
 } as const;
 
 const meaningsForNow = {
@@ -75,11 +74,25 @@ const ofFiles = {
     required: true,
   },
   'Content-Security-Policy': { description: 'Keeps what would run in a browser from running.', required: false },
+  'Cross-Origin-Resource-Policy': { description: '`cross-origin`, for what anybody may read.', required: false },
 } as const;
 
 /** A document, with the tag that stands for it. */
 export function document(description: string, schema: string): Answer {
   return { ...json(description, schema), headers: ofDocument };
+}
+
+const ofAttempts = {
+  'Idempotent-Replayed': {
+    description: '`true` where the `Idempotency-Key` was used before: then this is the first answer again.',
+    required: false,
+    schema: { type: 'string', enum: ['true'] },
+  },
+};
+
+/** The answer to a write that may be named by an `Idempotency-Key`. */
+export function attempted(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, ...ofAttempts } };
 }
 
 /** What a document says when the caller has it already, as one that reads asks for by `If-None-Match`. */
@@ -152,6 +165,11 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers 
   return Object.fromEntries(
     statuses.map((status) => [status, json(meanings[status], status === 400 ? 'Invalid' : 'Error')]),
   );
+}
+
+/** The refusal of a write that there is no room for. */
+export function refusalOfRoom(): Answers {
+  return { 503: { ...json('There is no room on the disk.', 'Error'), headers: retryAfter } };
 }
 
 /** The refusals with these statuses where accounts are: they say when to come again. */

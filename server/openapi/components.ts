@@ -171,7 +171,7 @@ function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
     slug: text,
     labels: { ...closed({ singular: text, plural: text }), nullable: true },
     fields,
-    auth: { oneOf: [{ type: 'boolean' }, { type: 'object' }] },
+    auth: flag,
     upload: { oneOf: [{ type: 'boolean', enum: [false] }, uploadSchema] },
   };
   const global = { slug: text, label: { ...text, nullable: true }, fields };

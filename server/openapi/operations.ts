@@ -5,6 +5,7 @@ import { hasChangeHooks, hasReadHooks } from '../hooks.ts';
 import {
   type Answers,
   asOfThen,
+  attempted,
   bytes,
   document,
   headersOf,
@@ -12,6 +13,7 @@ import {
   ofHooks,
   refusalOfOther,
   refusalOfRestore,
+  refusalOfRoom,
   refusalOfStale,
   refusals,
   refusalsForNow,
@@ -144,7 +146,7 @@ export function createOperation({ rateLimit }: Model, target: Collection): Opera
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: document('The document, as it was created.', `collections.${slug}`),
+      201: attempted(document('The document, as it was created.', `collections.${slug}`)),
       ...refusalOfOther(),
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
@@ -167,7 +169,7 @@ export function updateOperation(target: Collection): Operation {
     body: `collections.${slug}.update`,
     ...(isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: document('The whole document.', `collections.${slug}`),
+      200: attempted(document('The whole document.', `collections.${slug}`)),
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...writeRefusals(target),
@@ -187,10 +189,11 @@ export function deleteOperation(target: Collection): Operation {
     params: id,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
-      200: json('The document that was.', `collections.${slug}`),
+      200: attempted(json('The document that was.', `collections.${slug}`)),
       ...refusalOfStale(),
       ...refusalOfOther(),
-      ...refusals([400, 404, 409, 500, 503]),
+      ...refusals([400, 404, 409, 500]),
+      ...refusalOfRoom(),
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
     caller: { kind: 'admitted', target, right: 'delete' },
@@ -213,7 +216,7 @@ export function restoreOperation(target: Collection): Operation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: restored(`collections.${slug}`),
+      200: attempted(restored(`collections.${slug}`)),
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...writeRefusals(target),
@@ -235,7 +238,7 @@ export function restoreGlobalOperation(target: Global): Operation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: restored(`globals.${slug}`),
+      200: attempted(restored(`globals.${slug}`)),
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...writeRefusals(target),
@@ -258,6 +261,14 @@ const ofFile = Joi.object({
   'If-None-Match': Joi.string().description('The `ETag` of the bytes that are there already.'),
 });
 
+const ofBytes = [
+  'ETag',
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Security-Policy',
+  'Cross-Origin-Resource-Policy',
+] as const;
+
 /** `GET /api/media/<slug>/{id}/{filename}` */
 export function mediaOperation(target: Collection, site: string | null): Operation {
   const { slug } = target;
@@ -269,17 +280,12 @@ export function mediaOperation(target: Collection, site: string | null): Operati
     query: site === null ? momentOnly : momentOnly.keys({ site: ofSite }),
     headers: ofFile,
     answers: {
-      200: asOfThen(bytes('The file.', ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy'])),
-      206: asOfThen(
-        bytes('The bytes that are wanted.', [
-          'ETag',
-          'Accept-Ranges',
-          'Content-Range',
-          'Content-Disposition',
-          'Content-Security-Policy',
-        ]),
-      ),
-      304: asOfThen({ description: 'The bytes are those that are there already.', headers: headersOf(['ETag']) }),
+      200: asOfThen(bytes('The file.', ofBytes)),
+      206: asOfThen(bytes('The bytes that are wanted.', [...ofBytes, 'Content-Range'])),
+      304: asOfThen({
+        description: 'The bytes are those that are there already.',
+        headers: headersOf(['ETag', 'Cross-Origin-Resource-Policy']),
+      }),
       412: json('The file is another than `If-Match` names.', 'Error'),
       416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
       ...refusals([400, 403, 404, 500]),
@@ -318,7 +324,7 @@ export function updateGlobalOperation(target: Global): Operation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: `globals.${slug}.update`,
     answers: {
-      200: document('The whole global.', `globals.${slug}`),
+      200: attempted(document('The whole global.', `globals.${slug}`)),
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...writeRefusals(target),
@@ -386,14 +392,25 @@ function stateSchema(states: string[]): Schema {
 }
 
 function readRefusals(model: Model, target: Collection | Global): Answers {
-  return { ...refusals([400, 403, 500]), ...refusalsOfThen(), ...ofHooks(readsThroughHooks(model, target)) };
+  return {
+    ...refusals([400, 500]),
+    ...refusalOfLookingBack(target),
+    ...refusalsOfThen(),
+    ...ofHooks(readsThroughHooks(model, target)),
+  };
+}
+
+/** Who may look back is for the audit rule to say, but where whoever may read may look back too. */
+function refusalOfLookingBack(target: Collection | Global): Answers {
+  return target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403]);
 }
 
 /** A write is answered as a read is, but takes no `depth`. */
 function writeRefusals(target: Collection | Global): Answers {
   const collection = target.kind === 'collection' ? target : null;
   return {
-    ...refusals([400, 408, 413, 415, 500, 503]),
+    ...refusals([400, 408, 413, 415, 500]),
+    ...refusalOfRoom(),
     ...(collection?.auth ? refusalsForNow([503]) : {}),
     ...(collection?.upload ? refusalsOfUploads() : {}),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),

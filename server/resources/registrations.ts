@@ -96,7 +96,11 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     {
       method: 'POST',
       path: `${path}/first-user`,
-      options: { auth: publicStrategy, plugins: { openApi: () => firstUserOperation(model) }, payload: jsonPayload },
+      options: {
+        auth: publicStrategy,
+        plugins: { openApi: () => firstUserOperation(app.model, model) },
+        payload: jsonPayload,
+      },
       handler: async (request, h) => {
         readNoQuery(request.query);
         const { setupToken, email, password, values } = readFirstUser(await readBody(request, maxBytes));

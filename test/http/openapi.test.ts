@@ -4,18 +4,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { fieldTypeNames } from '../../config/fields.ts';
 import { dataFields, type FieldSchema } from '../../config/schema.ts';
 import atlas from '../../examples/atlas/annals.config.ts';
-import {
-  answersOf,
-  assertDescribed,
-  type OpenApi,
-  operationsOf,
-  routesOf,
-  schemasIn,
-  useDescribedCalls,
-  withApp,
-} from '../helpers/openapi.ts';
-import { apiKey } from '../helpers/service.ts';
-import { eventually, logLines, useService } from '../helpers/shared.ts';
+import { type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
+import { routesOf, withApp } from '../helpers/openapi.ts';
 
 const open = { read: () => true };
 const text = { name: 'text', type: 'text' };
@@ -205,12 +195,20 @@ const odd = {
 const alone = { globals: [{ slug: 'only', fields: [text] }] };
 const configurations = { rich, keysOnly, atlas, odd, alone };
 
-/** The source of a configuration with functions, for a service of its own. */
-function sourceOf(value: unknown): string {
-  if (typeof value === 'function') return `(${value})`;
-  if (Array.isArray(value)) return `[${value.map(sourceOf)}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}: ${sourceOf(inner)}`)}}`;
+type Made = { document: OpenApi; routes: string[] };
+const known = new Map<object, Promise<Made>>();
+
+/** What is made of a configuration: once, for it takes its time. */
+function made(config: object): Promise<Made> {
+  const found =
+    known.get(config) ??
+    withApp(config, async (app) => ({ document: JSON.parse(await app.openApi()), routes: await routesOf(app) }));
+  known.set(config, found);
+  return found;
+}
+
+async function documentOf(config: object): Promise<OpenApi> {
+  return (await made(config)).document;
 }
 
 const refusalsOfReads = ['400', '401', '500'];
@@ -222,16 +220,13 @@ const refusalsOfWrites = ['401', '503', ...refusalsOfBodies];
 describe('The OpenAPI document (4.7)', () => {
   for (const [name, config] of Object.entries(configurations)) {
     it(`is valid OpenAPI 3.0 with every route of the service, and no other: ${name}`, async () => {
-      await withApp(config, async (app) => {
-        const document = JSON.parse(await app.openApi());
-        assert.match(document.openapi, /^3\.0\.\d$/);
-        const { valid, errors } = await new Validator().validate(structuredClone(document));
-        assert.deepEqual([valid, errors], [true, undefined]);
-        const untold = /^\* |^GET \/(api\/docs|account\/)|\/api\/(operator|audit)\//;
-        const routes = (await routesOf(app)).filter((route) => !untold.test(route));
-        assert.deepEqual(operationsOf(document).sort(), routes.sort());
-        assertWhole(document);
-      });
+      const { document, routes } = await made(config);
+      assert.match(document.openapi, /^3\.0\.\d$/);
+      const { valid, errors } = await new Validator().validate(structuredClone(document));
+      assert.deepEqual([valid, errors], [true, undefined]);
+      const untold = /^\* |^GET \/(api\/docs|account\/)|\/api\/(operator|audit)\//;
+      assert.deepEqual(operationsOf(document).sort(), routes.filter((route) => !untold.test(route)).sort());
+      assertWhole(document);
     });
   }
 
@@ -245,8 +240,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('is the same for the same configuration', async () => {
-    const [one, two] = [await withApp(rich, (app) => app.openApi()), await withApp(rich, (app) => app.openApi())];
-    assert.equal(one, two);
+    assert.equal(await withApp(rich, (app) => app.openApi()), JSON.stringify(await documentOf(rich)));
   });
 
   it('has servers with the path that the service is reached under', async () => {
@@ -255,7 +249,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('names the statuses of every operation', async () => {
-    const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
+    const document = await documentOf(keysOnly);
     const expected: Record<string, string[]> = {
       'GET /api/collections/things': ['200', ...refusalsOfPast, ...refusalsOfReads],
       'GET /api/collections/plain': ['200', ...refusalsOfPast, ...refusalsOfReads],
@@ -312,7 +306,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('says which operations need a credential, and which may do without', async () => {
-    const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
+    const document = await documentOf(keysOnly);
     assert.deepEqual(Object.keys(document.components.securitySchemes), ['apiKey']);
     const { things, plain } = {
       things: document.paths['/api/collections/things'],
@@ -323,13 +317,13 @@ describe('The OpenAPI document (4.7)', () => {
     assert.deepEqual(plain.get.security, [{ apiKey: [] }]);
     assert.deepEqual(document.paths['/api/schemas'].get.security, [{ apiKey: [] }]);
     assert.deepEqual(document.paths['/health'].get.security, []);
-    const opened = await withApp({ ...keysOnly, publicSchema: true }, async (app) => JSON.parse(await app.openApi()));
+    const opened = await documentOf({ ...keysOnly, publicSchema: true });
     assert.deepEqual(opened.paths['/api/schemas'].get.security, [{ apiKey: [] }, {}]);
     assert.deepEqual(opened.paths['/api/openapi.json'].get.security, [{ apiKey: [] }, {}]);
   });
 
   it('names the statuses of every operation where users can be refused too', async () => {
-    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const document = await documentOf(rich);
     const counted = [...refusalsOfBodies, '429'];
     assertStatuses(document, {
       'GET /api/collections/plain': ['200', ...refusalsOfPast, ...refusalsOfReads],
@@ -353,17 +347,18 @@ describe('The OpenAPI document (4.7)', () => {
       'POST /api/collections/users/accept-invite': ['201', '403', '409', '503', ...counted],
       'POST /api/collections/members/accept-invite': ['201', '409', '503', ...counted],
       'GET /api/collections/users/init': ['200', '400', '500'],
-      'POST /api/collections/users/first-user': ['201', '403', '409', '503', ...counted],
+      'POST /api/collections/users/first-user': ['201', '403', '503', ...counted],
+      // Only that of the admin collection makes anybody a user.
+      'POST /api/collections/members/first-user': ['400', '403', '408', '413', '415', '429'],
       'POST /api/collections/users/forgot-password': ['200', ...counted],
       'POST /api/collections/users/reset-password': ['200', '409', '503', ...counted],
     });
   });
 
   it('leaves out what the configuration turns off', async () => {
-    const describedBy = async (config: object) => withApp(config, async (app) => JSON.parse(await app.openApi()));
     const [withAll, withLess] = [
-      await describedBy(rich),
-      await describedBy({ ...rich, rateLimit: false, ...onlyMembers }),
+      await documentOf(rich),
+      await documentOf({ ...rich, rateLimit: false, ...onlyMembers }),
     ];
     assert.deepEqual(Object.keys(withLess.components.securitySchemes), ['apiKey', 'bearer']);
     assertStatuses(withLess, {
@@ -385,10 +380,8 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('says which users get in where, by a token or by the cookie of their collection', async () => {
-    const document = await withApp(
-      { ...rich, collections: [...rich.collections, { slug: 'staff', auth: true, fields: [] }] },
-      async (app) => JSON.parse(await app.openApi()),
-    );
+    const staff = { slug: 'staff', auth: true, fields: [] };
+    const document = await documentOf({ ...rich, collections: [...rich.collections, staff] });
     const { securitySchemes } = document.components;
     assert.deepEqual(Object.keys(securitySchemes), ['apiKey', 'bearer', 'cookie.users', 'cookie.staff']);
     const { description: _, ...cookie } = securitySchemes['cookie.users'];
@@ -418,7 +411,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('tells of a refusal that is for now when to come again', async () => {
-    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const document = await documentOf(rich);
     for (const [path, methods] of Object.entries<OpenApi>(document.paths)) {
       if (!path.startsWith('/api/collections/users/') || path.endsWith('{id}')) continue;
       for (const { responses } of Object.values<OpenApi>(methods)) {
@@ -431,7 +424,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('describes the parameters of lists and of single documents', async () => {
-    const document = await withApp(rich, async (app) => JSON.parse(await app.openApi()));
+    const document = await documentOf(rich);
     const list = document.paths['/api/collections/things'].get.parameters;
     const byName = Object.fromEntries(list.map((one: OpenApi) => [one.name, one]));
     assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'asOf', 'where']);
@@ -460,7 +453,7 @@ describe('The OpenAPI document (4.7)', () => {
   });
 
   it('describes what is sent with a file as a form, and the file as bytes', async () => {
-    const document = await withApp(keysOnly, async (app) => JSON.parse(await app.openApi()));
+    const document = await documentOf(keysOnly);
     const form = (schema: string) => ({
       schema: { $ref: `#/components/schemas/collections.files.${schema}` },
       encoding: {
@@ -550,265 +543,3 @@ function assertWhole(document: OpenApi): void {
     }
   }
 }
-
-describe('GET /api/openapi.json (4.7)', () => {
-  describe('where publicSchema is not set', () => {
-    const service = useService(alone);
-
-    it('needs a credential', async () => {
-      assert.equal((await service.call('GET', '/api/openapi.json', undefined, { key: null })).status, 401);
-      const { status, body, headers } = await service.call('GET', '/api/openapi.json');
-      assert.deepEqual([status, body.openapi], [200, '3.0.3']);
-      assert.match(headers.get('content-type') ?? '', /^application\/json/);
-    });
-
-    it('is made without a word of the packages that make it', async () => {
-      await service.call('GET', '/api/openapi.json');
-      await eventually(() =>
-        logLines(service).some((line) => line.path === '/api/openapi.json' && line.status === 200),
-      );
-      assert.doesNotMatch(service.output().stderr, /warning/i);
-      assert.ok(logLines(service).every(({ level }) => level === 30));
-    });
-  });
-
-  describe('where publicSchema is true', () => {
-    const service = useService({ ...alone, publicSchema: true });
-
-    it('is open, but not for a wrong key', async () => {
-      assert.equal((await service.call('GET', '/api/openapi.json', undefined, { key: null })).status, 200);
-      assert.equal((await service.call('GET', '/api/openapi.json', undefined, { key: 'wrong' })).status, 401);
-    });
-
-    it('takes no parameters, and answers HEAD', async () => {
-      assert.equal((await service.call('GET', '/api/openapi.json?tags=only')).status, 400);
-      assert.equal((await service.call('GET', '/api/openapi.json?_=1')).status, 200);
-      assert.equal((await service.call('HEAD', '/api/openapi.json')).status, 200);
-      assert.equal((await service.call('POST', '/api/openapi.json', {})).status, 404);
-    });
-  });
-});
-
-describe('The answers of the service', () => {
-  const service = useService(`export default ${sourceOf(rich)}`);
-  const { described, document, met } = useDescribedCalls(service);
-
-  const things = '/api/collections/things';
-  const whole = {
-    text: 'x',
-    code: 'abc',
-    textarea: 'a\nb',
-    rich: { ops: [] },
-    email: 'ä@example.org',
-    url: 'https://example.org/ü',
-    number: 1.5,
-    integer: 3,
-    boolean: true,
-    date: '2024-02-29',
-    datetime: '2024-02-29T12:30+01:00',
-    time: '23:59',
-    select: 'b',
-    radio: 'a',
-    multiSelect: ['a', 'b'],
-    object: { a: 'x' },
-    array: [{ a: 'x', b: null }],
-    blocks: [{ blockType: 'one', a: 'x' }, { blockType: 'two-b' }],
-    json: [1, null],
-    inRow: 'x',
-  };
-
-  it('are described for documents with every value and with none, at every depth', async () => {
-    const { id } = (await described(`POST ${things}`, 201, { body: whole })).body;
-    const empty = (await described(`POST ${things}`, 201, { body: { text: 'x', select: null } })).body;
-    const links = { other: id, others: [id, empty.id], blocks: [{ blockType: 'two-b', to: id }] };
-    await described(`PATCH ${things}/{id}`, 200, { path: `${things}/${empty.id}`, body: links });
-    for (const query of ['', '?depth=1', '?depth=3']) {
-      await described(`GET ${things}/{id}`, 200, { path: `${things}/${id}${query}` });
-      await described(`GET ${things}/{id}`, 200, { path: `${things}/${empty.id}${query}` });
-      const { body } = await described(`GET ${things}`, 200, { path: `${things}${query}` });
-      assert.ok(body.total >= 2);
-    }
-    const [once, twice] = [{ body: { number: 1 } }, { body: { number: 2 } }];
-    const named = { path: `${things}/${id}`, headers: { 'idempotency-key': 'one' } };
-    await described(`PATCH ${things}/{id}`, 200, { ...named, ...once });
-    await described(`PATCH ${things}/{id}`, 200, { ...named, ...once });
-    await described(`PATCH ${things}/{id}`, 422, { ...named, ...twice });
-    await service.call('PATCH', named.path, { number: 1.5 });
-    const read = await described(`GET ${things}/{id}`, 200, { path: `${things}/${id}` });
-    const known = { 'if-none-match': read.headers.get('etag') ?? '' };
-    await described(`GET ${things}/{id}`, 304, { path: `${things}/${id}`, headers: known });
-    const stale = { path: `${things}/${id}`, headers: { 'if-match': '"3-x"' } };
-    await service.call('PATCH', stale.path, { number: 2 });
-    const { body } = await described(`PATCH ${things}/{id}`, 412, { ...stale, body: { number: 3 } });
-    assert.deepEqual(body.fields, [{ field: 'number', before: 1.5, current: 2 }]);
-    await described(`DELETE ${things}/{id}`, 412, stale);
-    const back = { path: `${things}/${id}/restore`, body: { version: 1 } };
-    const dry = await described(`POST ${things}/{id}/restore`, 200, { ...back, path: `${back.path}?dryRun=true` });
-    assert.deepEqual(dry.body.conflicts, []);
-    await described(`POST ${things}/{id}/restore`, 412, { ...back, ...{ headers: stale.headers } });
-    await described(`POST ${things}/{id}/restore`, 200, back);
-    await described(`POST ${things}/{id}/restore`, 400, { ...back, body: { version: 0 } });
-    await described(`POST ${things}/{id}/restore`, 404, { ...back, path: `${things}/none/restore` });
-    const rivals = (await described(`POST ${things}`, 201, { body: { text: 'x', code: 'rival' } })).body;
-    await service.call('DELETE', `${things}/${rivals.id}`);
-    await described(`POST ${things}`, 201, { body: { text: 'x', code: 'rival' } });
-    await described(`POST ${things}/{id}/restore`, 409, { ...back, path: `${things}/${rivals.id}/restore` });
-    await described(`GET ${things}`, 200, { path: `${things}?limit=1&page=7&where[text][equals]=none` });
-    await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${empty.id}` });
-  });
-
-  it('are described for globals, never written and written', async () => {
-    const site = '/api/globals/site';
-    assert.equal((await described(`GET ${site}`, 200)).body.title, null);
-    await described(`PATCH ${site}`, 400, { body: { titel: 'x' } });
-    await described(`PATCH ${site}`, 200, { body: { title: 'x', links: [{ a: 'x' }] } });
-    await described(`GET ${site}`, 200, { path: `${site}?depth=1` });
-    await described(`POST ${site}/restore`, 200, { body: { version: 1 } });
-    await described(`PATCH ${site}`, 412, { body: {}, headers: { 'if-match': '"0-x"' } });
-    await described(`GET ${site}`, 304, { headers: { 'if-none-match': '*' } });
-    await described(`GET ${site}`, 400, { path: `${site}?limit=1` });
-    await described(`PATCH ${site}`, 401, { body: {}, key: null });
-  });
-
-  it('are described for what is refused', async () => {
-    const { id } = (await service.call('POST', things, { text: 'x', code: 'taken' })).body;
-    const other = (await service.call('POST', things, { text: 'x' })).body;
-    await described(`GET ${things}`, 400, { path: `${things}?limit=0` });
-    await described(`GET ${things}/{id}`, 400, { path: `${things}/%zz` });
-    await described(`POST ${things}`, 400, { body: { txt: 1, number: 'x' } });
-    await described(`POST ${things}`, 400, { body: '{' });
-    await described(`POST ${things}`, 400, { body: '[]' });
-    await described(`POST ${things}`, 401, { body: {}, key: null });
-    await described(`GET ${things}`, 401, { key: 'wrong' });
-    await described('GET /api/collections/plain', 401, { key: null });
-    await described(`GET ${things}/{id}`, 404, { path: `${things}/none` });
-    await described(`PATCH ${things}/{id}`, 404, { path: `${things}/none`, body: {} });
-    await described(`DELETE ${things}/{id}`, 404, { path: `${things}/none` });
-    await described(`POST ${things}`, 409, { body: { text: 'x', code: 'taken' } });
-    await described(`PATCH ${things}/{id}`, 409, { path: `${things}/${other.id}`, body: { code: 'taken' } });
-    await described(`POST ${things}`, 413, { body: { text: 'x'.repeat(1_100_000) } });
-    await described(`POST ${things}`, 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
-    await described(`DELETE ${things}/{id}`, 400, { path: `${things}/${id}?depth=1` });
-    // Its body counts for nothing, of whatever kind.
-    const body = { body: '{', headers: { 'content-type': 'text/plain', 'content-encoding': 'gzip' } };
-    await described(`DELETE ${things}/{id}`, 200, { path: `${things}/${id}`, ...body });
-  });
-
-  it('are described where rules and hooks refuse', async () => {
-    const ruled = '/api/collections/ruled';
-    const { id } = (await described(`POST ${ruled}`, 201, { body: { text: 'x', secret: 'y' } })).body;
-    await described(`POST ${ruled}`, 403, { body: {}, key: null });
-    const seen = await described(`GET ${ruled}/{id}`, 200, { path: `${ruled}/${id}`, key: null });
-    assert.equal('secret' in seen.body, false);
-    await described(`GET ${ruled}`, 200, { key: null });
-    const hooked = '/api/collections/hooked';
-    const made = (await described(`POST ${hooked}`, 201, { body: { text: 'x' } })).body;
-    await described(`PATCH ${hooked}/{id}`, 418, { path: `${hooked}/${made.id}`, body: { text: 'teapot' } });
-    await described(`POST ${hooked}`, 500, { body: { text: 'bug' } });
-  });
-
-  it('are described where a hook refuses what is related', async () => {
-    const make = async (slug: string, body: object) =>
-      (await service.call('POST', `/api/collections/${slug}`, body)).body.id;
-    const secret = (await service.call('POST', '/api/collections/lawful', { text: 'x' })).body.id;
-    const near = await make('near', { lawful: secret });
-    const far = '/api/collections/far';
-    const id = await make('far', { parts: { near } });
-    const farther = '/api/collections/farther';
-    const to = await make('farther', {});
-    await make('pointing', { to, blocks: [{ blockType: 'one', far: id }] });
-    await service.call('PATCH', '/api/globals/front', { far: id });
-    await described('PATCH /api/collections/lawful/{id}', 451, {
-      path: `/api/collections/lawful/${secret}`,
-      body: { text: 'secret' },
-    });
-    await described(`GET ${far}/{id}`, 200, { path: `${far}/${id}?depth=1` });
-    await described(`GET ${far}/{id}`, 451, { path: `${far}/${id}?depth=2` });
-    await described(`GET ${farther}`, 451, { path: `${farther}?depth=4` });
-    await described('GET /api/globals/front', 451, { path: '/api/globals/front?depth=3' });
-  });
-
-  it('are described for files, and for what is refused of them', async () => {
-    const files = '/api/collections/files';
-    const media = 'GET /api/media/files/{id}/{filename}';
-    const json = (value: unknown) => new Blob([JSON.stringify(value)], { type: 'application/json' });
-    const formOf = (text: string, values: Record<string, string | Blob> = { alt: 'x' }) => {
-      const form = new FormData();
-      for (const [name, value] of Object.entries(values)) form.append(name, value as string);
-      form.append('file', new Blob([text]), 'a.txt');
-      return form;
-    };
-    const inJson = { parts: json([{ a: 'x' }]), extra: json({ a: [1] }) };
-    const values = { alt: 'x', year: '1999', isOld: 'true', tags: 'a', ...inJson };
-    const { body: file } = await described(`POST ${files}`, 201, { body: formOf('some text', values) });
-    assert.deepEqual(
-      [file.filename, file.year, file.isOld, file.tags, file.parts, file.extra],
-      ['a.txt', 1999, true, ['a'], [{ a: 'x', b: 1 }], { a: [1] }],
-    );
-    const at = { path: `${files}/${file.id}` };
-    await described(`PATCH ${files}/{id}`, 200, { ...at, body: { ...file, alt: 'y' } });
-    const { body: replaced } = await described(`PATCH ${files}/{id}`, 200, { ...at, body: formOf('another text', {}) });
-    assert.deepEqual([replaced.alt, replaced.filesize], ['y', 12]);
-    const { body: thing } = await described(`POST ${things}`, 201, { body: { text: 'x', photo: file.id } });
-    const populated = await described(`GET ${things}/{id}`, 200, { path: `${things}/${thing.id}?depth=1` });
-    assert.equal(populated.body.photo.url, replaced.url);
-    await described(`GET ${files}`, 200, { key: null });
-
-    const whole = await described(media, 200, { path: replaced.url, key: null });
-    assert.equal(String(whole.body), 'another text');
-    const etag = whole.headers.get('etag') ?? '';
-    await described(media, 304, { path: replaced.url, headers: { 'if-none-match': etag } });
-    const part = await described(media, 206, { path: replaced.url, headers: { range: 'bytes=0-6' } });
-    assert.equal(String(part.body), 'another');
-    await described(media, 412, { path: replaced.url, headers: { 'if-match': '"x"' } });
-    await described(media, 206, { path: replaced.url, headers: { 'if-match': etag, range: 'bytes=0-6' } });
-    await described(media, 416, { path: replaced.url, headers: { range: 'bytes=12-' } });
-    await described(media, 400, { path: `${replaced.url}?depth=1` });
-    await described(media, 401, { path: replaced.url, key: 'wrong' });
-    await described(media, 404, { path: replaced.url.replace(file.id, thing.id) });
-
-    await described(`POST ${files}`, 400, { body: formOf('') });
-    await described(`POST ${files}`, 400, { body: formOf('x', {}) });
-    await described(`POST ${files}`, 401, { body: formOf('x'), key: null });
-    await described(`POST ${files}`, 413, { body: formOf('x'.repeat(2001)) });
-    await described(`POST ${files}`, 400, { body: { alt: 'x' } });
-    await described(`POST ${files}`, 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
-    await described(`PATCH ${files}/{id}`, 400, { ...at, body: { file: 'x' } });
-    await described(`PATCH ${files}/{id}`, 401, { ...at, body: formOf('x'), key: null });
-    await described(`PATCH ${files}/{id}`, 412, { ...at, body: formOf('x'), headers: { 'if-match': '"1-x"' } });
-    await described(`PATCH ${files}/{id}`, 413, { ...at, body: formOf('x'.repeat(2001)) });
-    await described(`PATCH ${files}/{id}`, 404, { path: `${files}/none`, body: formOf('x') });
-    await described(`PATCH ${files}/{id}`, 415, { ...at, body: 'x', headers: { 'content-type': 'text/plain' } });
-    await described(`DELETE ${files}/{id}`, 200, at);
-
-    const ofFiles = answersOf(document()).filter(
-      (one) => /^(POST|PATCH) .*\/files\b|\/media\//.test(one) && !/\/restore /.test(one),
-    );
-    const notHere = / (403|408|409|422|500|503)$/;
-    assert.ok(ofFiles.length >= 30);
-    assert.deepEqual(
-      ofFiles.filter((one) => !met.has(one) && !notHere.test(one)),
-      [],
-    );
-  });
-
-  it('are described for the service itself', async () => {
-    await described('GET /health', 200, { key: null });
-    await described('GET /ready', 200, { key: null });
-    await described('GET /api/schemas', 200);
-    await described('GET /api/schemas', 400, { path: '/api/schemas?depth=1' });
-    await described('GET /api/schemas', 401, { key: null });
-    await described('GET /api/openapi.json', 200);
-    await described('GET /api/openapi.json', 401, { key: `${apiKey}x` });
-  });
-
-  it('are found wrong where they are', async () => {
-    const answer = await service.call('GET', things);
-    const { docs: _, ...rest } = answer.body;
-    assert.throws(() => assertDescribed(document(), `GET ${things}`, { ...answer, body: rest }), /docs/);
-    const [doc] = answer.body.docs;
-    const wrong = { ...answer.body, docs: [{ ...doc, number: 'x' }] };
-    assert.throws(() => assertDescribed(document(), `GET ${things}`, { ...answer, body: wrong }), /number/);
-    assert.throws(() => assertDescribed(document(), `GET ${things}`, { ...answer, status: 404 }), /404/);
-  });
-});

@@ -86,6 +86,7 @@ const schemas = {
 };
 
 const path = '/api/schemas';
+const description = '/api/openapi.json';
 
 describe('GET /api/schemas (4.5)', () => {
   const service = useService(`export default { collections: [${collections}], globals: [${globals}] }`);
@@ -113,6 +114,20 @@ describe('GET /api/schemas (4.5)', () => {
     assert.equal((await service.call('HEAD', path)).status, 200);
     assert.equal((await service.call('POST', path, {})).status, 404);
     assert.equal((await service.call('GET', `${path}/posts`)).status, 404);
+  });
+
+  it('goes with a description in OpenAPI, which needs a credential too (4.7)', async () => {
+    assert.equal((await service.call('GET', description, undefined, anonymous)).status, 401);
+    const { status, body, headers } = await service.call('GET', description);
+    assert.deepEqual([status, body.openapi], [200, '3.0.3']);
+    assert.match(headers.get('content-type') ?? '', /^application\/json/);
+  });
+
+  it('has it made without a word of the packages that make it', async () => {
+    await service.call('GET', description);
+    await eventually(() => logLines(service).some((line) => line.path === description && line.status === 200));
+    assert.doesNotMatch(service.output().stderr, /warning/i);
+    assert.ok(logLines(service).every(({ level }) => level === 30));
   });
 });
 
@@ -267,5 +282,17 @@ describe('GET /api/schemas where publicSchema is true (4.5)', () => {
 
   it('still refuses a wrong key', async () => {
     assert.equal((await service.call('GET', path, undefined, { key: 'wrong' })).status, 401);
+  });
+
+  it('opens the description in OpenAPI too, but not for a wrong key (4.7)', async () => {
+    assert.equal((await service.call('GET', description, undefined, anonymous)).status, 200);
+    assert.equal((await service.call('GET', description, undefined, { key: 'wrong' })).status, 401);
+  });
+
+  it('lets that take no parameters, and answer HEAD', async () => {
+    assert.equal((await service.call('GET', `${description}?tags=only`)).status, 400);
+    assert.equal((await service.call('GET', `${description}?_=1`)).status, 200);
+    assert.equal((await service.call('HEAD', description)).status, 200);
+    assert.equal((await service.call('POST', description, {})).status, 404);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../../config/credentials.ts';
 import { compileValidator } from '../../config/documents.ts';
 import { componentsOf } from '../../server/openapi/components.ts';
-import { schemasIn } from '../helpers/openapi.ts';
+import { schemasIn } from '../helpers/contract.ts';
 
 const model = checkConfig({
   collections: [

@@ -5,7 +5,7 @@ import { compileValidator } from '../../config/documents.ts';
 import type { Field } from '../../config/model.ts';
 import { componentsOf } from '../../server/openapi/components.ts';
 import { objectOf } from '../../server/openapi/fields.ts';
-import { schemasIn } from '../helpers/openapi.ts';
+import { schemasIn } from '../helpers/contract.ts';
 
 const id = '0190a5d2-0000-7000-8000-000000000000';
 const hex = { type: 'text', pattern: '[0-9a-f]+' };

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { described } from '../helpers/contract.ts';
+import type { Answer } from '../helpers/service.ts';
+import { acceptance, type Operation, pathOf, rightCall, type Variation, vary } from './calls.ts';
+import { type Call, formOf, fresh, freshEmail, password, type World } from './world.ts';
+
+/** Brings an answer of an operation about: every one must have the status that is asked for. */
+type Provoke = (world: World, operation: Operation) => Promise<unknown>;
+
+/**
+ * Has an operation answer with a status that the document names.
+ *
+ * @param status a key of its responses.
+ */
+export async function provoke(world: World, operation: Operation, status: string): Promise<void> {
+  const how = special[`${operation.kind} ${status}`] ?? general[status];
+  assert.ok(how, `nobody knows how ${operation.name} comes to answer ${status}`);
+  await how(world, operation);
+}
+
+/** Makes variations of the right call, each of which must have this answer. */
+async function sendAll(
+  world: World,
+  operation: Operation,
+  status: number,
+  all: readonly Variation[],
+): Promise<Answer[]> {
+  const found: Answer[] = [];
+  for (const variation of all) {
+    const call = vary(await rightCall(world, operation), variation);
+    found.push(await send(world, operation, status, call));
+  }
+  return found;
+}
+
+async function send(world: World, { name }: Operation, status: number, call: Call): Promise<Answer> {
+  const answer = await world.send(name, call);
+  assert.equal(answer.status, status, `${name}: ${JSON.stringify(answer.body)}`);
+  return answer;
+}
+
+/** The parameters of an operation by their names. */
+function parametersOf({ contract }: World, { name }: Operation): Set<string> {
+  const { parameters = [] } = described(contract.document, name);
+  return new Set(parameters.map((one: { name: string }) => one.name));
+}
+
+const bodyOf = ({ contract }: World, { name }: Operation) => described(contract.document, name).requestBody?.content;
+/** From a page of another site, in the browser of the admin. */
+const foreign = ({ cookie }: World): Variation => ({
+  key: null,
+  headers: { authorization: undefined, cookie, origin: 'https://evil.example' },
+});
+
+const large = 'x'.repeat(60_000);
+const now = () => `asOf=${new Date().toISOString()}`;
+
+/** With everything that the operation takes. */
+async function succeed(world: World, operation: Operation, status: number): Promise<void> {
+  const parameters = parametersOf(world, operation);
+  const all: Variation[] = [{}];
+  if (parameters.has('depth')) all.push({ query: 'depth=3' });
+  if (parameters.has('asOf')) all.push({ query: now() });
+  if (parameters.has('dryRun')) all.push({ query: 'dryRun=true' });
+  // Half of a document in JSON is none.
+  if (operation.name.startsWith('GET')) all.push({ headers: { range: 'bytes=0-3' } });
+  if (parameters.has('where')) all.push({ query: 'limit=1&page=2' }, { query: 'limit=1' });
+  await sendAll(world, operation, status, all);
+}
+
+/** How most operations come to an answer. */
+const general: Record<string, Provoke> = {
+  200: (world, operation) => succeed(world, operation, 200),
+  201: (world, operation) => succeed(world, operation, 201),
+  async 304(world, operation) {
+    const [answer] = await sendAll(world, operation, 200, [{}]);
+    await sendAll(world, operation, 304, [{ headers: { 'if-none-match': answer?.headers.get('etag') ?? '' } }]);
+  },
+  async 400(world, operation) {
+    await sendAll(world, operation, 400, [{ query: 'x=1' }]);
+    const types = bodyOf(world, operation) ?? {};
+    if (types['application/json']) await sendAll(world, operation, 400, [{ body: '{' }, { body: { x: 1 } }]);
+    if (types['multipart/form-data']) await sendAll(world, operation, 400, [{ body: formOf('x', { x: 'x' }) }]);
+  },
+  401: (world, operation) => sendAll(world, operation, 401, [{ key: 'wrong' }]),
+  /** A rule of the audit, or a write that another site has made a browser send. */
+  403(world, operation) {
+    if (!operation.name.startsWith('GET')) return sendAll(world, operation, 403, [foreign(world)]);
+    return sendAll(world, operation, 403, [{ ...world.member, query: now() }]);
+  },
+  404: (world, operation) => {
+    const none = operation.name.replace(/^\S+ /, '').replace(/\{(id|sid|filename)\}/g, randomUUID());
+    return sendAll(world, operation, 404, [{ path: none }]);
+  },
+  412: (world, operation) => sendAll(world, operation, 412, [{ headers: { 'if-match': '"99-x"' } }]),
+  413: (world, operation) => {
+    const types = bodyOf(world, operation) ?? {};
+    const bodies = [
+      ...(types['application/json'] ? [{ body: { text: large } }] : []),
+      ...(types['multipart/form-data'] ? [{ body: formOf(large) }] : []),
+    ];
+    return sendAll(world, operation, 413, bodies);
+  },
+  415: (world, operation) => sendAll(world, operation, 415, [{ body: 'x', headers: { 'content-type': 'text/plain' } }]),
+  /** The same again is the same answer again; another request is not the same. */
+  async 422(world, operation) {
+    const call = vary(await rightCall(world, operation), { headers: { 'idempotency-key': fresh() } });
+    const { status } = await world.send(operation.name, call);
+    const { headers } = await send(world, operation, status, call);
+    assert.equal(headers.get('idempotent-replayed'), 'true');
+    await send(world, operation, 422, vary(call, { headers: { 'x-change-reason': 'another' } }));
+  },
+  async 429(world, operation) {
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    const path = pathOf('members', 'reset-password');
+    for (let count = 0; count < 41; count += 1) {
+      const { status } = await world.send(`POST ${path}`, { path, body: { token: 'x', password }, key: null, headers });
+      if (status === 429) break;
+    }
+    await sendAll(world, operation, 429, [{ key: null, headers: { ...headers, authorization: undefined } }]);
+  },
+  /** A hook of what is asked for, or of what is related to it. */
+  default: (world, operation) => {
+    const query = parametersOf(world, operation).has('depth') ? { query: 'depth=3' } : {};
+    return sendAll(world, operation, 418, [{ ...query, headers: { 'x-refuse': '418' } }]);
+  },
+};
+
+/** How those come to an answer that are otherwise. */
+const special: Record<string, Provoke> = {
+  /** A value that somebody else has. */
+  'create 409': async (world, operation) => {
+    const { body } = await rightCall(world, operation);
+    await sendAll(world, operation, 201, [{ body }]);
+    await sendAll(world, operation, 409, [{ body }]);
+  },
+  /** By everybody, by name, in part. */
+  'readFile 200': async (world, operation) => {
+    await sendAll(world, operation, 200, [{}, { key: null }, { query: now() }]);
+  },
+  'readFile 206': async (world, operation) => {
+    const headers = { range: 'bytes=0-3' };
+    await sendAll(world, operation, 206, [{ headers }, { headers, key: null }, { headers, query: now() }]);
+  },
+  'readFile 304': async (world, operation) => {
+    const headers = { 'if-none-match': '*' };
+    await sendAll(world, operation, 304, [{ headers }, { headers, key: null }, { headers, query: now() }]);
+  },
+  'readFile 416': (world, operation) => sendAll(world, operation, 416, [{ headers: { range: 'bytes=99999-' } }]),
+  'readSchemas 200': (world, operation) => {
+    return sendAll(world, operation, 200, [{}, { query: now() }, { key: null, ...world.admin }]);
+  },
+  'login 401': (world, operation) => {
+    return sendAll(world, operation, 401, [{ body: { email: freshEmail(), password: 'wrong' } }]);
+  },
+  'invite 409': (world, operation) => {
+    const { email } = world.documents[operation.slug];
+    return sendAll(world, operation, 409, [{ body: { email } }]);
+  },
+  'acceptInvite 201': async (world, operation) => {
+    const body = acceptance(operation.slug, await world.inviteToken(operation.slug));
+    await sendAll(world, operation, 201, [{ body }]);
+  },
+  'acceptInvite 403': async (world, operation) => {
+    const body = { ...acceptance(operation.slug, await world.inviteToken(operation.slug)), role: 'a' };
+    await sendAll(world, operation, 403, [{ body }]);
+  },
+  'acceptInvite 409': async (world, operation) => {
+    const email = freshEmail();
+    const body = acceptance(operation.slug, await world.inviteToken(operation.slug, email));
+    await world.create(operation.slug, { ...(world.bodyOf(operation.slug) as object), email });
+    await sendAll(world, operation, 409, [{ body }]);
+  },
+  'acceptInvite default': async (world, operation) => {
+    const body = acceptance(operation.slug, await world.inviteToken(operation.slug));
+    await sendAll(world, operation, 418, [{ body, headers: { 'x-refuse': '418' } }]);
+  },
+  'createFirstUser 403': (world, operation) => sendAll(world, operation, 403, [{}]),
+  'resetPassword 200': async (world, operation) => {
+    await sendAll(world, operation, 200, [{ body: { token: await world.resetToken(operation.slug), password } }]);
+  },
+  /** It was never written. */
+  'restoreGlobal 409': (world, operation) => {
+    const path = `/api/globals/${operation.slug}/restore`;
+    return send(world, operation, 409, { path, body: { version: 1 } });
+  },
+};

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { described } from '../helpers/contract.ts';
+import { anybody, type Call, fresh, freshEmail, password, type World } from './world.ts';
+
+/** An operation of the document: what it does, to which collection or global. */
+export type Operation = { name: string; kind: string; slug: string };
+
+/** @param name as `GET /path`. */
+export function operationOf({ contract }: World, name: string): Operation {
+  const { operationId } = described(contract.document, name);
+  const [, kind = '', slug = ''] = /^([^_]+)_?(.*)$/.exec(operationId) ?? [];
+  return { name, kind, slug };
+}
+
+type Maker = (world: World, slug: string) => Call | Promise<Call>;
+
+/** How each kind of operation is called: all is right with it, but for the tokens of mails, where `x` stands for them. */
+const right: Record<string, Maker> = {
+  list: ({ caller }, slug) => ({ path: `/api/collections/${slug}`, ...caller(slug) }),
+  read: ({ caller, documents }, slug) => ({ path: pathOf(slug, documents[slug].id), ...caller(slug) }),
+  create: ({ caller, bodyOf }, slug) => ({ path: `/api/collections/${slug}`, body: bodyOf(slug), ...caller(slug) }),
+  update: ({ caller, documents }, slug) => ({
+    path: pathOf(slug, documents[slug].id),
+    body: changeOf(slug),
+    ...caller(slug),
+  }),
+  delete: async ({ caller, create }, slug) => ({ path: pathOf(slug, (await create(slug)).id), ...caller(slug) }),
+  restore: async (world, slug) => {
+    const path = pathOf(slug, world.documents[slug].id);
+    await world.send(`PATCH ${pathOf(slug, '{id}')}`, { path, body: changeOf(slug), ...world.caller(slug) });
+    return { path: `${path}/restore`, body: { version: 1 }, ...world.caller(slug) };
+  },
+  readFile: ({ documents }, slug) => ({ path: documents[slug].url }),
+  readGlobal: (_, slug) => ({ path: `/api/globals/${slug}` }),
+  updateGlobal: (world, slug) => ({ path: `/api/globals/${slug}`, body: globalOf(world, slug) }),
+  restoreGlobal: async (world, slug) => {
+    const path = `/api/globals/${slug}`;
+    await world.send(`PATCH ${path}`, { path, body: globalOf(world, slug) });
+    return { path: `${path}/restore`, body: { version: 1 } };
+  },
+  login: ({ emails }, slug) => ({
+    path: pathOf(slug, 'login'),
+    body: { email: emails[slug], password },
+    ...anybody(),
+  }),
+  logout: async ({ session }, slug) => ({ path: pathOf(slug, 'logout'), ...(await session(slug)) }),
+  me: async ({ session }, slug) => ({ path: pathOf(slug, 'me'), ...(await session(slug)) }),
+  refreshToken: async ({ session }, slug) => ({ path: pathOf(slug, 'refresh-token'), ...(await session(slug)) }),
+  listSessions: async ({ session }, slug) => ({ path: pathOf(slug, 'sessions'), ...(await session(slug)) }),
+  endSession: async (world, slug) => {
+    const list = await right.listSessions?.(world, slug);
+    assert.ok(list);
+    const { body } = await world.send(`GET ${list.path}`, list);
+    const { sid } = body.sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+    return { ...list, path: pathOf(slug, `sessions/${sid}`) };
+  },
+  invite: ({ admin }, slug) => ({ path: pathOf(slug, 'invite'), body: { email: freshEmail() }, ...admin }),
+  acceptInvite: (_, slug) => ({ path: pathOf(slug, 'accept-invite'), body: acceptance(slug, 'x'), ...anybody() }),
+  readInit: (_, slug) => ({ path: pathOf(slug, 'init'), key: null }),
+  createFirstUser: ({ first }, slug) => ({ ...first(), path: pathOf(slug, 'first-user') }),
+  forgotPassword: (_, slug) => ({
+    path: pathOf(slug, 'forgot-password'),
+    body: { email: freshEmail() },
+    ...anybody(),
+  }),
+  resetPassword: (_, slug) => ({ path: pathOf(slug, 'reset-password'), body: { token: 'x', password }, ...anybody() }),
+  readSchemas: () => ({ path: '/api/schemas' }),
+  readOpenApi: () => ({ path: '/api/openapi.json' }),
+  readHealth: () => ({ path: '/health', key: null }),
+  readReady: () => ({ path: '/ready', key: null }),
+};
+
+const globalOf = ({ documents }: World, slug: string) =>
+  slug === 'site'
+    ? { title: fresh(), links: [{ a: 'x', b: null }, { a: 'y' }], home: documents.things.id }
+    : { text: fresh(), near: documents.near.id };
+
+/** What makes a document another. */
+const changeOf = (slug: string) => ({ [firstText[slug] ?? 'text']: fresh() });
+const firstText: Record<string, string> = { files: 'alt', users: 'name', members: 'nick' };
+/** What becomes a user by a token. */
+export const acceptance = (slug: string, token: string) => ({
+  token,
+  password,
+  ...(slug === 'members' ? { nick: 'x' } : {}),
+});
+/** A path below a collection. */
+export const pathOf = (slug: string, rest: string) => `/api/collections/${slug}/${rest}`;
+
+/** A call of an operation that is all right, each time another where it can be made once. */
+export async function rightCall(world: World, { name, kind, slug }: Operation): Promise<Call> {
+  const make = right[kind] ?? assert.fail(`nobody knows how to call ${name}: its kind is ${kind}`);
+  return make(world, slug);
+}
+
+/** What is otherwise in a call; a header that is undefined is left out. */
+export type Variation = Omit<Partial<Call>, 'headers'> & {
+  query?: string;
+  headers?: Record<string, string | undefined> | undefined;
+};
+
+/** A call that is otherwise. */
+export function vary(call: Call, { query, headers, ...rest }: Variation): Call {
+  const path = rest.path ?? call.path;
+  const separator = path.includes('?') ? '&' : '?';
+  const given = Object.entries({ ...call.headers, ...headers }).filter(([, value]) => value !== undefined);
+  return {
+    ...call,
+    ...rest,
+    path: query === undefined ? path : `${path}${separator}${query}`,
+    headers: Object.fromEntries(given) as Record<string, string>,
+  };
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { described, operationsOf } from '../helpers/contract.ts';
+import { useSmallDisk } from '../helpers/disk.ts';
+import { useMailbox } from '../helpers/mail.ts';
+import { eventually, useService } from '../helpers/shared.ts';
+import { provoke } from './answers.ts';
+import { type Operation, operationOf, rightCall, vary } from './calls.ts';
+import { damage, expectAll, fill, overtake, type Prepared, prepare, stall } from './trouble.ts';
+import { createWorld, type World } from './world.ts';
+
+const mailbox = await useMailbox();
+const disk = useSmallDisk(48 * 1024 * 1024);
+const service = useService(
+  `export { default, seed } from ${JSON.stringify(new URL('./rich.ts', import.meta.url))};`,
+  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' },
+  ...(disk.skip ? [] : [join(disk.folder, 'data')]),
+);
+
+/** Answers that take trouble to come about, each of a kind, and have a test of their own. */
+const ofTrouble = / (408|500|503)$|first-user (201|default)$/;
+
+describe('The contract', () => {
+  let world: World;
+  let operations: Operation[];
+  /** Those that have an answer which has not been met yet, with this status. */
+  const lacking = (status: string) =>
+    operations.filter(({ name }) => world.contract.unmet().includes(`${name} ${status}`));
+  let stalled: () => Promise<void>;
+
+  before(async () => {
+    const setupToken = await eventually(() => /setup\?token=([\w-]+)/.exec(service.output().stdout)?.[1]);
+    world = await createWorld(service, mailbox, setupToken, async ({ send }, first) => {
+      const operation = 'POST /api/collections/users/first-user';
+      assert.equal((await send(operation, { ...first(), headers: { 'x-refuse': '418' } })).status, 418);
+      if (disk.skip) return;
+      const makeRoom = await fill({ send }, disk.folder);
+      assert.equal((await send(operation, first())).status, 503);
+      makeRoom();
+    });
+    const early = JSON.parse(/^\/ready (.*)$/m.exec(service.output().stdout)?.[1] ?? '');
+    world.contract.check('GET /ready', { ...early, headers: new Headers(early.headers) });
+    operations = operationsOf(world.contract.document).map((name) => operationOf(world, name));
+    for (const operation of operations.filter(({ kind }) => kind === 'restoreGlobal')) {
+      await provoke(world, operation, '409');
+    }
+    for (const operation of operations.filter(({ kind }) => kind === 'readGlobal')) {
+      await world.send(operation.name, await rightCall(world, operation));
+    }
+    for (const operation of operations.filter(({ kind }) => kind === 'updateGlobal')) {
+      await provoke(world, operation, '200');
+    }
+    // Half a minute passes until they are answered.
+    stalled = stall(world, await prepare(world, lacking('408')));
+  });
+
+  it('holds for every answer of every operation', async (t) => {
+    for (const operation of operations) {
+      for (const status of Object.keys(described(world.contract.document, operation.name).responses)) {
+        const answer = `${operation.name} ${status}`;
+        if (ofTrouble.test(answer) || (status === '409' && !/^(create|invite|accept)/.test(operation.kind))) continue;
+        await t.test(answer, () => provoke(world, operation, status));
+      }
+    }
+  });
+
+  it('holds for what refusals tell of a document', async () => {
+    const path = '/api/collections/things';
+    const [one, gone] = [await world.create('things'), await world.create('things', { text: 'x' })];
+    const at = { path: `${path}/${one.id}` };
+    const patch = async (body: object, headers = {}) => world.send(`PATCH ${path}/{id}`, { ...at, body, headers });
+    const { headers } = await patch({ others: [gone.id], number: 1 });
+    await world.send(`DELETE ${path}/{id}`, { path: `${path}/${gone.id}` });
+    await patch({ others: [], code: null, number: 2 });
+    const stale = await patch({ number: 3 }, { 'if-match': headers.get('etag') });
+    assert.equal(stale.status, 412);
+    await world.create('things', { text: 'x', code: one.code });
+    const back = (query: string, version: number) =>
+      world.send(`POST ${path}/{id}/restore`, { path: `${at.path}/restore${query}`, body: { version } });
+    assert.equal((await back('?dryRun=true', 2)).status, 200);
+    assert.equal((await back('', 1)).status, 409);
+  });
+
+  it('holds while there is no room on the disk', { skip: disk.skip }, async () => {
+    const full = await prepare(
+      world,
+      lacking('503').filter(({ name }) => !name.startsWith('GET')),
+    );
+    const makeRoom = await fill(world, disk.folder);
+    try {
+      await expectAll(world, 503, full);
+    } finally {
+      makeRoom();
+    }
+  });
+
+  it('holds where the log is ahead of what can be read, and others always come first', async () => {
+    const [late, reads, broken] = [
+      await prepare(world, lacking('409')),
+      await prepare(
+        world,
+        lacking('503').filter(({ name }) => /^GET \/api\//.test(name)),
+      ),
+      await prepare(world, lacking('500')),
+    ];
+    ready = broken;
+    const position = overtake(service.data);
+    const waiting = reads.map((one) => ({ ...one, call: vary(one.call, { query: `asOf=${position}` }) }));
+    await Promise.all(waiting.map((one) => expectAll(world, 503, [one])));
+    await expectAll(world, 409, late);
+  });
+  let ready: Prepared[];
+
+  it('holds where the data is damaged', async () => {
+    damage(service.data);
+    const asUser = ready.map(({ call, ...operation }) => ({
+      ...operation,
+      call: call.key === null ? call : { ...call, ...world.admin },
+    }));
+    await expectAll(world, 500, asUser);
+  });
+
+  it('holds for bodies that do not come', () => stalled());
+
+  it('names nothing that is not there', () => {
+    const { unmet, unseen } = world.contract;
+    const isOfDisk = (what: string) => disk.skip && / 503( retry-after)?$/.test(what);
+    assert.deepEqual(
+      unmet().filter((answer) => !isOfDisk(answer)),
+      [],
+    );
+    // Whose connection was gone before it was looked at has no address.
+    const untold = '/components/schemas/Session/properties/ip null';
+    assert.deepEqual(
+      unseen().filter((what) => what !== untold && !isOfDisk(what)),
+      [],
+    );
+  });
+});

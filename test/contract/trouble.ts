@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { globSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { request as open } from 'node:http';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { type Answer, apiKey } from '../helpers/service.ts';
+import { acceptance, type Operation, rightCall } from './calls.ts';
+import { type Call, password, type World } from './world.ts';
+
+/** A call that is made when the service is in trouble, prepared before. */
+export type Prepared = Operation & { call: Call };
+
+/** Prepares calls that would succeed, with the tokens of mails. */
+export async function prepare(world: World, operations: readonly Operation[]): Promise<Prepared[]> {
+  const prepared: Prepared[] = [];
+  for (const operation of operations) {
+    const { kind, slug } = operation;
+    const call = await rightCall(world, operation);
+    if (kind === 'acceptInvite') call.body = acceptance(slug, await world.inviteToken(slug));
+    if (kind === 'resetPassword') call.body = { token: await world.resetToken(slug), password };
+    prepared.push({ ...operation, call });
+  }
+  return prepared;
+}
+
+/** Makes prepared calls one after the other, each of which must have this answer. */
+export async function expectAll(world: World, status: number, prepared: readonly Prepared[]): Promise<void> {
+  for (const { name, call } of prepared) {
+    const answer = await world.send(name, call);
+    assert.equal(answer.status, status, `${name}: ${JSON.stringify(answer.body)}`);
+  }
+}
+
+/** Begins calls whose bodies never come whole; gives what waits until they are answered. */
+export function stall(world: World, prepared: readonly Prepared[]): () => Promise<void> {
+  const calls = prepared.map(async ({ name, call }) => {
+    const answer = await begin(world, name, call);
+    assert.equal(answer.status, 408, `${name}: ${JSON.stringify(answer.body)}`);
+    world.contract.check(name, answer);
+  });
+  const all = Promise.all(calls);
+  all.catch(() => {});
+  return async () => {
+    await all;
+  };
+}
+
+async function begin(world: World, name: string, { path, body, key = apiKey, headers }: Call): Promise<Answer> {
+  const [method = ''] = name.split(' ');
+  const type = body instanceof FormData ? 'multipart/form-data; boundary=x' : 'application/json';
+  const call = open(world.url + path, {
+    method,
+    agent: false,
+    headers: {
+      ...world.needed(name),
+      'content-type': type,
+      'content-length': '100',
+      ...(key === null ? {} : { 'x-api-key': key }),
+      ...headers,
+    },
+  });
+  call.on('error', () => {});
+  call.write(body instanceof FormData ? '--x\r\n' : '{');
+  const [response] = await once(call, 'response');
+  const text = await new Response(response).text();
+  call.destroy();
+  return { status: response.statusCode, headers: new Headers(response.headers), body: JSON.parse(text) };
+}
+
+/** Fills a disk until the service has no room for the smallest write; gives what makes room again. */
+export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => void> {
+  const ballast = join(folder, 'ballast');
+  const { bavail, bsize } = statfsSync(folder);
+  writeFileSync(ballast, Buffer.alloc(Number(bavail) * Number(bsize)));
+  const path = '/api/collections/hooked';
+  let refused = 0;
+  // What the files of the log have room for inside them is used up first.
+  for (let count = 0; refused < 3; count += 1) {
+    assert.ok(count < 20_000, 'there is room still');
+    const { status } = await world.send(`POST ${path}`, {
+      path,
+      body: { text: refused > 0 ? 'x' : 'x'.repeat(40_000) },
+    });
+    refused = status === 503 ? refused + 1 : 0;
+  }
+  return () => rmSync(ballast);
+}
+
+/**
+ * Has the log say what the read tables do not show, and never will: that everything that there is has been changed since. To
+ * whom changes something, it is as if others always came first.
+ *
+ * @returns a position that the read tables do not come up to.
+ */
+export function overtake(data: string): number {
+  const db = new Database(join(data, 'log.db'));
+  const streams = db.prepare('SELECT DISTINCT stream FROM events').pluck().all();
+  const insert = db.prepare(
+    `INSERT INTO events SELECT (SELECT max(position) + 1 FROM events), 'rival ' || @stream, @stream,
+       (SELECT max(version) + 1 FROM events WHERE stream = @stream), header
+     FROM events ORDER BY position DESC LIMIT 1`,
+  );
+  db.transaction(() => {
+    for (const stream of streams) insert.run({ stream });
+  })();
+  const { size } = db.prepare('UPDATE head SET size = size + 1 RETURNING size').get() as { size: number };
+  db.close();
+  return size;
+}
+
+/** Takes away all that the service reads. */
+export function damage(data: string): void {
+  const [file = ''] = globSync('read-*.db', { cwd: data });
+  const db = new Database(join(data, file));
+  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck();
+  db.pragma('foreign_keys = off');
+  for (const name of tables.all()) db.exec(`DROP TABLE "${name}"`);
+  db.close();
+}

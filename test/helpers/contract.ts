@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { Answer } from './service.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
+export type OpenApi = any;
+
+/** An OpenAPI document against which answers are held, and what of it was seen in them. */
+export type Contract = {
+  document: OpenApi;
+  /**
+   * Asserts that an answer is one that the document names for an operation (`GET /path`): its status, every member of its
+   * body, every header.
+   *
+   * @returns the key that it is described under: its status, or `default`.
+   */
+  check: (operation: string, answer: Answer) => string;
+  /** What was answered: an operation and a key of its responses, as `GET /path 200`. */
+  met: ReadonlySet<string>;
+  /** What the document names and no answer was: in the form of `met`. */
+  unmet: () => string[];
+  /** The members, nulls, alternatives and headers of answers that the document names and none had. */
+  unseen: () => string[];
+};
+
+/** Headers of every answer: those of HTTP itself, and ours that the document tells of once. */
+const everywhere = new Set([
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'vary',
+  'x-content-type-options',
+  'x-request-id',
+]);
+
+/** Every operation of a document, as `GET /path`. */
+export function operationsOf(document: OpenApi): string[] {
+  return Object.entries<OpenApi>(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
+/** Every answer of a document, as `GET /path 200`. */
+export function answersOf(document: OpenApi): string[] {
+  return operationsOf(document).flatMap((operation) =>
+    Object.keys(described(document, operation).responses).map((status) => `${operation} ${status}`),
+  );
+}
+
+/** What a document says about an operation. */
+export function described(document: OpenApi, operation: string): OpenApi {
+  const [method = '', path = ''] = operation.split(' ');
+  return document.paths[path]?.[method.toLowerCase()];
+}
+
+/** Compiles schemas of a document: a path like `/components/schemas/Error`, whose parts may hold any character. */
+export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFunction {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  return (...path) => ajv.compile({ $ref: `openapi#${encodeURI(pointerTo(path))}` });
+}
+
+const contracts = new WeakMap<object, Contract>();
+
+/** The contract that a document is: one for each, for its schemas take time to compile. */
+export function contractOf(document: OpenApi): Contract {
+  const contract = contracts.get(document) ?? makeContract(document);
+  contracts.set(document, contract);
+  return contract;
+}
+
+function makeContract(document: OpenApi): Contract {
+  const closed = withoutOthers(document);
+  const compile = schemasIn(closed);
+  const validators = new Map<string, ValidateFunction>();
+  const met = new Set<string>();
+  const seen = new Set<string>();
+
+  function validator(path: string): ValidateFunction {
+    const known = validators.get(path) ?? compile(...partsOf(path));
+    validators.set(path, known);
+    return known;
+  }
+
+  function check(operation: string, { status, headers, body }: Answer): string {
+    const told = described(closed, operation);
+    assert.ok(told, `${operation} is not described`);
+    const key = Object.hasOwn(told.responses, status) ? String(status) : 'default';
+    const answer = `${operation} ${key}`;
+    const response = told.responses[key];
+    assert.ok(response, `${operation}: ${status} is not described: ${JSON.stringify(body)}`);
+    checkHeaders(`${operation} ${status}`, response, headers);
+    for (const name of headers.keys()) seen.add(`${answer} ${name}`);
+    met.add(answer);
+    if (!response.content) {
+      assert.deepEqual([body, headers.get('content-type')], [null, null], `${answer} has a body`);
+      return key;
+    }
+    if (response.content['*/*']) {
+      assert.ok(headers.get('content-type') && Buffer.isBuffer(body), `${answer} is no file`);
+      return key;
+    }
+    assert.match(headers.get('content-type') ?? '', /^application\/json/);
+    const [method = '', path = ''] = operation.split(' ');
+    const parts = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
+    const at = pointerTo(parts);
+    const validate = validator(at);
+    const isRight = validate(body);
+    assert.ok(isRight, `${operation} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`);
+    note(at, response.content['application/json'].schema, body);
+    return key;
+  }
+
+  /** Notes what of a schema there is in a value that fits it. */
+  function note(at: string, schema: OpenApi, value: unknown): void {
+    if (schema.$ref) {
+      note(schema.$ref.slice(1), resolve(schema.$ref), value);
+      return;
+    }
+    seen.add(value === null ? `${at} null` : at);
+    for (const [branch, inner] of branchesOf(at, schema)) if (validator(branch)(value)) note(branch, inner, value);
+    if (value === null) return;
+    if (Array.isArray(value) && schema.items) for (const item of value) note(`${at}/items`, schema.items, item);
+    if (typeof value !== 'object' || Array.isArray(value)) return;
+    for (const [name, inner] of Object.entries(value)) {
+      if (Object.hasOwn(schema.properties ?? {}, name))
+        note(`${at}/properties/${escaped(name)}`, schema.properties[name], inner);
+    }
+  }
+
+  /** All that answers can have by their schemas, as {@link note} notes it. */
+  function list(at: string, schema: OpenApi, into: Set<string>): void {
+    if (schema.$ref) {
+      const target = schema.$ref.slice(1);
+      if (!into.has(target)) list(target, resolve(schema.$ref), into);
+      return;
+    }
+    into.add(at);
+    if (schema.nullable) into.add(`${at} null`);
+    for (const [branch, inner] of branchesOf(at, schema)) list(branch, inner, into);
+    if (schema.items) list(`${at}/items`, schema.items, into);
+    for (const [name, inner] of Object.entries(schema.properties ?? {}))
+      list(`${at}/properties/${escaped(name)}`, inner, into);
+  }
+
+  function resolve(ref: string): OpenApi {
+    return partsOf(ref.slice(1)).reduce((inside, part) => inside[part], closed);
+  }
+
+  function unseen(): string[] {
+    const all = new Set<string>();
+    for (const answer of answersOf(closed)) {
+      const [method = '', path = '', key = ''] = answer.split(' ');
+      const { content, headers = {} } = closed.paths[path][method.toLowerCase()].responses[key];
+      for (const name of Object.keys(headers)) all.add(`${answer} ${name.toLowerCase()}`);
+      const parts = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
+      const schema = content?.['application/json']?.schema;
+      if (schema) list(pointerTo(parts), schema, all);
+    }
+    return [...all].filter((one) => !seen.has(one));
+  }
+
+  return { document, check, met, unmet: () => answersOf(closed).filter((answer) => !met.has(answer)), unseen };
+}
+
+function checkHeaders(answer: string, { headers: told = {} }: OpenApi, headers: Headers): void {
+  const names = Object.keys(told).map((name) => name.toLowerCase());
+  for (const [name, { required, schema }] of Object.entries<OpenApi>(told)) {
+    const value = headers.get(name);
+    assert.ok(value !== null || !required, `${answer}: there is no ${name}`);
+    if (value !== null && schema.type === 'integer') assert.match(value, /^\d+$/);
+  }
+  const others = [...headers.keys()].filter((name) => !everywhere.has(name) && !names.includes(name));
+  assert.deepEqual(others, [], `${answer}: these headers are not described`);
+}
+
+/** The alternatives of a schema. */
+function branchesOf(at: string, schema: OpenApi): [at: string, schema: OpenApi][] {
+  return ['oneOf', 'anyOf', 'allOf'].flatMap((keyword) =>
+    (schema[keyword] ?? []).map((inner: OpenApi, index: number) => [`${at}/${keyword}/${index}`, inner] as const),
+  );
+}
+
+/**
+ * A document whose objects have no members but those that it names. Those of answers are open in the document, so that
+ * clients go on when more is answered one day; here that is what nobody has described.
+ */
+function withoutOthers(document: OpenApi): OpenApi {
+  const copy = structuredClone(document);
+  for (const schema of Object.values(copy.components.schemas)) close(schema);
+  for (const methods of Object.values<OpenApi>(copy.paths)) {
+    for (const { responses } of Object.values<OpenApi>(methods)) {
+      for (const { content } of Object.values<OpenApi>(responses)) {
+        for (const { schema } of Object.values<OpenApi>(content ?? {})) close(schema);
+      }
+    }
+  }
+  return copy;
+}
+
+function close(schema: OpenApi): void {
+  if (schema.properties) schema.additionalProperties ??= false;
+  for (const inner of Object.values(schema.properties ?? {})) close(inner);
+  for (const [, inner] of branchesOf('', schema)) close(inner);
+  if (schema.items) close(schema.items);
+}
+
+function pointerTo(parts: readonly string[]): string {
+  return parts.map((part) => `/${escaped(part)}`).join('');
+}
+
+function partsOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function escaped(part: string): string {
+  return part.replaceAll('~', '~0').replaceAll('/', '~1');
+}

@@ -24,7 +24,7 @@ export type Found = {
 };
 
 /** The server's own fields as fields. */
-const ownFields: readonly Field[] = [
+export const ownFields: readonly Field[] = [
   { name: 'id', type: 'text' },
   { name: 'createdAt', type: 'datetime' },
   { name: 'updatedAt', type: 'datetime' },
@@ -116,7 +116,8 @@ function blockType({ blocks = [] }: Field): Field {
   return { name: 'blockType', type: 'select', options };
 }
 
-function leafOf(field: Field, isTop: boolean): Leaf {
+/** What the value of a field is compared as; `isTop`: of a document, not of an object in it. */
+export function leafOf(field: Field, isTop: boolean): Leaf {
   return { name: field.name, kind: isTop && /^(created|updated)At$/.test(field.name) ? 'number' : kindOf(field) };
 }
 

@@ -1,11 +1,11 @@
 import { fieldTypeNames } from '../../config/fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
-import { operatorNames } from '../../projections/where.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, flag, ignored, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { previewSchemas } from './preview-operations.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
+import { conditionSchemas, whereOf } from './where.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
 export function componentsOf(model: Model): Record<string, Schema> {
@@ -47,6 +47,7 @@ function collectionSchemas(collection: Collection): Record<string, Schema> {
       nextPage: { ...pageNumber, nullable: true },
       prevPage: { ...pageNumber, nullable: true },
     }),
+    [`${name}.where`]: whereOf(collection),
     ...(auth ? usersSchemas(collection, own) : {}),
   };
 }
@@ -106,17 +107,13 @@ const dryRun = closed({
 
 /** One of the two. */
 const restore: Schema = {
-  type: 'object',
-  properties: {
-    version: { ...whole, minimum: 1, description: 'The version of the document.' },
-    position: { ...whole, minimum: 1, description: 'The position in the log at which the document was so.' },
-  },
-  minProperties: 1,
-  maxProperties: 1,
-  additionalProperties: false,
+  oneOf: [
+    closed({ version: { ...whole, minimum: 1, description: 'The version of the document.' } }),
+    closed({
+      position: { ...whole, minimum: 1, description: 'The position in the log at which the document was so.' },
+    }),
+  ],
 };
-
-const operators = Object.fromEntries(operatorNames.map((name) => [name, {}]));
 
 const fieldSchema: Schema = {
   ...closed(
@@ -205,24 +202,5 @@ const fixed: Record<string, Schema> = {
   Field: fieldSchema,
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
   Schemas: schemasOf('forKeys'),
-  Where: {
-    type: 'object',
-    description:
-      'Fields with their conditions, all of which must hold. A name may be a dotted path through objects, lists and ' +
-      'relationships.',
-    properties: {
-      and: { type: 'array', items: schemaRef('Where') },
-      or: { type: 'array', items: schemaRef('Where') },
-    },
-    additionalProperties: schemaRef('Condition'),
-  },
-  Condition: {
-    type: 'object',
-    description:
-      'Operators with their values, which are read by the type of the field. `in` and `not_in` take values separated by ' +
-      'commas, `exists` takes true or false.',
-    properties: operators,
-    minProperties: 1,
-    additionalProperties: false,
-  },
+  ...conditionSchemas,
 };

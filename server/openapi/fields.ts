@@ -145,7 +145,7 @@ function reference(field: Field, use: Use): Schema {
 
 /** With `depth` the document stands in the place of its id. */
 function documentOrId(slug: string, use: Use): Schema {
-  const id = { type: 'string', format: 'uuid' };
+  const id = { type: 'string', format: 'uuid', description: `The id of a document of ${slug}.` };
   return use === 'answer' ? { oneOf: [id, schemaRef(`collections.${slug}`)] } : id;
 }
 

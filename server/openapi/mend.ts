@@ -33,7 +33,7 @@ export function mend(
     for (const operation of Object.values(path)) {
       const told = operations.get(operation.operationId);
       if (!told) throw new Error(`hapi-swagger made an operation of its own: ${operation.operationId}`);
-      if (operation.parameters) operation.parameters = operation.parameters.map(mendParameter);
+      if (operation.parameters) operation.parameters = operation.parameters.map((one) => mendParameter(one, told));
       if (told.body || told.form) operation.requestBody = { content: bodiesOf(told), required: true };
       operation.responses = responsesOf(told.answers);
     }
@@ -67,9 +67,10 @@ function responsesOf(answers: Answers): Schema {
   return Object.fromEntries(responses);
 }
 
-function mendParameter(parameter: Parameter): Parameter {
+function mendParameter(parameter: Parameter, { where }: Operation): Parameter {
   const { 'x-format': format, description: _, ...schema } = parameter.schema;
-  if (parameter.name !== 'where') return { ...parameter, schema: format ? { ...schema, format: 'uuid' } : schema };
+  if (parameter.name !== 'where' || where === undefined)
+    return { ...parameter, schema: format ? { ...schema, format: 'uuid' } : schema };
   // Without an example of our own, Swagger UI fills in one that no configuration has the fields for.
-  return { ...parameter, schema: schemaRef('Where'), style: 'deepObject', explode: true, example: {} };
+  return { ...parameter, schema: schemaRef(where), style: 'deepObject', explode: true, example: {} };
 }

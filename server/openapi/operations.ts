@@ -36,6 +36,8 @@ export type Operation = {
   params?: Joi.ObjectSchema;
   query?: Joi.ObjectSchema;
   headers?: Joi.ObjectSchema;
+  /** The name of the schema of the parameter `where`. */
+  where?: string;
   /** The name of the schema of a JSON body. */
   body?: string;
   /** The form that is taken, in the place of a JSON body or beside it. */
@@ -107,6 +109,7 @@ export function listOperation(model: Model, target: Collection): Operation {
     tag: slug,
     summary: `List the documents of ${slug}`,
     query: listQuery,
+    where: `collections.${slug}.where`,
     answers: {
       200: asOfThen(json('A page of documents.', `collections.${slug}.list`)),
       ...readRefusals(model, target),

@@ -6,6 +6,7 @@ import { dataFields, type FieldSchema } from '../../config/schema.ts';
 import atlas from '../../examples/atlas/annals.config.ts';
 import { type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
+import { compileTypes } from '../helpers/openapi-types.ts';
 
 const open = { read: () => true };
 const text = { name: 'text', type: 'text' };
@@ -431,13 +432,22 @@ describe('The OpenAPI document (4.7)', () => {
     assert.deepEqual(byName.limit.schema, { type: 'integer', minimum: 1, default: 10 });
     assert.deepEqual(byName.depth.schema, { type: 'integer', minimum: 0, default: 0 });
     const { style, explode, schema } = byName.where;
-    assert.deepEqual([style, explode, schema], ['deepObject', true, { $ref: '#/components/schemas/Where' }]);
-    const where = schemasIn(document)('components', 'schemas', 'Where');
+    assert.deepEqual(
+      [style, explode, schema],
+      ['deepObject', true, { $ref: '#/components/schemas/collections.things.where' }],
+    );
+    const where = schemasIn(document)('components', 'schemas', 'collections.things.where');
     assert.ok(
       where({ text: { equals: 'x' }, or: [{ 'other.text': { exists: true } }, { and: [{ number: { in: '1,2' } }] }] }),
     );
     assert.equal(where({ text: { eqals: 'x' } }), false);
     assert.equal(where({ text: 'x' }), false);
+    assert.equal(where({ text: { less_than: 'x' } }), false);
+    assert.equal(where({ number: { less_than: 'x' } }), false);
+    assert.ok(
+      where({ number: { less_than: 3, in: [1, null] }, select: { in: ['a', null] }, others: { contains: 'x' } }),
+    );
+    assert.equal(where({ select: { equals: 'c' } }), false);
 
     const single = document.paths['/api/collections/things/{id}'];
     const [known, id, depth] = single.get.parameters;
@@ -498,6 +508,59 @@ describe('The OpenAPI document (4.7)', () => {
   });
 });
 
+describe('The types that openapi-typescript makes of the document', () => {
+  it('compile, and say what is answered and taken', async () => {
+    const found = await compileTypes(
+      await documentOf(rich),
+      `
+      import type { components, operations, paths } from './api.js';
+
+      type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+      const isTrue = <_ extends true>(): void => {};
+      type Answer<O extends { responses: object }, S extends keyof O['responses']> =
+        O['responses'][S] extends { content: { 'application/json': infer Body } } ? Body : never;
+      type Body<O extends { requestBody: { content: object } }> =
+        O['requestBody']['content'] extends { 'application/json': infer Body } ? Body : never;
+
+      type Thing = components['schemas']['collections.things'];
+      isTrue<Same<Answer<operations['list_things'], 200>['docs'], Thing[]>>();
+      isTrue<Same<Answer<operations['read_things'], 200>, Thing>>();
+      isTrue<Same<paths['/api/collections/things']['post'], operations['create_things']>>();
+      isTrue<Same<Thing['text'], string>>();
+      isTrue<Same<Thing['code'], string | null>>();
+      isTrue<Same<Thing['select'], 'a' | 'b' | null>>();
+      isTrue<Same<Thing['multiSelect'], ('a' | 'b')[]>>();
+      isTrue<Same<Thing['other'], string | null | Thing>>();
+      isTrue<Same<Thing['array'][number], { a: string; b: number | null }>>();
+      isTrue<Same<Thing['blocks'][number]['blockType'], 'one' | 'two-b'>>();
+      isTrue<Same<Answer<operations['read_things'], 404>['statusCode'], number>>();
+      isTrue<Same<Answer<operations['login_users'], 200>['user'], components['schemas']['collections.users']>>();
+      isTrue<Same<Answer<operations['readGlobal_site'], 200>['createdAt'], string | null>>();
+
+      const create: Body<operations['create_things']> = { text: 'x', radio: null, array: [{ a: 'x' }] };
+      // @ts-expect-error text is required
+      const without: Body<operations['create_things']> = { code: 'x' };
+      // @ts-expect-error there is no such option
+      const wrong: Body<operations['update_things']> = { radio: 'c' };
+      // @ts-expect-error one of the two
+      const neither: Body<operations['restore_things']> = {};
+
+      type Where = NonNullable<NonNullable<operations['list_things']['parameters']['query']>['where']>;
+      const where: Where = {
+        number: { greater_than: 3, in: [1, null] },
+        select: { equals: 'a' },
+        'other.text': { like: 'x' },
+        or: [{ boolean: { equals: true } }, { and: [{ others: { contains: 'x' } }] }],
+      };
+      // @ts-expect-error no number has this operator
+      const unlike: Where = { number: { like: 'x' } };
+      export { create, neither, unlike, where, without, wrong };
+    `,
+    );
+    assert.equal(found, '');
+  });
+});
+
 function assertStatuses(document: OpenApi, expected: Record<string, string[]>): void {
   for (const [operation, wanted] of Object.entries(expected)) {
     const [method = '', path = ''] = operation.split(' ');
@@ -521,7 +584,7 @@ function assertWhole(document: OpenApi): void {
   );
   const unused = Object.keys(document.components.schemas).filter((name) => !used.has(name));
   assert.deepEqual(
-    unused.filter((name) => name !== 'Where' && name !== 'Condition'),
+    unused.filter((name) => !name.endsWith('Condition')),
     [],
   );
   for (const [path, methods] of Object.entries<OpenApi>(document.paths)) {

@@ -208,7 +208,7 @@ describe('The documents that the document describes', () => {
     const field: Field = { name: 'photo', type: 'upload', relationTo: 'media' };
     const { properties } = JSON.parse(JSON.stringify(objectOf([field], 'answer')));
     assert.deepEqual(properties.photo.oneOf, [
-      { type: 'string', format: 'uuid', nullable: true },
+      { type: 'string', format: 'uuid', description: 'The id of a document of media.', nullable: true },
       { $ref: '#/components/schemas/collections.media' },
     ]);
   });

@@ -1,0 +1,94 @@
+import type { Collection, Field } from '../../config/model.ts';
+import { type Operator, operatorNames } from '../../projections/where.ts';
+import { leafOf, ownFields } from '../paths.ts';
+import { operatorsFor } from '../values.ts';
+import { type Schema, schemaRef } from './fields.ts';
+
+/** The filter of a collection: `and` and `or`, its fields with the operators of their types, and paths below them. */
+export function whereOf({ slug, fields }: Collection): Schema {
+  const filters = { type: 'array', items: schemaRef(`collections.${slug}.where`), minItems: 1 };
+  const given = [...ownFields, ...fields].filter(({ type }) => type !== 'join');
+  return {
+    type: 'object',
+    description:
+      'Fields with their conditions, all of which must hold. Another name is a dotted path through objects, lists and ' +
+      'relationships: the operators are those of the field that it leads to, and a path that leads nowhere is refused.',
+    properties: {
+      and: filters,
+      or: filters,
+      ...Object.fromEntries(given.map((field) => [field.name, conditionOf(field)])),
+    },
+    // Lists are never there: without them, no type of TypeScript could have `and` and `or` beside the paths.
+    additionalProperties: { anyOf: [schemaRef('Condition'), filters] },
+  };
+}
+
+/** The conditions that are the same in every collection: of a path, and of fields by what they are compared as. */
+export const conditionSchemas: Record<string, Schema> = {
+  Condition: {
+    ...conditions(operatorNames.map((name) => [name, {}])),
+    description:
+      'Operators with their values, which are read by the type of the field. `in` and `not_in` take values separated by ' +
+      'commas, `exists` takes true or false.',
+  },
+  TextCondition: conditionWith({ type: 'text' }),
+  NumberCondition: conditionWith({ type: 'number' }),
+  BooleanCondition: conditionWith({ type: 'boolean' }),
+  TimeCondition: conditionWith({ type: 'datetime' }),
+  ListCondition: conditionWith({ type: 'multiSelect' }),
+  PresenceCondition: conditionWith({ type: 'json' }),
+};
+
+/** Fields with options have conditions of their own. */
+function conditionOf(field: Field): Schema {
+  if (field.options) return conditionWith(field);
+  const operators = operatorsOf(field);
+  if (operators.includes('contains')) return schemaRef('ListCondition');
+  if (field.type === 'number') return schemaRef('NumberCondition');
+  if (operators.includes('less_than')) return schemaRef('TimeCondition');
+  if (field.type === 'boolean') return schemaRef('BooleanCondition');
+  return schemaRef(operators.includes('equals') ? 'TextCondition' : 'PresenceCondition');
+}
+
+function conditionWith(field: Pick<Field, 'type' | 'options'>): Schema {
+  const value = operandValue(field);
+  return conditions(operatorsOf({ ...field, name: '' }).map((operator) => [operator, operandOf(operator, value)]));
+}
+
+function conditions(operators: readonly (readonly [Operator, Schema])[]): Schema {
+  return { type: 'object', properties: Object.fromEntries(operators), minProperties: 1, additionalProperties: false };
+}
+
+function operatorsOf(field: Field): readonly Operator[] {
+  return operatorsFor({ steps: [], leaf: leafOf(field, true), field });
+}
+
+function operandValue({ type, options }: Pick<Field, 'type' | 'options'>): Schema {
+  if (options) return { type: 'string', enum: options.map(({ value }) => value) };
+  return { type: type === 'number' || type === 'boolean' ? type : 'string' };
+}
+
+/** A null is a value: of what has none. */
+function orNull(value: Schema): Schema {
+  return { ...value, nullable: true, ...(Array.isArray(value.enum) ? { enum: [...value.enum, null] } : {}) };
+}
+
+function operandOf(operator: Operator, value: Schema): Schema {
+  switch (operator) {
+    case 'exists':
+      return { type: 'boolean' };
+    case 'like':
+      return { type: 'string' };
+    case 'equals':
+    case 'not_equals':
+      return orNull(value);
+    case 'in':
+    case 'not_in':
+      return {
+        description: 'Values, separated by commas where they are one text.',
+        anyOf: [{ type: 'array', items: orNull(value), maxItems: 200 }, { type: 'string' }],
+      };
+    default:
+      return value;
+  }
+}

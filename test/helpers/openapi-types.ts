@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire, registerHooks } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { OpenApi } from './contract.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Compiles types that openapi-typescript makes of a document, as `api.ts`, together with a module that uses them.
+ *
+ * @returns what the compiler has to say.
+ */
+export async function compileTypes(document: OpenApi, source: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
+  try {
+    writeFileSync(join(folder, 'api.ts'), await typesOf(document));
+    writeFileSync(join(folder, 'uses.ts'), source);
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      target: 'es2024',
+      module: 'nodenext',
+      noEmit: true,
+      types: [],
+    };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    return await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** It asks for TypeScript 5, whose compiler can be called. Ours is newer, and one of its kind comes with another package. */
+async function typesOf(document: OpenApi): Promise<string> {
+  const require = createRequire(import.meta.url);
+  const older = createRequire(require.resolve('@arethetypeswrong/core')).resolve('typescript');
+  const url = pathToFileURL(older).href;
+  const hooks = registerHooks({
+    resolve: (name, context, next) => (name === 'typescript' ? { url, shortCircuit: true } : next(name, context)),
+  });
+  try {
+    // Its types are about TypeScript 5 too.
+    const name = 'openapi-typescript';
+    const { default: make, astToString } = await import(name);
+    // Else what has a default would be needed in a body.
+    return astToString(await make(document, { defaultNonNullable: false }));
+  } finally {
+    hooks.deregister();
+  }
+}
+
+function run(command: string, args: readonly string[]): Promise<string> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const note = (text: Buffer) => {
+      said += text;
+    };
+    child.stdout.on('data', note);
+    child.stderr.on('data', note);
+    child.on('error', reject);
+    child.on('close', () => resolve(said));
+  });
+}

@@ -1,21 +1,41 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { described, operationsOf } from '../helpers/contract.ts';
+import fc from 'fast-check';
+import { described, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
 import { useMailbox } from '../helpers/mail.ts';
+import type { Answer } from '../helpers/service.ts';
 import { eventually, useService } from '../helpers/shared.ts';
 import { provoke } from './answers.ts';
 import { type Operation, operationOf, rightCall, vary } from './calls.ts';
+import { requestsFor } from './requests.ts';
 import { damage, expectAll, fill, overtake, type Prepared, prepare, stall } from './trouble.ts';
+import { inJson } from './values.ts';
 import { createWorld, type World } from './world.ts';
 
 const mailbox = await useMailbox();
-const disk = useSmallDisk(48 * 1024 * 1024);
+const disk = useSmallDisk(64 * 1024 * 1024);
 const service = useService(
   `export { default, seed } from ${JSON.stringify(new URL('./rich.ts', import.meta.url))};`,
   { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' },
   ...(disk.skip ? [] : [join(disk.folder, 'data')]),
+);
+
+/** Requests for each operation; more of them find more. */
+const runs = Number(process.env.TEST_RUNS ?? 10);
+
+/** What a schema does not say of a value. */
+const excuses = new RegExp(
+  [
+    'must be the id of a document of',
+    'must be an e-mail address',
+    'must be an absolute http or https URL',
+    'must be a date and time with a zone',
+    'must not hold NUL characters or lone surrogates',
+    'must not hold the key "__proto__"',
+    'must be nested at most 100 levels deep',
+  ].join('|'),
 );
 
 /** Answers that take trouble to come about, each of a kind, and have a test of their own. */
@@ -64,6 +84,43 @@ describe('The contract', () => {
       }
     }
   });
+
+  it('holds for whatever is sent', async (t) => {
+    const compile = schemasIn(world.contract.document);
+    for (const operation of operations) {
+      const { name, kind, slug } = operation;
+      const [method = '', path = ''] = name.split(' ');
+      const asked = requestsFor(world, operation, await poolOf(operation));
+      const property = fc.asyncProperty(asked, async ({ call, plain }) => {
+        // What ends sessions is to leave that of the others.
+        const isEnd = /^(logout|endSession)$/.test(kind) && call.headers?.authorization;
+        const answer = await world.send(name, isEnd ? vary(call, await world.session(slug)) : call);
+        assert.notEqual(answer.status, 500, 'a fault');
+        if (plain?.type !== 'application/json') return;
+        const taken = compile('paths', path, method.toLowerCase(), 'requestBody', 'content', plain.type, 'schema');
+        // Who becomes the first user has to have the token before anything else is looked at.
+        const refusals = kind === 'createFirstUser' ? [400, 403] : [400];
+        if (!taken(JSON.parse(inJson(plain.value))))
+          assert.ok(refusals.includes(answer.status), JSON.stringify(answer));
+        else if (/^(create|update|updateGlobal)$/.test(kind)) assertExcused(answer);
+      });
+      await t.test(name, () => fc.assert(property, { numRuns: runs, endOnFailure: true }));
+    }
+  });
+
+  /** Asserts that a body which the document takes is taken, or why not: for what a schema has no words. */
+  function assertExcused({ status, body }: Answer): void {
+    if (status < 300 || status === 409) return;
+    assert.equal(status, 400, JSON.stringify(body));
+    const errors = body.errors ?? [body];
+    const others = errors.filter(({ message }: { message: string }) => !excuses.test(message));
+    assert.deepEqual(others, []);
+  }
+
+  async function poolOf({ slug }: Operation): Promise<string[]> {
+    if (!world.documents[slug]) return [];
+    return [(await world.create(slug)).id, (await world.create(slug)).id];
+  }
 
   it('holds for what refusals tell of a document', async () => {
     const path = '/api/collections/things';

@@ -1,51 +1,31 @@
-import { schemaVersionOf } from '../../events/catalogue.ts';
-import { actorTypes } from '../../projections/audit.ts';
-import { closed, flag, text, time } from './basics.ts';
+import { eventSchemas } from './audit-event-components.ts';
+import {
+  closed,
+  count,
+  cursor,
+  described,
+  flag,
+  isTrue,
+  listOf,
+  nothing,
+  orNull,
+  place,
+  text,
+  time,
+} from './basics.ts';
 import { errorSchemas } from './components.ts';
 import { type Schema, schemaRef } from './fields.ts';
 
-const count: Schema = { type: 'integer', minimum: 0 };
-const place: Schema = { type: 'integer', minimum: 1 };
 const base64: Schema = { type: 'string', format: 'byte' };
-const hashes: Schema = { type: 'array', items: base64 };
+const hashes: Schema = listOf(base64);
 const anything: Schema = {};
-const isTrue: Schema = { type: 'boolean', enum: [true] };
-const nothing: Schema = { type: 'object', nullable: true, enum: [null] };
 const slug: Schema = { type: 'string', description: 'The slug of a collection, of today or of earlier.' };
 
-function listOf(items: Schema): Schema {
-  return { type: 'array', items };
-}
-
-function orNull(schema: Schema): Schema {
-  return { ...schema, nullable: true };
-}
-
-function described(schema: Schema, description: string): Schema {
-  return { ...schema, description };
-}
-
-const cursor = (what: string) => described(orNull(count), `The \`${what}\` of the next page; null at the end.`);
 /** The refusal of anything but a wrong request, which alone names what is to blame. */
 const refusal = closed({ statusCode: { type: 'integer' }, error: text, message: text });
 
 const gone = described(isTrue, 'Stands where what was said has been erased.');
 const reason = described(orNull(text), 'Why, as the caller said; null where nothing was said. Only with `payloads`.');
-
-const header = closed({
-  v: { type: 'integer', enum: [1] },
-  log: described(text, 'The id of the log: `annals/<UUID>`.'),
-  position: described(place, 'The place in the whole log, gap-free from 1.'),
-  id: { type: 'string', format: 'uuid' },
-  stream: described(text, 'What it is about, such as `posts/<id>`.'),
-  version: described(place, 'The place in the stream, gap-free from 1.'),
-  type: schemaRef('EventType'),
-  schemaVersion: described(place, 'The version of the form that `data` has.'),
-  recordedAt: time,
-  actor: schemaRef('Actor'),
-  correlationId: described(text, 'The id of the request that caused it, as in its `x-request-id`.'),
-  payload: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'The commitment to the payload.' },
-});
 
 const state = closed({
   stream: text,
@@ -144,44 +124,6 @@ const histories: Record<string, Schema> = {
   GlobalBlame: blameOf('global'),
 };
 
-const events: Record<string, Schema> = {
-  EventType: { type: 'string', enum: Object.keys(schemaVersionOf) },
-  Actor: {
-    ...closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']),
-    description:
-      'Who caused it: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
-  },
-  Header: header,
-  Context: {
-    ...closed({ ip: text, userAgent: text, reason: text }, []),
-    description: 'From where it came, and why.',
-  },
-  RecordedEvent: closed({
-    header: schemaRef('Header'),
-    data: { type: 'object', description: 'What happened, in the form that its type has (docs/events.md).' },
-    context: schemaRef('Context'),
-  }),
-  ErasedEvent: {
-    ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, erased: isTrue }),
-    description: 'An event whose payload is there no longer.',
-  },
-  WithheldEvent: {
-    ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, withheld: isTrue }),
-    description: 'An event whose payload is not for this caller.',
-  },
-  Event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent'), schemaRef('WithheldEvent')] },
-  EventPage: closed({
-    events: listOf(schemaRef('Event')),
-    next: cursor('after'),
-    size: described(count, 'Events in the log.'),
-  }),
-  FeedPage: closed({
-    events: listOf(schemaRef('Event')),
-    next: described(count, 'The `after` of the next page; equals `size` when there is nothing more for now.'),
-    size: described(count, 'Events in the log.'),
-  }),
-};
-
 const proofs: Record<string, Schema> = {
   Log: closed({
     origin: text,
@@ -251,7 +193,7 @@ const erasures: Record<string, Schema> = {
 export const auditSchemas: Record<string, Schema> = {
   ...errorSchemas,
   Error: refusal,
-  ...events,
+  ...eventSchemas,
   ...histories,
   ...proofs,
   ...erasures,

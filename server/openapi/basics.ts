@@ -16,3 +16,35 @@ export const ignored: Schema = { description: 'Made by the server, ignored in a 
 export function closed(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
 }
+
+/** How many. */
+export const count: Schema = { type: 'integer', minimum: 0 };
+
+/** A place in the log or in a stream, from 1. */
+export const place: Schema = { type: 'integer', minimum: 1 };
+
+/** What is there only where it is so. */
+export const isTrue: Schema = { type: 'boolean', enum: [true] };
+
+/** null. */
+export const nothing: Schema = { type: 'object', nullable: true, enum: [null] };
+
+/** A list of these. */
+export function listOf(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+/** This, or null. */
+export function orNull(schema: Schema): Schema {
+  return { ...schema, nullable: true };
+}
+
+/** This, with a word about it. */
+export function described(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
+/** Where the next page of a list begins: the parameter of this name. */
+export function cursor(parameter: string): Schema {
+  return described(orNull(count), `The \`${parameter}\` of the next page; null at the end.`);
+}

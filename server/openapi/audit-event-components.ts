@@ -1,0 +1,58 @@
+import { schemaVersionOf } from '../../events/catalogue.ts';
+import { actorTypes } from '../../projections/audit.ts';
+import { closed, count, cursor, described, isTrue, listOf, nothing, place, text, time } from './basics.ts';
+import { type Schema, schemaRef } from './fields.ts';
+
+const header = closed({
+  v: { type: 'integer', enum: [1] },
+  log: described(text, 'The id of the log: `annals/<UUID>`.'),
+  position: described(place, 'The place in the whole log, gap-free from 1.'),
+  id: { type: 'string', format: 'uuid' },
+  stream: described(text, 'What it is about, such as `posts/<id>`.'),
+  version: described(place, 'The place in the stream, gap-free from 1.'),
+  type: schemaRef('EventType'),
+  schemaVersion: described(place, 'The version of the form that `data` has.'),
+  recordedAt: time,
+  actor: schemaRef('Actor'),
+  correlationId: described(text, 'The id of the request that caused it, as in its `x-request-id`.'),
+  payload: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'The commitment to the payload.' },
+});
+
+/** The schemas of events and of pages of them. */
+export const eventSchemas: Record<string, Schema> = {
+  EventType: { type: 'string', enum: Object.keys(schemaVersionOf) },
+  Actor: {
+    ...closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']),
+    description:
+      'Who caused it: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
+  },
+  Header: header,
+  Context: {
+    ...closed({ ip: text, userAgent: text, reason: text }, []),
+    description: 'From where it came, and why.',
+  },
+  RecordedEvent: closed({
+    header: schemaRef('Header'),
+    data: { type: 'object', description: 'What happened, in the form that its type has (docs/events.md).' },
+    context: schemaRef('Context'),
+  }),
+  ErasedEvent: {
+    ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, erased: isTrue }),
+    description: 'An event whose payload is there no longer.',
+  },
+  WithheldEvent: {
+    ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, withheld: isTrue }),
+    description: 'An event whose payload is not for this caller.',
+  },
+  Event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent'), schemaRef('WithheldEvent')] },
+  EventPage: closed({
+    events: listOf(schemaRef('Event')),
+    next: cursor('after'),
+    size: described(count, 'Events in the log.'),
+  }),
+  FeedPage: closed({
+    events: listOf(schemaRef('Event')),
+    next: described(count, 'The `after` of the next page; equals `size` when there is nothing more for now.'),
+    size: described(count, 'Events in the log.'),
+  }),
+};

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { promisify } from 'node:util';
+import { pathToFileURL } from 'node:url';
+import { format, promisify } from 'node:util';
 import { useMailbox } from './helpers/mail.ts';
 import { apiKey } from './helpers/service.ts';
 import { useFolder, useService } from './helpers/shared.ts';
@@ -23,6 +25,9 @@ const files = {
   'docs/audit.md': 10,
   'examples/atlas/README.md': 1,
 };
+
+/** The examples of the client are one program: each prints what stands in the comment behind it. */
+const programs = /^```ts\n([^`]*(?:`[^`]+`[^`]*)*?)```$/gm;
 
 /** What is run: a block of `sh`, and right after it the answer as a block of `json`, where `…` stands for anything. */
 const examples = /^```sh\n([^`]*)```\n\n```json\n([^`]*)```$/gm;
@@ -65,6 +70,29 @@ describe('The examples in the documentation', () => {
       assert.ok(found.length >= least, `only ${found.length} examples were found`);
     });
   }
+
+  it('of docs/client.md print what is written there', async () => {
+    const text = readFileSync(new URL('../docs/client.md', import.meta.url), 'utf8');
+    const program = [...text.matchAll(programs)].map(([, code = '']) => code).join('\n');
+    const library = JSON.stringify(new URL('../client/index.ts', import.meta.url).href);
+    const file = join(folder, 'client.ts');
+    const printed: string[] = [];
+    const print = (...values: unknown[]) => printed.push(format(...values));
+    const code = program
+      .replace("'annals/client'", library)
+      .replaceAll('process.env.ANNALS_API_KEY', JSON.stringify(apiKey))
+      .replaceAll("'http://127.0.0.1:4000'", JSON.stringify(service.url))
+      .replaceAll('console.log(', '(globalThis as any).printOfExample(');
+    writeFileSync(file, code);
+    Object.assign(globalThis, { printOfExample: print });
+    await import(pathToFileURL(file).href);
+    const expected = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, line]) => line);
+    assert.deepEqual(
+      printed.map((line) => line.replaceAll(service.url, 'http://127.0.0.1:4000').replace(/\s+/g, ' ')),
+      expected,
+    );
+    assert.ok(expected.length >= 15, `only ${expected.length} lines are printed`);
+  });
 });
 
 type Value = null | boolean | number | string | Value[] | { [key: string]: Value };

@@ -18,6 +18,7 @@ const loaded = new Map();
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   site = siteField.value.trim();
+  loaded.clear();
   key = form.querySelector('#key-text').value;
   load(wanted);
 });

@@ -24,6 +24,7 @@ const files = {
   'docs/uploads.md': 5,
   'docs/audit.md': 10,
   'examples/atlas/README.md': 1,
+  'docs/preview.md': 4,
 };
 
 /** The examples of the client are one program: each prints what stands in the comment behind it. */

@@ -35,6 +35,7 @@ function configWith(mails: Kept[]): Config {
   };
   return {
     publicSchema: true,
+    cors: ['https://app.example.org'],
     bcryptCost: 4,
     email: { from: 'cms@example.org', transport },
     collections: [
@@ -204,6 +205,19 @@ function answersAsAlone(useHost: () => Host): void {
       `GET /cms/api/media/pictures/../../health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
     );
     assert.equal(climbing.status, 404);
+  });
+
+  it('lets pages of those origins in that it lists itself, and of no others', async () => {
+    for (const [origin, allowed] of [
+      ['https://app.example.org', 'https://app.example.org'],
+      ['https://host.example.org', null],
+    ] as const) {
+      const asked = { origin, 'access-control-request-method': 'POST' };
+      const preflight = await call('OPTIONS', '/api/collections/posts', undefined, { ...anonymous, headers: asked });
+      const answer = await call('GET', '/api/collections/posts', undefined, { ...anonymous, headers: { origin } });
+      assert.deepEqual([preflight.status, answer.status], [204, 200]);
+      for (const { headers } of [preflight, answer]) assert.equal(headers.get('access-control-allow-origin'), allowed);
+    }
   });
 
   it('answers what is not there as the contract has it', async () => {

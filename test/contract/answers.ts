@@ -148,6 +148,12 @@ const special: Record<string, Provoke> = {
     await sendAll(world, operation, 304, [{ headers }, { headers, key: null }, { headers, query: now() }]);
   },
   'readFile 416': (world, operation) => sendAll(world, operation, 416, [{ headers: { range: 'bytes=99999-' } }]),
+  'keepPreview 404': (world, operation) => {
+    return sendAll(world, operation, 404, [{ body: { collection: 'things', id: randomUUID(), data: {} } }]);
+  },
+  'readPreview 401': (world, operation) => {
+    return sendAll(world, operation, 401, [{ key: 'wrong' }, { path: '/api/preview-data?token=wrong' }]);
+  },
   'readSchemas 200': (world, operation) => {
     return sendAll(world, operation, 200, [{}, { query: now() }, { key: null, ...world.admin }]);
   },

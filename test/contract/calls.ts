@@ -64,6 +64,15 @@ const right: Record<string, Maker> = {
     ...anybody(),
   }),
   resetPassword: (_, slug) => ({ path: pathOf(slug, 'reset-password'), body: { token: 'x', password }, ...anybody() }),
+  keepPreview: ({ documents }) => ({
+    path: '/api/preview-token',
+    body: { collection: 'things', id: documents.things.id, data: { text: ['a draft'] } },
+  }),
+  readPreview: async (world) => {
+    const keep = await rightCall(world, operationOf(world, 'POST /api/preview-token'));
+    const { body } = await world.send('POST /api/preview-token', keep);
+    return { path: `/api/preview-data?token=${body.token}` };
+  },
   readSchemas: () => ({ path: '/api/schemas' }),
   readOpenApi: () => ({ path: '/api/openapi.json' }),
   readHealth: () => ({ path: '/health', key: null }),

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { before } from 'node:test';
 import Hapi from '@hapi/hapi';
 import { checkConfig } from '../../config/check.ts';
 import { createIds } from '../../events/ids.ts';
@@ -14,9 +13,6 @@ import type { Notary } from '../../server/notary/notary.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { annals } from '../../server/plugin.ts';
 import { createState } from '../../server/state.ts';
-import { type Contract, contractOf } from './contract.ts';
-import { request } from './requests.ts';
-import type { Answer, CallOptions, Service } from './service.ts';
 
 /** Nobody calls routes here. */
 const keeper = new Proxy({} as Keeper, { get: () => () => assert.fail('there are no secrets here') });
@@ -76,42 +72,4 @@ export async function routesOf(app: App): Promise<string[]> {
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: annals, options: { app } });
   return server.table().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-}
-
-/** Calls a service and holds every answer against its own document. */
-export type DescribedCalls = {
-  /** Makes a call of an operation, to `path` where that is not its template, and asserts its status too. */
-  described: (
-    operation: string,
-    wanted: number,
-    options?: CallOptions & { path?: string; body?: unknown },
-  ) => Promise<Answer>;
-  /** The document, and what of it was met; once tests run. */
-  contract: () => Contract;
-};
-
-/**
- * For all tests of the `describe` that calls this.
- *
- * @param path where the document is.
- */
-export function useDescribedCalls(service: Service, path = '/api/openapi.json'): DescribedCalls {
-  let contract: Contract;
-  before(async () => {
-    contract = contractOf((await service.call('GET', path)).body);
-  });
-
-  async function described(
-    operation: string,
-    wanted: number,
-    { path, ...options }: CallOptions & { path?: string; body?: unknown } = {},
-  ): Promise<Answer> {
-    const [method = '', template = ''] = operation.split(' ');
-    const answer = await request(service.url, method, path ?? template, options);
-    assert.equal(answer.status, wanted, `${operation}: ${JSON.stringify(answer.body)}`);
-    contract.check(operation, answer);
-    return answer;
-  }
-
-  return { described, contract: () => contract };
 }

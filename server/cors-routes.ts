@@ -1,5 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { App } from './app.ts';
+import { strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { type Cors, corsOf, isClosedToOthers } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
@@ -12,7 +13,7 @@ import { noRoute } from './requests.ts';
  */
 export function openToOthers(server: Server, { model }: Pick<App, 'model'>): AddHeaders | null {
   const cors = corsOf(model.cors);
-  return cors && answerOthers(server, () => cors, noRoute);
+  return cors && answerOthers(server, () => cors, noRoute, strategy);
 }
 
 /**
@@ -21,12 +22,14 @@ export function openToOthers(server: Server, { model }: Pick<App, 'model'>): Add
  *
  * @param current what is open now; null for nothing.
  * @param refusal what is answered to a request that asks for something else.
+ * @param auth the strategy by which a credential is looked at that came all the same: browsers send none.
  * @returns what every answer has to say to browsers.
  */
 export function answerOthers(
   server: Server,
   current: () => Cors | null,
   refusal: (request: Request) => Error,
+  auth: string | false = false,
 ): AddHeaders {
   const root = (server.realm.modifiers.route.prefix ?? '').length;
   const openFor = ({ path }: Request) => (isClosedToOthers(path.slice(root)) ? null : current());
@@ -34,7 +37,7 @@ export function answerOthers(
   server.route({
     method: 'OPTIONS',
     path: '/{any*}',
-    options: { auth: false, payload: noPayload, response: { emptyStatusCode: 204 } },
+    options: { auth, payload: noPayload, response: { emptyStatusCode: 204 } },
     handler: (request, h) => {
       const headers = openFor(request)?.preflight(request.raw.req.headers);
       if (!headers) throw refusal(request);

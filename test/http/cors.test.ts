@@ -124,6 +124,8 @@ describe('A preflight', () => {
       headers: { 'access-control-request-method': 'GET' },
     });
     assert.equal(status, 404);
+    const bad = { key: 'wrong', headers: { origin: app } };
+    assert.equal((await service.call('OPTIONS', '/api/collections/posts', undefined, bad)).status, 401);
   });
 });
 

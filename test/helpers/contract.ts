@@ -20,7 +20,7 @@ export type Contract = {
   met: ReadonlySet<string>;
   /** What the document names and no answer was: in the form of `met`. */
   unmet: () => string[];
-  /** The members, nulls, alternatives and headers of answers that the document names and none had. */
+  /** The members, nulls, alternatives, headers and media types of answers that the document names and none had. */
   unseen: () => string[];
 };
 
@@ -103,11 +103,14 @@ function makeContract(document: OpenApi): Contract {
       assert.deepEqual([body, headers.get('content-type')], [null, null], `${answer} has a body`);
       return key;
     }
-    if (response.content['*/*']) {
-      assert.ok(headers.get('content-type') && Buffer.isBuffer(body), `${answer} is no file`);
+    const type = headers.get('content-type')?.split(';', 1)[0] ?? '';
+    const media = Object.hasOwn(response.content, type) ? type : '*/*';
+    assert.ok(type !== '' && Object.hasOwn(response.content, media), `${answer} is of the type "${type}"`);
+    seen.add(`${answer} ${media}`);
+    if (media !== 'application/json') {
+      assert.ok(Buffer.isBuffer(body), `${answer} has no body`);
       return key;
     }
-    assert.match(headers.get('content-type') ?? '', /^application\/json/);
     const [method = '', path = ''] = operation.split(' ');
     const parts = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
     const at = pointerTo(parts);
@@ -142,7 +145,7 @@ function makeContract(document: OpenApi): Contract {
       if (!into.has(target)) list(target, resolve(schema.$ref), into);
       return;
     }
-    into.add(at);
+    if (schema.enum?.length !== 1 || schema.enum[0] !== null) into.add(at);
     if (schema.nullable) into.add(`${at} null`);
     for (const [branch, inner] of branchesOf(at, schema)) list(branch, inner, into);
     if (schema.items) list(`${at}/items`, schema.items, into);
@@ -161,6 +164,7 @@ function makeContract(document: OpenApi): Contract {
       const { content, headers = {} } = closed.paths[path][method.toLowerCase()].responses[key];
       for (const name of Object.keys(headers)) all.add(`${answer} ${name.toLowerCase()}`);
       const parts = ['paths', path, method.toLowerCase(), 'responses', key, 'content', 'application/json', 'schema'];
+      for (const type of Object.keys(content ?? {})) all.add(`${answer} ${type}`);
       const schema = content?.['application/json']?.schema;
       if (schema) list(pointerTo(parts), schema, all);
     }

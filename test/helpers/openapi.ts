@@ -57,7 +57,7 @@ export async function withApp<T>(
       collect: async () => ({ removed: [], held: [] }),
     },
     log: createLog('silent', { write: () => {} }),
-    openApi: () => makeOpenApi(app),
+    openApi: (api) => makeOpenApi(app, api),
   });
   try {
     return await run(app);

@@ -1,0 +1,429 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import Hapi from '@hapi/hapi';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { annals } from '../../server/plugin.ts';
+import { bearer } from '../helpers/accounts.ts';
+import { answersOf, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';
+import { useSmallDisk } from '../helpers/disk.ts';
+import { routesOf, withApp } from '../helpers/openapi.ts';
+import { request, type Sent } from '../helpers/requests.ts';
+import { type Answer, apiKey } from '../helpers/service.ts';
+import { dial, eventually, received, recordedEvents, useService } from '../helpers/shared.ts';
+import { type AuditWorld, audit, erasures, reason, right } from './audit-calls.ts';
+import { requestsFor } from './requests.ts';
+import type { World } from './world.ts';
+
+const posts = {
+  slug: 'posts',
+  fields: [
+    { name: 'title', type: 'text' },
+    { name: 'note', type: 'text' },
+    { name: 'tags', type: 'multiSelect', options: ['a'] },
+    { name: 'extra', type: 'json' },
+  ],
+};
+const users = { slug: 'users', auth: true, fields: [] };
+const staff = { slug: 'staff', auth: { cookies: false }, fields: [] };
+const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
+
+/** Who may look, and how many operations may refuse them: those about accounts that once were, exports by a link, all. */
+const callers = {
+  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 12 },
+  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 13 },
+  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 26 },
+};
+
+/** The scopes of a caller are what its header says; without one, whoever has a credential may everything. */
+const config = `export default {
+  bcryptCost: 4,
+  limits: { body: 2000 },
+  collections: [
+    ${JSON.stringify(posts)},
+    { slug: 'files', upload: true, fields: [] },
+    { slug: 'users', auth: true, fields: [{ name: 'name', type: 'text' }] },
+  ],
+  globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }, { name: 'note', type: 'text' }] }],
+  audit: ({ apiKey, user, req }) => req.headers['x-scopes']?.split(' ') ?? (apiKey !== null || user !== null),
+};`;
+
+const disk = useSmallDisk(24 * 1024 * 1024);
+const service = useService(
+  config,
+  { ANNALS_THREADS: '1', ANNALS_BASE_URL: 'https://example.org/cms' },
+  ...(disk.skip ? [] : [join(disk.folder, 'data')]),
+);
+/** Requests for each operation; more of them find more. */
+const runs = Number(process.env.TEST_RUNS ?? 8);
+
+let contract: Contract;
+let world: AuditWorld;
+
+describe('The OpenAPI document of the audit routes', () => {
+  for (const [name, { configuration, security, forbidden }] of Object.entries(callers)) {
+    it(`is valid, with every audit route and no other, and says who may look: ${name}`, async () => {
+      await withApp(configuration, async (app) => {
+        const document = JSON.parse(await app.openApi('audit'));
+        const { valid, errors } = await new Validator().validate(structuredClone(document));
+        assert.deepEqual([document.openapi, valid, errors], ['3.0.3', true, undefined]);
+        // OpenAPI has no word for a parameter of several segments.
+        const routes = (await routesOf(app)).map((route) => route.replace('*}', '}'));
+        assert.deepEqual(operationsOf(document).sort(), routes.filter((route) => route.includes(` ${audit}/`)).sort());
+        assertWhole(document);
+        assert.deepEqual(document.paths[`${audit}/events`].get.security, security);
+        assert.equal(answersOf(document).filter((answer) => answer.endsWith(' 403')).length, forbidden);
+      });
+    });
+  }
+});
+
+/** What holds for every operation. */
+function assertWhole(document: OpenApi): void {
+  const text = JSON.stringify(document);
+  assert.doesNotMatch(text, /"x-(?!api-key")[^"]*":/, 'there are extensions of hapi-swagger left');
+  const tags = document.tags.map(({ name }: { name: string }) => name);
+  const used = new Set([...text.matchAll(/#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
+  assert.deepEqual(
+    Object.keys(document.components.schemas).filter((name) => !used.has(name)),
+    [],
+  );
+  const operations = Object.values<OpenApi>(document.paths).flatMap((methods) => Object.values<OpenApi>(methods));
+  const ids = operations.map(({ operationId }) => operationId);
+  assert.deepEqual([...new Set(ids)], ids);
+  for (const { operationId, summary, tags: its, parameters = [] } of operations) {
+    assert.match(operationId, /^audit_[a-zA-Z]+$/);
+    assert.ok(summary && its.length === 1 && tags.includes(its[0]), operationId);
+    for (const { name, description } of parameters) assert.ok(description, `${operationId}: ${name}`);
+  }
+}
+
+/** Makes a call of an operation, to `path` below its address, and holds the answer against the document. */
+async function call(operation: string, wanted: number, path: string, sent: Sent = {}): Promise<Answer> {
+  const [method = ''] = operation.split(' ');
+  const answer = await request(service.url, method, path, sent);
+  assert.equal(answer.status, wanted, `${operation}: ${String(answer.body)} ${JSON.stringify(answer.body)}`);
+  contract.check(operation, answer);
+  return answer;
+}
+
+async function made(path: string, body: unknown, sent: Sent = {}): Promise<OpenApi> {
+  const answer = await request(service.url, 'POST', `/api/collections/${path}`, { ...sent, body });
+  assert.ok(answer.status < 300, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+const scoped = (scopes: string): Sent => ({ headers: { 'x-scopes': scopes } });
+
+/** As it is called with all right, with something otherwise. */
+async function vary(operation: string, wanted: number, query: string, sent: Sent = {}): Promise<Answer> {
+  const [path, own = {}] = right[operation]?.(world) ?? assert.fail(`nobody knows how to call ${operation}`);
+  const address = query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
+  return call(operation, wanted, address, { ...own, ...sent, headers: { ...own.headers, ...sent.headers } });
+}
+
+const operations = Object.keys(right);
+const withStatus = (status: number) =>
+  answersOf(contract.document)
+    .filter((answer) => answer.endsWith(` ${status}`))
+    .map((answer) => answer.slice(0, -4));
+
+describe('The answers of the audit routes', () => {
+  let held: { answer: Promise<Answer>; free: () => void };
+
+  before(async () => {
+    const configFile = service.child.spawnargs[service.child.spawnargs.indexOf('--config') + 1] as string;
+    const away = `${configFile}.away`;
+    renameSync(configFile, away);
+    const failed = await request(service.url, 'GET', `${audit}/openapi.json`);
+    renameSync(away, configFile);
+    contract = contractOf((await request(service.url, 'GET', `${audit}/openapi.json`)).body);
+    assert.equal(failed.status, 500);
+    contract.check(`GET ${audit}/openapi.json`, failed);
+    await populate();
+  });
+  after(() => held?.free());
+
+  async function populate(): Promise<void> {
+    const setupToken = await eventually(() => /setup\?token=([\w-]+)/.exec(service.output().stdout)?.[1]);
+    const first = { setupToken, email: 'ada@example.org', password: 'correct horse', name: 'Ada' };
+    const { token, user } = await made('users/first-user', first, { key: null });
+    const admin = bearer(token);
+    const { id: post } = await made('posts', { title: 'One', note: 'x', extra: { a: 1, b: 2 } });
+    const patch = (path: string, body: object, headers = {}) => request(service.url, 'PATCH', path, { body, headers });
+    const because = { 'x-change-reason': 'a new title', 'user-agent': 'a test' };
+    await patch(`/api/collections/posts/${post}`, { title: 'Two', extra: { a: 1, c: 3 } }, because);
+    await patch('/api/globals/site', { motto: 'Hi' });
+    await patch('/api/globals/site', { motto: 'Ho' }, because);
+    const { id: gone } = await made('posts', { title: 'Gone' });
+    await request(service.url, 'DELETE', `/api/collections/posts/${gone}`);
+    const form = new FormData();
+    form.set('file', new Blob(['some text']), 'a.txt');
+    const { id: file } = await made('files', form);
+    await made('users/invite', { email: 'eve@example.org' }, admin);
+    const changed = { body: { password: 'correct horse battery' }, headers: { ...admin.headers, ...because } };
+    await request(service.url, 'PATCH', `/api/collections/users/${user.id}`, { key: null, ...changed });
+    const stream = recordedEvents(service.data).find(({ type }) => type === 'invite.created')?.stream ?? '';
+    // The mail to it is on record too.
+    await eventually(() => recordedEvents(service.data, stream).length === 2);
+    const ada = user.id;
+    const invitation = stream.split('/').at(-1) as string;
+    world = { post, gone, file, erased: 0, ada, invitation, admin };
+  }
+
+  /** Leaves no room on the disk, and nothing signed that would do; gives what makes room again. */
+  function fill(): () => void {
+    const ballast = join(disk.folder, 'ballast');
+    const db = new Database(join(service.data, 'log.db'));
+    // The service signs by itself every 10 seconds, in between as well.
+    do {
+      rmSync(ballast, { force: true });
+      db.exec('DELETE FROM checkpoints');
+      const { bavail, bsize } = statfsSync(disk.folder);
+      writeFileSync(ballast, Buffer.alloc(Number(bavail) * Number(bsize)));
+    } while (db.prepare('SELECT count(*) FROM checkpoints').pluck().get() !== 0);
+    db.close();
+    return () => rmSync(ballast);
+  }
+
+  it('are described where there is no room on the disk', { skip: disk.skip }, async () => {
+    const makeRoom = fill();
+    try {
+      const body = { collection: 'posts', id: world.post, reason };
+      for (const operation of withStatus(503)) {
+        if (operation.endsWith('/feed')) continue;
+        if (operation === erasures) await call(operation, 503, `${audit}/erasures`, { body });
+        else await vary(operation, 503, '');
+      }
+    } finally {
+      makeRoom();
+    }
+  });
+
+  it('are described for whatever is asked', async (t) => {
+    const { id: post } = await made('posts', { title: 'to be played with' });
+    const known = [post, 'posts', 'users', 'site', world.ada, '1', '2', '0/000.p/1'];
+    const callers = { contract, documents: {}, admin: world.admin, member: scoped('headers'), caller: () => ({}) };
+    for (const operation of operations) {
+      const asked = requestsFor(callers as unknown as World, { name: operation, kind: '', slug: '' }, known);
+      await t.test(operation, () =>
+        fc.assert(
+          fc.asyncProperty(asked, async ({ call: { path, ...sent } }) => {
+            const [method = ''] = operation.split(' ');
+            const answer = await request(service.url, method, path, sent);
+            assert.notEqual(answer.status, 500, path);
+            contract.check(operation, answer);
+          }),
+          { numRuns: runs, endOnFailure: true },
+        ),
+      );
+    }
+  });
+
+  it('are described for what there is to see', async () => {
+    assert.deepEqual(operations.sort(), operationsOf(contract.document).sort());
+    assert.deepEqual(contract.document.paths[`${audit}/events`].get.security.at(-1), {});
+    assert.deepEqual(contract.document.servers, [{ url: '/cms' }]);
+    const { post, gone } = world;
+    const { body: user } = await request(service.url, 'POST', '/api/collections/users', {
+      body: { email: 'eve@example.com', password: 'correct horse' },
+      ...world.admin,
+    });
+    await made('posts', { title: 'x' });
+    for (const [collection, id] of [
+      ['posts', (await made('posts', { title: 'to be forgotten' })).id],
+      ['users', user.id],
+    ]) {
+      const { body, headers } = await call(erasures, 201, `${audit}/erasures`, {
+        body: { collection, id, reason },
+        ...world.admin,
+      });
+      world.erased = body.position;
+      assert.equal(headers.get('location'), `/cms${audit}/erasures/${body.position}`);
+    }
+    const forgotten = recordedEvents(service.data).find(({ position }) => position === world.erased)?.stream ?? '';
+    const [, erasedUser = ''] = forgotten.split('/');
+    hold();
+    for (const operation of operations) await vary(operation, 200, '');
+
+    const [documents, diff] = [`GET ${audit}/documents/{slug}/{id}`, `GET ${audit}/documents/{slug}/{id}/diff`];
+    const version = `GET ${audit}/documents/{slug}/{id}/versions/{version}`;
+    const subjects = [
+      'documents/{slug}/{id}',
+      'globals/{slug}',
+      'accounts/{slug}/{id}',
+      'accounts/{slug}/invites/{id}',
+    ];
+    for (const subject of subjects) {
+      await vary(`GET ${audit}/${subject}`, 200, 'limit=1');
+    }
+    await call(documents, 200, `${audit}/documents/posts/${gone}`, scoped('headers'));
+    await call(documents, 200, `${audit}/documents/users/${erasedUser}`, world.admin);
+    await call(`GET ${audit}/accounts/{slug}/{id}`, 200, `${audit}/accounts/users/${erasedUser}`, world.admin);
+    await vary(`GET ${audit}/globals/{slug}/diff`, 200, 'from=0&to=0');
+    await call(version, 200, `${audit}/documents/posts/${gone}/versions/2`);
+    await call(version, 200, `${audit}/documents/users/${erasedUser}/versions/1`, world.admin);
+    await call(diff, 200, `${audit}/documents/posts/${gone}/diff?from=2&to=0`);
+    await call(diff, 200, `${audit}/documents/users/${erasedUser}/diff`, world.admin);
+    await call(diff, 200, `${audit}/documents/posts/${post}/diff?from=0&to=1`);
+    await vary(`GET ${audit}/events`, 200, 'limit=2');
+    await vary(`GET ${audit}/events`, 200, 'limit=1000', world.admin);
+    await vary(`GET ${audit}/feed`, 200, 'limit=1000', world.admin);
+    await vary(`GET ${audit}/erasures`, 200, 'limit=1');
+    await vary(`GET ${audit}/erasures`, 200, '', scoped('headers'));
+    await call(`GET ${audit}/proofs/{position}`, 200, `${audit}/proofs/1`);
+    for (const format of ['csv', 'cloudevents']) {
+      const because = { 'x-change-reason': 'the audit of 2026' };
+      await vary(`GET ${audit}/export`, 200, `format=${format}&from=2&to=4&since=1&since=2`, { headers: because });
+    }
+  });
+
+  /** Somebody reads from before an erasure, which so is not finished in time. */
+  function hold(): void {
+    const db = new Database(join(service.data, 'log.db'), { readonly: true });
+    db.exec('BEGIN');
+    db.prepare('SELECT count(*) FROM events').get();
+    const answer = request(service.url, 'POST', `${audit}/erasures`, {
+      body: { collection: 'files', id: world.file, reason },
+    });
+    answer.catch(() => {});
+    held = { answer, free: () => db.close() };
+  }
+
+  it('are described for server-sent events, of which there are so many', async () => {
+    const ask = (query: string) =>
+      dial(
+        service.url,
+        `GET ${audit}/feed${query} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
+      );
+    const sockets = [ask('?after=0')];
+    const text = received(sockets[0] as ReturnType<typeof ask>);
+    await eventually(() => text().includes('\nid: 2\nevent: '));
+    const [head = ''] = text().split('\r\n\r\n');
+    const headers = head
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);
+    contract.check(`GET ${audit}/feed`, { status: 200, headers: new Headers(headers), body: Buffer.from(text()) });
+    while (sockets.length < 100) sockets.push(ask('?type=log.exported'));
+    await Promise.all(sockets.slice(1).map((socket) => once(socket, 'data')));
+    await vary(`GET ${audit}/feed`, 503, '', { headers: { accept: 'text/event-stream' } });
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('are described for callers who may not', async () => {
+    for (const operation of operations)
+      await vary(operation, 401, '', { key: 'wrong', headers: { authorization: 'x' } });
+    const { key: _, ...user } = world.admin;
+    for (const operation of withStatus(403)) {
+      const foreign = {
+        key: null,
+        headers: { cookie: `annals-users=${tokenOf(user)}`, origin: 'https://evil.example' },
+      };
+      await vary(operation, 403, '', operation === erasures ? foreign : scoped('none'));
+    }
+  });
+
+  it('are described for what cannot be read, and for what is not there', async () => {
+    for (const operation of operations) await vary(operation, 400, 'x=1');
+    for (const operation of withStatus(404).filter((one) => one !== erasures)) {
+      const [, template = ''] = operation.split(' ');
+      const path = template.replaceAll(/\{(id|path|slug)\}/g, randomUUID()).replaceAll(/\{\w+\}/g, '9999999');
+      await call(operation, 404, path, world.admin);
+    }
+    const body = { collection: 'posts', id: 'none', reason };
+    const path = `${audit}/erasures`;
+    await call(erasures, 404, path, { body });
+    await call(erasures, 400, path, { body: '{' });
+    await call(erasures, 400, path, { body: {} });
+    await call(erasures, 413, path, { body: 'x'.repeat(2001) });
+    await call(erasures, 415, path, { body: 'x', headers: { 'content-type': 'text/plain' } });
+    const { stream = '' } = recordedEvents(service.data).find(({ type }) => type === 'document.erased') ?? {};
+    const [collection, id] = stream.split('/');
+    await call(erasures, 409, path, { body: { collection, id, reason } });
+  });
+
+  it('are described for a body that does not come', async (t) => {
+    await withApp({ collections: [users] }, async (app) => {
+      const server = Hapi.server({ debug: false });
+      await server.register({
+        plugin: annals,
+        options: { app },
+      });
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const answer = server.inject({
+        method: 'POST',
+        url: `${audit}/erasures`,
+        headers: { 'content-type': 'application/json' },
+        payload: '{',
+        simulate: { end: false, close: false },
+        auth: { strategy: 'annals', credentials: { user: { actor: { type: 'apiKey', id: 'x' }, session: null } } },
+      });
+      let isAnswered = false;
+      answer.then(() => {
+        isAnswered = true;
+      });
+      while (!isAnswered) {
+        await setImmediate();
+        t.mock.timers.tick(1000);
+      }
+      const { statusCode, headers, result } = await answer;
+      const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
+      contract.check(erasures, { status: statusCode, headers: new Headers(pairs), body: result });
+      assert.equal(statusCode, 408, JSON.stringify(result));
+    });
+  });
+
+  it('are described for an erasure that is held up', async () => {
+    const answer = await held.answer;
+    assert.deepEqual([answer.status, answer.body.finished], [202, false]);
+    contract.check(erasures, answer);
+    const { body } = await vary(`GET ${audit}/erasures`, 200, 'limit=1');
+    assert.deepEqual(
+      [body.erasures[0].waitsFor, body.erasures[0].obstacle],
+      ['data', 'somebody still reads from before it'],
+    );
+    held.free();
+    // The next one wakes what waits to try again.
+    const { id } = await made('posts', { title: 'x' });
+    await call(erasures, 201, `${audit}/erasures`, { body: { collection: 'posts', id, reason } });
+    assert.equal((await vary(`GET ${audit}/erasures`, 200, '')).body.erasures[1].finished, true);
+  });
+
+  it('are described where the log is not what it was', async () => {
+    const db = new Database(join(service.data, 'log.db'));
+    for (const name of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").pluck().all())
+      db.exec(`DROP TRIGGER "${name}"`);
+    // Too many events after each, which nobody has to have made for that.
+    db.exec('UPDATE head SET size = size + 200000; DELETE FROM checkpoints');
+    for (const operation of withStatus(422)) await vary(operation, 422, 'complete=true');
+    const tables = db
+      .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+      .pluck();
+    for (const name of tables.all()) db.exec(`ALTER TABLE "${name}" RENAME TO "gone ${name}"`);
+    db.close();
+    for (const operation of withStatus(500).filter((one) => !one.endsWith('openapi.json'))) {
+      const { body } = await vary(operation, 500, '');
+      assert.deepEqual(Object.keys(body), ['statusCode', 'error', 'message']);
+      assert.doesNotMatch(body.message, /SQL|table|gone/i);
+    }
+  });
+
+  it('are all that the document names', () => {
+    assert.deepEqual(
+      contract.unmet().filter((answer) => !(disk.skip && answer.endsWith(' 503'))),
+      [],
+    );
+    assert.deepEqual(contract.unseen(), []);
+  });
+});
+
+function tokenOf({ headers = {} }: Sent): string {
+  return (headers.authorization ?? '').replace('Bearer ', '');
+}

@@ -23,7 +23,7 @@ const service = useService(
 );
 
 /** Requests for each operation; more of them find more. */
-const runs = Number(process.env.TEST_RUNS ?? 10);
+const runs = Number(process.env.TEST_RUNS ?? 6);
 
 /** What a schema does not say of a value. */
 const excuses = new RegExp(
@@ -77,11 +77,13 @@ describe('The contract', () => {
 
   it('holds for every answer of every operation', async (t) => {
     for (const operation of operations) {
-      for (const status of Object.keys(described(world.contract.document, operation.name).responses)) {
-        const answer = `${operation.name} ${status}`;
-        if (ofTrouble.test(answer) || (status === '409' && !/^(create|invite|accept)/.test(operation.kind))) continue;
-        await t.test(answer, () => provoke(world, operation, status));
-      }
+      const statuses = Object.keys(described(world.contract.document, operation.name).responses);
+      const isOfAll = (status: string) =>
+        !ofTrouble.test(`${operation.name} ${status}`) &&
+        (status !== '409' || /^(create|invite|accept)/.test(operation.kind));
+      await t.test(operation.name, async () => {
+        for (const status of statuses.filter(isOfAll)) await provoke(world, operation, status);
+      });
     }
   });
 

@@ -84,6 +84,8 @@ function makeContract(document: OpenApi): Contract {
   const seen = new Set<string>();
 
   function validator(path: string): ValidateFunction {
+    const { $ref } = resolve(`#${path}`);
+    if ($ref) return validator($ref.slice(1));
     const known = validators.get(path) ?? compile(...partsOf(path));
     validators.set(path, known);
     return known;

@@ -9,14 +9,17 @@ import type { OpenApi } from './contract.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Compiles types that openapi-typescript makes of a document, as `api.ts`, together with a module that uses them.
+ * Compiles types that openapi-typescript makes of documents, each as a module of its name, together with one that uses them: to
+ * start the compiler takes longer than what it does.
  *
  * @returns what the compiler has to say.
  */
-export async function compileTypes(document: OpenApi, source: string): Promise<string> {
+export async function compileTypes(documents: Record<string, OpenApi>, source: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
   try {
-    writeFileSync(join(folder, 'api.ts'), await typesOf(document));
+    for (const [name, document] of Object.entries(documents)) {
+      writeFileSync(join(folder, `${name}.ts`), await typesOf(document));
+    }
     writeFileSync(join(folder, 'uses.ts'), source);
     const compilerOptions = {
       strict: true,

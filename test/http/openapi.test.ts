@@ -509,12 +509,13 @@ describe('The OpenAPI document (4.7)', () => {
   });
 });
 
-describe('The types that openapi-typescript makes of the document', () => {
+describe('The types that openapi-typescript makes of the documents', () => {
   it('compile, and say what is answered and taken', async () => {
     const found = await compileTypes(
-      await documentOf(rich),
+      { api: await documentOf(rich), audit: JSON.parse(await withApp(rich, (app) => app.openApi('audit'))) },
       `
       import type { components, operations, paths } from './api.js';
+      import type { components as auditComponents, operations as auditOperations } from './audit.js';
 
       type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
       const isTrue = <_ extends true>(): void => {};
@@ -555,7 +556,16 @@ describe('The types that openapi-typescript makes of the document', () => {
       };
       // @ts-expect-error no number has this operator
       const unlike: Where = { number: { like: 'x' } };
-      export { create, neither, unlike, where, without, wrong };
+
+      type Audit = auditComponents['schemas'];
+      isTrue<Same<Answer<auditOperations['audit_events'], 200>['events'], Audit['Event'][]>>();
+      isTrue<Same<Audit['ErasedEvent']['data'], null>>();
+      isTrue<Same<Audit['DocumentDiff']['from'], Audit['Version'] | null>>();
+      isTrue<Same<Audit['Erasure']['waitsFor'], 'store' | 'data' | null>>();
+      type Export = NonNullable<auditOperations['audit_export']['parameters']['query']>;
+      isTrue<Same<Export['format'], 'ndjson' | 'csv' | 'cloudevents' | undefined>>();
+      const said = (event: Audit['Event']) => ('erased' in event || 'withheld' in event ? null : event.data);
+      export { create, neither, said, unlike, where, without, wrong };
     `,
     );
     assert.equal(found, '');

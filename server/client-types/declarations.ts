@@ -121,5 +121,5 @@ function nameOf(target: Target, { names }: Context): string {
 }
 
 function atDepth(fields: readonly Field[]): string {
-  return followsDepth(fields) ? ' as it is answered with a depth' : '';
+  return followsDepth(fields) ? '; with a depth, documents stand in the place of ids' : '';
 }

@@ -15,7 +15,7 @@ export type Annals = {
   };
 };
 
-/** A document of `posts` as it is answered with a depth. */
+/** A document of `posts`; with a depth, documents stand in the place of ids. */
 export interface Post<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -307,7 +307,7 @@ export interface PostTypes {
   };
 }
 
-/** A document of `authors` as it is answered with a depth. */
+/** A document of `authors`; with a depth, documents stand in the place of ids. */
 export interface Author<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -365,7 +365,7 @@ export interface AuthorTypes {
   lists: Record<never, never>;
 }
 
-/** A document of `pictures` as it is answered with a depth. */
+/** A document of `pictures`; with a depth, documents stand in the place of ids. */
 export interface Pictures<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -460,7 +460,7 @@ export interface PicturesTypes {
   lists: Record<never, never>;
 }
 
-/** A document of `members` as it is answered with a depth. */
+/** A document of `members`; with a depth, documents stand in the place of ids. */
 export interface Members<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -587,7 +587,7 @@ export interface PostCreate2Types {
   lists: Record<never, never>;
 }
 
-/** The global `site` as it is answered with a depth. What has no default is null before it is written. */
+/** The global `site`; with a depth, documents stand in the place of ids. What has no default is null before it is written. */
 export interface Site<Depth extends number = 0> {
   createdAt: string | null;
   updatedAt: string | null;

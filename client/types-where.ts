@@ -1,6 +1,15 @@
 import type { Inherited } from './types-fields.ts';
 import type { AnyFilter } from './types-paths.ts';
 
+/** How lists of each collection are filtered and sorted. An interface for each: it is looked into when it is asked for. */
+export type Lists<All> = { readonly [Slug in keyof All]: ListOf<All, Slug> };
+interface ListOf<All, Slug> {
+  where: Where<Conditions<All, Slug>>;
+  sort: Signed<Sorts<All, Slug>>;
+}
+
+type Signed<Path> = Path extends string ? `${'' | '-'}${Path}` : never;
+
 /** A condition on paths, or several in `and` and `or`. */
 export type Where<Conditions> = Conditions & {
   and?: readonly Where<Conditions>[];
@@ -14,7 +23,7 @@ export type LooseConditions = { [path: string]: AnyFilter | readonly unknown[] }
  * The conditions on the documents of a collection: on its own paths and on those through a relationship. Through more of them
  * only the relationships are looked at, for the paths would be too many.
  */
-export type Conditions<All, Slug> = {
+type Conditions<All, Slug> = {
   [One in
     | Own<PartOf<All, Slug, 'filters'>>
     | Through<All, PointersOf<All, Slug>>
@@ -27,7 +36,7 @@ export type Conditions<All, Slug> = {
 type Own<Filters> = { [Name in keyof Filters & string]: { path: Name; filter: Filters[Name] } }[keyof Filters & string];
 
 /** The paths that the documents of a collection can be sorted by; through lists there are none. */
-export type Sorts<All, Slug> =
+type Sorts<All, Slug> =
   | (PartOf<All, Slug, 'sorts'> & string)
   | SortsThrough<All, PartOf<All, Slug, 'relations'>>
   | Further<All, PartOf<All, Slug, 'relations'>, 'relations'>;

@@ -3,7 +3,7 @@ import type { Answered, AnsweredGlobal, Stored, StoredGlobal } from './types-ans
 import type { IsOn } from './types-fields.ts';
 import type { Created, Updated, UpdatedGlobal } from './types-inputs.ts';
 import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './types-paths.ts';
-import type { Conditions, LooseConditions, PartOf, Sorts, Where } from './types-where.ts';
+import type { Lists, LooseConditions, PartOf, Where } from './types-where.ts';
 
 /** What a client can be typed by: a configuration, or the types that `annals types` writes. */
 export type AnyConfig = Config | Written | Plain;
@@ -58,13 +58,11 @@ export type GlobalSlug<C extends AnyConfig> = SlugIn<C, 'globals'>;
 
 /** A document as it is answered, its relationships followed to a depth. */
 export type DocumentOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
-  Slug extends Known<C, 'collections'> ? At<Collections<C>, Slug, Depth>['document'] : Stored & Loose;
+  Slug extends Known<C, 'collections'> ? DocumentIn<Collections<C>, Slug, Depth> : Stored & Loose;
 /** An account as it is told who it is: its relationships followed to `auth.depth`. */
-export type UserOf<C extends AnyConfig, Slug extends string> = DocumentOf<
-  C,
-  Slug,
-  Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'userDepth'> & number : number
->;
+export type UserOf<C extends AnyConfig, Slug extends string> =
+  UserDepth<C, Slug> extends infer Depth extends number ? DocumentOf<C, Slug, Depth> : never;
+type UserDepth<C, Slug> = Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'userDepth'> : number;
 /** What a document is created from. */
 export type CreateInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'create'> : Loose;
@@ -73,13 +71,13 @@ export type UpdateInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'update'> : Loose;
 /** A filter of a list. */
 export type WhereOf<C extends AnyConfig, Slug extends string> =
-  Slug extends Known<C, 'collections'> ? Where<Conditions<Collections<C>, Slug>> : Where<LooseConditions>;
+  Slug extends Known<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'where'> : Where<LooseConditions>;
 /** A path of a field to sort by, `-` in front for descending. */
 export type SortOf<C extends AnyConfig, Slug extends string> =
-  Slug extends Known<C, 'collections'> ? `${'' | '-'}${Sorts<Collections<C>, Slug>}` : string;
+  Slug extends Known<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'sort'> : string;
 /** A global as it is answered. */
 export type GlobalOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
-  Slug extends Known<C, 'globals'> ? At<Globals<C>, Slug, Depth>['document'] : StoredGlobal & Loose;
+  Slug extends Known<C, 'globals'> ? DocumentIn<Globals<C>, Slug, Depth> : StoredGlobal & Loose;
 /** The fields of a global to be changed. */
 export type GlobalInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'globals'> ? PartOf<Globals<C>, Slug, 'update'> : Loose;
@@ -141,9 +139,6 @@ interface OfGlobal<Bases, G> {
   update: UpdatedGlobal<G>;
 }
 
-/** The types of a collection or global at a depth. */
-type At<All, Slug, Depth extends number> = Slug extends keyof All
-  ? All[Slug] & { depth: Depth } extends infer Types extends { document: unknown }
-    ? Types
-    : never
-  : never;
+/** The document in the types of a collection or global, at a depth. */
+type DocumentIn<All, Slug, Depth extends number> = DocumentAt<All[Slug & keyof All] & { depth: Depth }>;
+type DocumentAt<Types> = Types['document' & keyof Types];

@@ -13,7 +13,7 @@ import { CallError } from './commands/operator.ts';
 import { Cancelled } from './commands/password-prompt.ts';
 import { serve } from './commands/serve.ts';
 import { writeTypes } from './commands/types.ts';
-import { UsageError } from './settings.ts';
+import { UsageError } from './settings/settings.ts';
 import { StartError } from './threads/writer.ts';
 import { version } from './version.ts';
 

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../config/check.ts';
 import type { Seed } from '../config/define.ts';
 import type { Model } from '../config/model.ts';
-import { UsageError } from './settings.ts';
+import { UsageError } from './settings/settings.ts';
 
 /** A configuration, checked, and where it came from. */
 export type Loaded = { path: string; model: Model; seed: Seed | null };

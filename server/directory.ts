@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { openVault, type Vault } from '../events/vault.ts';
 import { lockDirectory } from '../storage/lock.ts';
 import { type ApiKey, readApiKeys } from './authentication.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */
 export type Directory = {

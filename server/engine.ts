@@ -20,7 +20,7 @@ import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
 import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { createState, type State, setState } from './state.ts';
 import { connectWriter } from './threads/append.ts';
 import { answerCalls } from './threads/calls.ts';

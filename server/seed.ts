@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { showProgress } from './commands/progress.ts';
 import type { Loaded } from './configuration.ts';
 import type { Directory } from './directory.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { StartError } from './threads/writer.ts';
 
 /** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */

@@ -5,7 +5,7 @@ import type { Loaded } from './configuration.ts';
 import type { Directory } from './directory.ts';
 import { type Announced, startEngine } from './engine.ts';
 import type { LogSink } from './logging.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 import type { State } from './state.ts';
 import { portsOf, startHttpThreads } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';

@@ -8,7 +8,7 @@ import { openBlobStore } from '../../storage/blob-store.ts';
 import { type BlobHeldError, type BlobStore, BlobsRefusedError } from '../../storage/blobs.ts';
 import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createCollector } from './collector.ts';
 import { createDiscarding } from './discarding.ts';
 import { openFileErasing } from './erasing.ts';

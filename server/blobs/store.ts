@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type BlobSettings, BlobsRefusedError } from '../../storage/blobs.ts';
 import { clearIncoming } from '../../storage/incoming.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** Where uploads are kept: in the data directory, or in a bucket. */
 export function blobSettingsOf({ data, bucket }: Pick<Settings, 'data' | 'bucket'>): BlobSettings {

@@ -4,7 +4,7 @@ import type { Collection } from '../../config/model.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { logFile } from '../../projections/boot.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
-import { type Flags, readSettings, type Settings, UsageError } from '../settings.ts';
+import { type Flags, readSettings, type Settings, UsageError } from '../settings/settings.ts';
 import { existingLog } from './data.ts';
 import { readFields } from './field-arguments.ts';
 import { type Answered, callAsOperator, type Order, reportRefusal } from './operator.ts';

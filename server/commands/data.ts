@@ -15,7 +15,7 @@ import { openDatabase } from '../../storage/sqlite.ts';
 import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
-import { readSettings, type Settings, UsageError } from '../settings.ts';
+import { readSettings, type Settings, UsageError } from '../settings/settings.ts';
 import { siteCalled } from '../sites/file.ts';
 import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';

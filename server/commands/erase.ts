@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import { loadConfiguration } from '../configuration.ts';
-import { readSettings, UsageError } from '../settings.ts';
+import { readSettings, UsageError } from '../settings/settings.ts';
 import { existingLog } from './data.ts';
 import { type Answered, callAsOperator, reportRefusal } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';

@@ -3,7 +3,7 @@ import type { Collection, Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
 import { readingOf } from '../field-texts.ts';
-import { UsageError } from '../settings.ts';
+import { UsageError } from '../settings/settings.ts';
 
 /** What has a way of its own into a command, with the sentence that says which. */
 const elsewhere: Record<string, string> = {

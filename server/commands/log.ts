@@ -8,7 +8,7 @@ import { logFile } from '../../projections/boot.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { shownText } from '../audit/event-text.ts';
 import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
-import { readSettings, UsageError } from '../settings.ts';
+import { readSettings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
 import { cut, printable, row, type Terminal, terminalOf } from './terminal.ts';

@@ -13,7 +13,7 @@ import { embeddedHolder, serveHolder } from '../directory.ts';
 import { operatorSecret } from '../engine.ts';
 import { createLog, standardError } from '../logging.ts';
 import { type Service, startService } from '../service.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { version } from '../version.ts';
 
 /** Thrown when the service that works on a data directory cannot be called, or does not answer as one. */

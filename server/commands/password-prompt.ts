@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { ReadStream } from 'node:tty';
 import { passwordProblem } from '../../config/passwords.ts';
-import { UsageError } from '../settings.ts';
+import { UsageError } from '../settings/settings.ts';
 
 /** Thrown when somebody would rather not give a password. */
 export class Cancelled extends Error {

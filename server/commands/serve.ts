@@ -3,7 +3,7 @@ import type { Directory } from '../directory.ts';
 import { createLog, type LogSink, standardError } from '../logging.ts';
 import { fill } from '../seed.ts';
 import { type Ready, startService } from '../service.ts';
-import { readSettings, type Settings, type SiteSettings } from '../settings.ts';
+import { readSettings, type Settings, type SiteSettings } from '../settings/settings.ts';
 import { startSites } from '../sites/service.ts';
 import type { Site, Working } from '../sites/site.ts';
 import { version } from '../version.ts';

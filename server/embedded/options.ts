@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../config/define.ts';
 import { show } from '../../config/suggest.ts';
-import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../settings.ts';
+import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../settings/settings.ts';
 import { keysOf, objectIn, type Place, readGiven } from '../sites/file.ts';
 
 /** What a service inside of another server is told. The environment is the server's: no `ANNALS_…` variable is read. */

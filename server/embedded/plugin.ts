@@ -1,5 +1,5 @@
 import type { Lifecycle, Plugin, Request, RouteOptions } from '@hapi/hapi';
-import { UsageError } from '../settings.ts';
+import { UsageError } from '../settings/settings.ts';
 import { type Given, readOptions, type ServiceOptions } from './options.ts';
 import { ownRoutes } from './paths.ts';
 import { type Embedded, type EmbeddedReady, startEmbedded } from './service.ts';

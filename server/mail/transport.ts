@@ -6,7 +6,7 @@ import { isOneAddress, readSender, type Sender } from '../../config/addresses.ts
 import { senderRule } from '../../config/check-email.ts';
 import type { EmailOptions, MailKind } from '../../config/model.ts';
 import { once } from '../once.ts';
-import { UsageError } from '../settings.ts';
+import { UsageError } from '../settings/settings.ts';
 import type { Catcher } from './catcher.ts';
 import type { Message } from './messages.ts';
 

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { show } from '../../config/suggest.ts';
-import type { SiteSettings } from '../settings.ts';
+import type { SiteSettings } from '../settings/settings.ts';
 
 /** What two sites may not have in common, each problem with its place in the file, and no secret shown. */
 export function clashes(sites: readonly SiteSettings[], file: string): string[] {

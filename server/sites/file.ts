@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import type { BucketSettings, Settings, SettingValue, SiteSettings } from '../settings.ts';
+import type { BucketSettings, Settings, SettingValue, SiteSettings } from '../settings/settings.ts';
 import { clashes } from './clashes.ts';
 
 /** What may be said of a site: `key` is its name in the file, `read` the reader of the same environment variable. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { createLog, type LogSink } from '../logging.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
-import type { Settings, SiteSettings } from '../settings.ts';
+import type { Settings, SiteSettings } from '../settings/settings.ts';
 import { createState, setState } from '../state.ts';
 import { startHttpThreads } from '../threads/http.ts';
 import type { SitesInput, SitesOrder } from '../threads/site-thread.ts';

@@ -4,7 +4,7 @@ import { showProgress } from '../commands/progress.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
 import { fill } from '../seed.ts';
-import type { SiteSettings } from '../settings.ts';
+import type { SiteSettings } from '../settings/settings.ts';
 import type { State } from '../state.ts';
 import { type HttpThreads, type Order, portsOf } from '../threads/http.ts';
 import type { Done, SitesOrder } from '../threads/site-thread.ts';

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { Client } from 'minio';
-import type { BucketSettings } from '../../server/settings.ts';
+import type { BucketSettings } from '../../server/settings/settings.ts';
 
 const { TEST_S3_ENDPOINT, TEST_S3_ACCESS_KEY = '', TEST_S3_SECRET_KEY = '' } = process.env;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { type Mailer, type MailSettings, openMail, Undeliverable } from '../../server/mail/transport.ts';
-import { UsageError } from '../../server/settings.ts';
+import { UsageError } from '../../server/settings/settings.ts';
 import { mailOf, openLog, type Received, reply, startPostOffice } from './post-office.ts';
 
 const from = 'The Editors <cms@example.org>';

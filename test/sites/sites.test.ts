@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { smtpUrlMust } from '../../config/check-email.ts';
-import { readSettings, UsageError } from '../../server/settings.ts';
+import { readSettings, UsageError } from '../../server/settings/settings.ts';
 import { siteOf } from '../../server/sites/find.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';

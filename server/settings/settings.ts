@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { didYouMean } from '../config/suggest.ts';
+import { didYouMean } from '../../config/suggest.ts';
+import { readSites, type SiteSetting, siteCalled } from '../sites/file.ts';
 import {
   canShareAPort,
   nonEmpty,
@@ -17,8 +18,7 @@ import {
   readSmtpUrl,
   readThreads,
   readWebhook,
-} from './setting-readers.ts';
-import { readSites, type SiteSetting, siteCalled } from './sites/file.ts';
+} from './readers.ts';
 
 /** Thrown for a wrong command line or environment; one problem per line. */
 export class UsageError extends Error {

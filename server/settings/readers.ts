@@ -1,6 +1,6 @@
-import { isSmtpUrl } from '../config/addresses.ts';
-import { senderRule, smtpUrlMust } from '../config/check-email.ts';
-import { didYouMean } from '../config/suggest.ts';
+import { isSmtpUrl } from '../../config/addresses.ts';
+import { senderRule, smtpUrlMust } from '../../config/check-email.ts';
+import { didYouMean } from '../../config/suggest.ts';
 
 // Each reads the text of a setting. What it throws names its source, the variable, the flag or the place in a file, and what it must
 // be; never what may be secret.

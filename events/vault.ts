@@ -25,7 +25,9 @@ export function openVault(path: string) {
     logKeys: openLogKeys(db),
     drafts: openDrafts(db),
     isOf: (log: string): boolean => isOf(db, log),
-    close: () => db.close(),
+    close: (): void => {
+      db.close();
+    },
   };
 }
 

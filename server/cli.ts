@@ -43,7 +43,7 @@ const commands: Record<string, Command> = {
     summary: 'run the service',
     usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N]
 
-  --config FILE  the configuration (default: annals.config.ts here, else the example)
+  --config FILE  the configuration (default: annals.config.ts here, in a checkout else the example)
   --data DIR     where everything is kept (default: ./data)
   --host H       address to listen on (default: 127.0.0.1)
   --port N       port to listen on; 0 takes a free one (default: 4000)

@@ -4,26 +4,43 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../config/check.ts';
 import type { Seed } from '../config/define.ts';
 import type { Model } from '../config/model.ts';
+import { ownModule } from './package.ts';
 import { UsageError } from './settings/settings.ts';
 
 /** A configuration, checked, and where it came from. */
 export type Loaded = { path: string; model: Model; seed: Seed | null };
 
-const example = fileURLToPath(new URL('../examples/atlas/annals.config.ts', import.meta.url));
-const defaultNames = ['annals.config.ts', 'annals.config.js', 'annals.config.mjs', 'annals.config.json'];
+const example = fileURLToPath(ownModule('../examples/atlas/annals.config.ts', import.meta.url));
+const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 
 /**
  * Loads and checks a configuration module, or a `.json` file.
  *
- * @param path undefined: `annals.config.…` in the working directory, else the example.
+ * @param path undefined: `annals.config.…` in the working directory, else the example, where there is one.
  * @throws UsageError when it cannot be loaded; ConfigError when it is wrong.
  */
 export async function loadConfiguration(path: string | undefined): Promise<Loaded> {
-  const found = path === undefined ? (defaultNames.find((name) => existsSync(name)) ?? example) : path;
-  const file = resolve(found);
-  if (!existsSync(file)) throw new UsageError(`there is no configuration at ${file}`);
+  const file = resolve(path ?? defaultNames.find((name) => existsSync(name)) ?? example);
+  if (!existsSync(file)) {
+    throw new UsageError(path === undefined ? firstConfiguration() : `there is no configuration at ${file}`);
+  }
   const { config, seed } = file.endsWith('.json') ? readJson(file) : await importModule(file);
   return { path: file, model: checkConfig(config), seed };
+}
+
+/** What is told where there is no configuration. The example is in the checkout and the image: the package would be large by it. */
+function firstConfiguration(): string {
+  return [
+    `there is no configuration in ${process.cwd()}: put this into annals.config.ts there, or name one by --config`,
+    '',
+    "import { defineConfig } from 'annals';",
+    '',
+    'export default defineConfig({',
+    '  collections: [',
+    "    { slug: 'notes', access: { read: () => true }, fields: [{ name: 'text', type: 'text', required: true }] },",
+    '  ],',
+    '});',
+  ].join('\n');
 }
 
 type Module = { config: unknown; seed: Seed | null };
@@ -41,7 +58,10 @@ async function importModule(file: string): Promise<Module> {
   try {
     module = await import(pathToFileURL(file).href);
   } catch (error) {
-    throw new UsageError(`${file} cannot be loaded: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const isScript = /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(message);
+    const hint = isScript ? '; call it .mts or .mjs, or put "type": "module" into package.json' : '';
+    throw new UsageError(`${file} cannot be loaded: ${message}${hint}`);
   }
   if (!('default' in module)) throw new UsageError(`${file} has no default export; export default defineConfig({ … })`);
   return { config: module.default, seed: typeof module.seed === 'function' ? (module.seed as Seed) : null };

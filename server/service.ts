@@ -5,6 +5,7 @@ import type { Loaded } from './configuration.ts';
 import type { Directory } from './directory.ts';
 import { type Announced, startEngine } from './engine.ts';
 import type { LogSink } from './logging.ts';
+import { ownModule } from './package.ts';
 import type { Settings } from './settings/settings.ts';
 import type { State } from './state.ts';
 import { portsOf, startHttpThreads } from './threads/http.ts';
@@ -58,7 +59,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   // They load while the writer opens the log.
   const threads = startHttpThreads({
     count: settings.threads,
-    module: new URL('./threads/http-thread.ts', import.meta.url),
+    module: ownModule('./threads/http-thread.ts', import.meta.url),
     input: { config: loaded.path, logLevel: settings.logLevel } satisfies HttpInput,
     sink,
     log,

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 /** The version of the package. */
 export function version(): string {
-  const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  // By its own name, for from here it is farther away once it is built.
+  return (createRequire(import.meta.url)('annals/package.json') as { version: string }).version;
 }

@@ -1,16 +1,17 @@
-import { createRequire } from 'node:module';
 import type { Server } from '@hapi/hapi';
+import { carriedFile } from '../package.ts';
 import { contentSecurityPolicy, ownFile, serveFile } from '../static.ts';
-
-const { resolve } = createRequire(import.meta.url);
 
 /** All that the page needs, by its path: nothing comes from elsewhere, and no other file can be reached. */
 const files: Record<string, { file: string; type: string }> = {
   '/api/docs': { file: ownFile('docs/index.html'), type: 'text/html' },
   '/api/docs/docs.js': { file: ownFile('docs/docs.js'), type: 'text/javascript' },
   '/api/docs/docs.css': { file: ownFile('docs/docs.css'), type: 'text/css' },
-  '/api/docs/swagger-ui-bundle.js': { file: resolve('swagger-ui-dist/swagger-ui-bundle.js'), type: 'text/javascript' },
-  '/api/docs/swagger-ui.css': { file: resolve('swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
+  '/api/docs/swagger-ui-bundle.js': {
+    file: carriedFile('swagger-ui-dist/swagger-ui-bundle.js'),
+    type: 'text/javascript',
+  },
+  '/api/docs/swagger-ui.css': { file: carriedFile('swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
 };
 
 const headers = { 'content-security-policy': contentSecurityPolicy };

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { createLog, type LogSink } from '../logging.ts';
+import { ownModule } from '../package.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
 import type { Settings, SiteSettings } from '../settings/settings.ts';
 import { createState, setState } from '../state.ts';
@@ -27,7 +28,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   const state = createState();
   const threads = startHttpThreads({
     count: settings.threads,
-    module: new URL('../threads/site-thread.ts', import.meta.url),
+    module: ownModule('../threads/site-thread.ts', import.meta.url),
     input: {
       configs: [...new Set(settingsOfSites.flatMap(({ config }) => (config === undefined ? [] : [resolve(config)])))],
       logLevel: settings.logLevel,

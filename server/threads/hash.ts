@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { ownModule } from '../package.ts';
 import type { HashAnswer, HashRequest } from './hash-thread.ts';
 
 /** The threads that hash passwords, seen from the main thread. */
@@ -30,7 +31,7 @@ type Job = {
  * threads have files to read. One that ends is replaced, and what it was doing is done once more.
  */
 export function hashThreads(options: Options): HashThreads {
-  const { count, restMilliseconds, module = new URL('./hash-thread.ts', import.meta.url) } = options;
+  const { count, restMilliseconds, module = ownModule('./hash-thread.ts', import.meta.url) } = options;
   const idle: Worker[] = [];
   const busy = new Map<Worker, Job>();
   const waiting: Job[] = [];

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Shared } from '../app.ts';
 import type { Api } from '../openapi/document.ts';
+import { ownModule } from '../package.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { OpenApiInput } from './openapi-thread.ts';
  * requests would wait.
  */
 export function makeOpenApiApart(input: OpenApiInput): Promise<string> {
-  const worker = new Worker(new URL('./openapi-thread.ts', import.meta.url), { workerData: input });
+  const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

@@ -3,6 +3,7 @@ import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { noRoomToSign } from '../notary/notary.ts';
+import { ownModule } from '../package.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
@@ -39,7 +40,7 @@ type Ready = { readFile: string; log: string; size: number };
  * @param onDeath called once, when the thread ends unasked: what it holds is in doubt, and is looked at by the next start.
  */
 export function startWriter(input: WriterInput, progress: Progress, onDeath: (error: Error) => void): Writer {
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: input });
+  const worker = new Worker(ownModule('./writer-thread.ts', import.meta.url), { workerData: input });
   const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
   const settling: (() => void)[] = [];

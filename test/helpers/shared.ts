@@ -202,15 +202,19 @@ export type Launched = {
   output: () => { stdout: string; stderr: string };
 };
 
-/** Runs `annals` with these arguments; it is ended after the test. */
+/**
+ * Runs `annals` with these arguments; it is ended after the test.
+ *
+ * @param main which one; without it that of the checkout.
+ */
 export function launch(
   t: TestContext,
   args: readonly string[],
   environment: Record<string, string> = {},
   cwd?: string,
+  main = fileURLToPath(new URL('../../server/main.js', import.meta.url)),
 ): Launched {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
-  const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
     cwd,

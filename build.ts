@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, normalize, resolve } from 'node:path';
+
+/**
+ * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The checkout needs none
+ * of it, for there Node runs the sources as they are.
+ */
+const root = import.meta.dirname;
+const dist = join(root, 'dist');
+
+rmSync(dist, { recursive: true, force: true });
+execFileSync(process.execPath, [binOf('typescript', 'tsc'), '--project', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+});
+for (const path of ['server/account-pages', 'server/docs', 'server/openapi/stand-in.cjs', 'verify'])
+  cpSync(join(root, path), join(dist, path), { recursive: true });
+carry('hapi-swagger', ['index.js', 'lib', 'license.txt', 'package.json']);
+carry('swagger-ui-dist', [
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'swagger-ui.css',
+  'LICENSE',
+  'NOTICE',
+  'package.json',
+]);
+for (const bin of Object.values<string>(manifestOf(root).bin)) chmodSync(join(root, bin), 0o755);
+keepDeclarations(Object.values<{ types?: string }>(manifestOf(root).exports).flatMap(({ types }) => types ?? []));
+
+/** Copies files of a package whose installation is not wanted of our users: docs/dependencies.md says why. */
+function carry(name: string, files: readonly string[]): void {
+  for (const file of files) cpSync(join(folderOf(name), file), join(dist, 'vendor', name, file), { recursive: true });
+}
+
+/**
+ * Of all declarations keeps those that an entry of the package leads to. TypeScript rewrites `.ts` to `.js` in the code
+ * that it emits, and not in declarations.
+ */
+function keepDeclarations(entries: readonly string[]): void {
+  const kept = new Set<string>();
+  for (const entry of entries) keep(resolve(root, entry));
+
+  function keep(file: string): void {
+    if (kept.has(file)) return;
+    kept.add(file);
+    const text = readFileSync(file, 'utf8').replace(/(\bfrom |\bimport\()(['"])(\.[^'"]*)\.ts\2/g, '$1$2$3.js$2');
+    writeFileSync(file, text);
+    for (const [, path = ''] of text.matchAll(/['"](\.{1,2}\/[^'"]*)\.js['"]/g))
+      keep(normalize(join(dirname(file), `${path}.d.ts`)));
+  }
+
+  for (const path of globSync('**/*.d.ts', { cwd: dist })) if (!kept.has(join(dist, path))) rmSync(join(dist, path));
+}
+
+type Manifest = { bin: Record<string, string>; exports: Record<string, { types?: string }> };
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+function binOf(name: string, command: string): string {
+  return join(folderOf(name), manifestOf(folderOf(name)).bin[command] as string);
+}
+
+function folderOf(name: string): string {
+  return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+}

@@ -1,0 +1,22 @@
+/** What `import … from 'annals'` gives: `defineConfig`, and the types of what stands in a configuration. Nothing is loaded. */
+export * from './define.ts';
+export type {
+  AccessArgs,
+  AccessResult,
+  AccessRule,
+  AuditArgs,
+  AuditRule,
+  AuditScope,
+  FieldAccess,
+  FieldHook,
+  FieldHookArgs,
+  FieldRule,
+  Hook,
+  HookArgs,
+  MailArgs,
+  MailKind,
+  MailTemplate,
+  Operation,
+  RequestView,
+  User,
+} from './model.ts';

@@ -23,8 +23,11 @@ type OpenOptions = {
 
 const synchronousOf: Record<Durability, number> = { off: 0, normal: 1, full: 2 };
 
+/** Settings that SQLite was seen to take in this thread: that depends on the SQLite, not on the file. */
+const taken = new Set<string>();
+
 /**
- * Opens a SQLite file with the settings every file of the service uses, reads them back and throws when one did not take:
+ * Opens a SQLite file with the settings every file of the service uses, reads them back once and throws when one did not take:
  * better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the WAL-reset bug.
  */
 export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
@@ -46,12 +49,13 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
       cache_size: -cacheMiB * 1024,
       secure_delete: secureDelete ? 1 : 0,
     };
-    for (const [name, value] of Object.entries(settings)) {
-      db.pragma(`${name} = ${value}`);
-      const actual = name === 'busy_timeout' ? db.pragma('busy_timeout', { simple: true }) : readBack(db, name);
-      if (actual !== value) throw new Error(`SQLite did not accept ${name} = ${value}: it says ${String(actual)}`);
+    const pragmas = Object.entries(settings).map(([name, value]) => `PRAGMA ${name} = ${value};`);
+    const text = pragmas.join('');
+    db.exec(text);
+    if (!taken.has(text)) {
+      assertTaken(db, settings);
+      taken.add(text);
     }
-    assertVersion(db);
     return db;
   } catch (error) {
     db.close();
@@ -63,6 +67,14 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
 function setJournal(db: Sqlite, mode: 'memory' | 'wal'): void {
   const actual = db.pragma(`journal_mode = ${mode}`, { simple: true });
   if (actual !== mode) throw new Error(`SQLite did not accept journal_mode = ${mode}: it says ${String(actual)}`);
+}
+
+function assertTaken(db: Sqlite, settings: Record<string, number>): void {
+  for (const [name, value] of Object.entries(settings)) {
+    const actual = readBack(db, name);
+    if (actual !== value) throw new Error(`SQLite did not accept ${name} = ${value}: it says ${String(actual)}`);
+  }
+  assertVersion(db);
 }
 
 function readBack(db: Sqlite, name: string): unknown {

@@ -12,7 +12,7 @@ export type Kept = { id: string; url: string; filename: string; sha256: string }
 
 /** Sends a file to an upload collection that has a field `alt`. */
 export async function sendFile(
-  { url }: Service,
+  { url }: Pick<Service, 'url'>,
   slug: string,
   bytes: BlobPart,
   filename: string,
@@ -38,7 +38,7 @@ export type File = { status: number; headers: Headers; bytes: Buffer };
 
 /** Asks for a file without a credential but those of `headers`. */
 export async function get(
-  { url }: Service,
+  { url }: Pick<Service, 'url'>,
   path: string,
   headers: Record<string, string> = {},
   method = 'GET',
@@ -48,7 +48,7 @@ export async function get(
 }
 
 /** A caller who asks for a file, has the first bytes of it and reads no more. */
-export async function halfWay({ url }: Service, path: string): Promise<Socket> {
+export async function halfWay({ url }: Pick<Service, 'url'>, path: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).on('error', () => {});
   socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);

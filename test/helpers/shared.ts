@@ -11,19 +11,34 @@ import type { Header } from '../../events/envelope.ts';
 import { type Answer, type Service, startService, type TestConfig } from './service.ts';
 
 /**
- * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests.
+ * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. It is a process
+ * of its own, as users run it; a test that looks at nothing of that process may do with `useServiceHere`.
  *
  * @param data its data directory; without it a new one.
  */
 export function useService(config: TestConfig, environment: Record<string, string> = {}, data?: string): Service {
-  const { promise: ready, resolve, reject } = Promise.withResolvers<Service>();
+  const options = data === undefined ? { environment } : { environment, data };
+  return useStarted(
+    (t) => startService(t, config, options),
+    async ({ child, kill }) => {
+      if (child.exitCode === null) await kill();
+    },
+  );
+}
+
+/** Starts a service before all tests of the `describe` (or file) that calls this, and ends it after them. */
+export function useStarted<S extends Pick<Service, 'call'>>(
+  start: (t: TestContext) => Promise<S>,
+  end: (started: S) => unknown = () => {},
+): S {
+  const { promise: ready, resolve, reject } = Promise.withResolvers<S>();
   ready.catch(() => {});
-  let started: Service | undefined;
+  let started: S | undefined;
   const undo: (() => unknown)[] = [];
   const context = { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
   before(async () => {
     try {
-      started = await startService(context, config, data === undefined ? { environment } : { environment, data });
+      started = await start(context);
       resolve(started);
     } catch (error) {
       reject(error);
@@ -31,29 +46,18 @@ export function useService(config: TestConfig, environment: Record<string, strin
     }
   });
   after(async () => {
-    if (started?.child.exitCode === null) await started.kill();
+    if (started) await end(started);
     for (const run of undo.reverse()) await run();
   });
-  const running = (): Service => {
-    assert.ok(started, 'the service has not started yet');
-    return started;
-  };
-  return {
-    get url() {
-      return running().url;
+  // Hooks at the top of a file all begin at once, so one that fills the service may come before it listens.
+  const call: Service['call'] = async (...args) => (await ready).call(...args);
+  return new Proxy({} as S, {
+    get(_nothing, name) {
+      if (name === 'call') return call;
+      assert.ok(started, 'the service has not started yet');
+      return Reflect.get(started, name);
     },
-    get data() {
-      return running().data;
-    },
-    get child() {
-      return running().child;
-    },
-    output: () => running().output(),
-    // Hooks at the top of a file all begin at once, so one that fills the service may come before it listens.
-    call: async (...args) => (await ready).call(...args),
-    stop: () => running().stop(),
-    kill: () => running().kill(),
-  };
+  });
 }
 
 /** A folder for a whole file of tests, removed after them. */
@@ -162,7 +166,7 @@ export function recordedData(data: string, stream: string): Record<string, unkno
 type LogLine = any;
 
 /** The log lines that a service has written, parsed; a line that is not JSON fails the test. */
-export function logLines(service: Service): LogLine[] {
+export function logLines(service: Pick<Service, 'output'>): LogLine[] {
   const whole = service.output().stderr.split('\n').slice(0, -1);
   // A start on a busy machine takes long enough to show how far it is.
   const lines = whole.filter((line) => line !== '' && !/^building the read tables +\d+ %/.test(line));

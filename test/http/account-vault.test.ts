@@ -3,7 +3,8 @@ import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { login } from '../helpers/accounts.ts';
-import { startService, temporaryFolder } from '../helpers/service.ts';
+import { startHere } from '../helpers/embedded.ts';
+import { temporaryFolder } from '../helpers/service.ts';
 
 const config = { bcryptCost: 4, collections: [{ slug: 'users', auth: { useAPIKey: true }, fields: [] }] };
 const password = 'correct horse battery';
@@ -11,8 +12,8 @@ const password = 'correct horse battery';
 describe('A vault that was lost', () => {
   it('is told at start, and its accounts go on with new passwords', async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const first = await startService(t, config, { data });
-    const setupToken = /setup\?token=(\S+)/.exec(first.output().stdout)?.[1];
+    const first = await startHere(t, config, { data });
+    const setupToken = /setup\?token=(\S+)/.exec(first.setupUrl ?? '')?.[1];
     const gone = await first.call('POST', '/api/collections/users', { email: 'first@example.org', password });
     await first.call('DELETE', `/api/collections/users/${gone.body.id}`);
     // The link that was printed when nobody had ever been there is not for later.
@@ -23,7 +24,7 @@ describe('A vault that was lost', () => {
     await first.stop();
     for (const name of readdirSync(data)) if (name.startsWith('vault.db')) rmSync(join(data, name));
 
-    const service = await startService(t, config, { data });
+    const service = await startHere(t, config, { data });
     assert.match(service.output().stderr, /passwords that vault\.db lacks: 1;/);
     assert.equal((await login(service, 'users', 'ada@example.org', password)).status, 401);
     const path = `/api/collections/users/${body.id}`;
@@ -41,16 +42,16 @@ describe('A log that was lost', () => {
         if (/^(log|read)/.test(name)) renameSync(join(from, name), join(to, name));
       }
     };
-    const first = await startService(t, config, { data });
+    const first = await startHere(t, config, { data });
     await first.call('POST', '/api/collections/users', { email: 'ada@example.org', password });
     await first.stop();
     move(data, aside);
-    const second = await startService(t, config, { data });
+    const second = await startHere(t, config, { data });
     assert.match(second.output().stderr, /vault\.db was made for another log/);
     await second.stop();
     for (const name of readdirSync(data)) if (/^(log|read)/.test(name)) rmSync(join(data, name));
     move(aside, data);
-    const third = await startService(t, config, { data });
+    const third = await startHere(t, config, { data });
     assert.doesNotMatch(third.output().stderr, /vault\.db/);
     assert.equal((await login(third, 'users', 'ada@example.org', password)).status, 200);
   });

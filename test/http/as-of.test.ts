@@ -3,8 +3,9 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { anonymous, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
 import { get as getFrom, type Kept, upload as uploadTo } from '../helpers/downloads.ts';
-import { type CallOptions, startService } from '../helpers/service.ts';
-import { errorsOf, recordedEvents, useService } from '../helpers/shared.ts';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
+import type { CallOptions } from '../helpers/service.ts';
+import { errorsOf, recordedEvents } from '../helpers/shared.ts';
 
 const configWith = (more: string) => `
 const yes = () => true;
@@ -44,7 +45,7 @@ export default {
   globals: [{ slug: 'site', access, fields: [{ name: 'motto', type: 'text', defaultValue: 'none' }] }],
 }`;
 
-const service = useService(configWith(''), { ANNALS_THREADS: '1' });
+const service = useServiceHere(configWith(''));
 const password = 'correct horse battery';
 const users: Record<string, LoggedIn> = {};
 
@@ -319,12 +320,12 @@ describe('As of then', () => {
 
   it('the schemas are those of then, for who may see headers', async (t) => {
     const gone = "{ slug: 'guests', auth: true, access: { create: () => true }, fields: [] },";
-    const data = await startService(t, configWith(gone));
+    const data = await startHere(t, configWith(gone));
     const first = await data.call('GET', '/api/schemas');
     const guest = { email: 'guest@example.com', password: 'a long password' };
     const { body: account } = await data.call('POST', '/api/collections/guests', guest, anonymous);
     await data.stop();
-    const later = await startService(
+    const later = await startHere(
       t,
       configWith("{ slug: 'more', fields: [] },").replace(
         "slug: 'kept', access",

@@ -5,10 +5,11 @@ import { checkConfig } from '../../config/check.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { App, Target } from '../../server/app.ts';
 import { populate } from '../../server/populate.ts';
-import { errorsOf, useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
+import { errorsOf } from '../helpers/shared.ts';
 
 // One thread, for the configuration counts in a variable.
-const service = useService(
+const service = useServiceHere(
   `
 let calls = 0;
 const kept = {};
@@ -48,7 +49,6 @@ export default {
   ],
   globals: [{ slug: 'site', access: open, fields: [text, to('home', 'nodes'), { name: 'menu', type: 'array', fields: [to('node', 'nodes')] }] }],
 };`,
-  { ANNALS_THREADS: '1' },
 );
 
 const create = async (slug: string, body: object): Promise<string> => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
-import { errorsOf, fieldsOf, isId, recordedData, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
+import { errorsOf, fieldsOf, isId, recordedData, recordedEvents, sendRaw } from '../helpers/shared.ts';
 
 const options = ['draft', { label: 'Live', value: 'published' }];
 const everyType = [
@@ -37,7 +38,7 @@ const everyType = [
   { name: 'json', type: 'json' },
 ];
 
-const service = useService({
+const service = useServiceHere({
   collections: [
     { slug: 'types', fields: everyType },
     {
@@ -781,7 +782,7 @@ describe('The size of a body (8: 1 MiB, else 413)', () => {
 });
 
 describe('limits.body', () => {
-  const large = useService({
+  const large = useServiceHere({
     collections: [{ slug: 'notes', fields: [{ name: 'text', type: 'text' }] }],
     limits: { body: 3_000_000 },
   });
@@ -793,7 +794,7 @@ describe('limits.body', () => {
     assert.equal((await large.call('POST', '/api/collections/notes', { text: 'x'.repeat(3_000_000) })).status, 413);
   });
 
-  const small = useService({
+  const small = useServiceHere({
     collections: [{ slug: 'notes', fields: [{ name: 'text', type: 'text' }] }],
     limits: { body: 100 },
   });

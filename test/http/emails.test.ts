@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 
-const service = useService({
+const service = useServiceHere({
   collections: [
     { slug: 'users', auth: { useAPIKey: true }, fields: [{ name: 'contact', type: 'email' }] },
     { slug: 'posts', fields: [{ name: 'author', type: 'relationship', relationTo: 'users' }] },

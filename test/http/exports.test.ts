@@ -11,8 +11,9 @@ import addFormats from 'ajv-formats';
 import canonicalizeModule from 'canonicalize';
 import { run as verify } from '../../verify/annals-verify.mjs';
 import { bearer, login } from '../helpers/accounts.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
-import { errorsOf, eventually, recordedData, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { errorsOf, eventually, recordedData, recordedEvents, useFolder } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 
 /** The scopes of a caller are what its header says; without one, an API key may everything. */
@@ -27,7 +28,7 @@ export default {
   globals: [{ slug: 'settings', fields: [{ name: 'motto', type: 'text' }] }],
   audit: ({ apiKey, req }) => req.headers['x-scopes']?.split(' ') ?? apiKey !== null,
 };`;
-const service = useService(config);
+const service = useServiceHere(config);
 const folder = useFolder();
 const verifier = fileURLToPath(new URL('../../verify/annals-verify.mjs', import.meta.url));
 const { RFC9162_SHA256: independent } = CoMETRE;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { errorsOf, fieldsOf, recordedData, recordedEvents, useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
+import { errorsOf, fieldsOf, recordedData, recordedEvents } from '../helpers/shared.ts';
 
-const service = useService(`export default {
+const service = useServiceHere(`export default {
   collections: [{ slug: 'pages', fields: [{ name: 'title', type: 'text' }] }],
   globals: [
     {

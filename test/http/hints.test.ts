@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
-import { errorsOf, useService } from '../helpers/shared.ts';
+import { errorsOf } from '../helpers/shared.ts';
 
 // One thread, for the configuration counts in a variable.
-const service = useService(
+const service = useServiceHere(
   `
 const never = () => false;
 const hidden = (name, more) => ({ name, type: 'text', access: { read: never, ...more } });
@@ -34,7 +35,6 @@ export default {
   ],
   globals: [{ slug: 'site', fields, access: { read: yes, update: yes } }],
 };`,
-  { ANNALS_THREADS: '1' },
 );
 
 const staff = '/api/collections/staff';

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { applyPatch, type Operation } from 'rfc6902';
+import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
-import { errorsOf, fieldsOf, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
+import { errorsOf, fieldsOf, recordedEvents, sendRaw } from '../helpers/shared.ts';
 
-const service = useService(`export default {
+const service = useServiceHere(`export default {
   collections: [
     {
       slug: 'posts',
@@ -46,7 +47,7 @@ before(async () => {
   await service.call('PATCH', `${posts}/${id}`, { note: 'x' });
   await service.call('PATCH', '/api/globals/site', { n: 1 });
   await service.call('PATCH', '/api/globals/site', { n: 2 });
-  const [, setupToken = ''] = /setup\?token=([\w-]+)/.exec(service.output().stdout) ?? [];
+  const [, setupToken = ''] = /setup\?token=([\w-]+)/.exec(service.setupUrl ?? '') ?? [];
   const first = { setupToken, email: 'ada@example.com', password: 'a long password', name: 'Ada' };
   const made = await service.call('POST', '/api/collections/users/first-user', first, { key: null });
   ({ token } = made.body);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { errorsOf, fieldsOf, useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
+import { errorsOf, fieldsOf } from '../helpers/shared.ts';
 
-const service = useService({
+const service = useServiceHere({
   collections: [
     { slug: 'items', fields: [{ name: 'n', type: 'number' }] },
     { slug: 'none', fields: [{ name: 'n', type: 'number' }] },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { useServiceHere } from '../helpers/embedded.ts';
 import type { Answer, CallOptions } from '../helpers/service.ts';
-import { recordedEvents, useService } from '../helpers/shared.ts';
+import { recordedEvents } from '../helpers/shared.ts';
 
-const service = useService(`
+const service = useServiceHere(`
 const yes = () => true;
 const never = { read: () => false, create: () => false, update: () => false };
 const open = { read: yes, create: yes, update: yes };

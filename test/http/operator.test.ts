@@ -4,7 +4,8 @@ import { before, describe, it } from 'node:test';
 import { readSecret } from '../../events/vault.ts';
 import { isFromHere } from '../../server/authentication.ts';
 import { anonymous, loggedIn, login } from '../helpers/accounts.ts';
-import { type Answer, type CallOptions, startService, temporaryFolder } from '../helpers/service.ts';
+import { startHere } from '../helpers/embedded.ts';
+import { type Answer, type CallOptions, temporaryFolder } from '../helpers/service.ts';
 import { errorsOf, eventually, fieldsOf, logLines, recordedEvents, useService } from '../helpers/shared.ts';
 
 const config = {
@@ -137,9 +138,9 @@ describe('Who is the operator', () => {
   it('is the same on every start of a data directory, and another one in another', async (t) => {
     const data = temporaryFolder(t);
     const secretIn = (folder: string) => readSecret(join(folder, 'vault.db'), 'operator');
-    await (await startService(t, config, { data })).stop();
+    await (await startHere(t, config, { data })).stop();
     const first = secretIn(data);
-    const again = await startService(t, config, { data });
+    const again = await startHere(t, config, { data });
     assert.equal(secretIn(data), first);
     assert.notEqual(first, secret);
     assert.equal((await again.call('POST', unlock, {}, as(secret))).status, 401);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
-import { errorsOf, eventually, logLines, recordedEvents, useService } from '../helpers/shared.ts';
+import { errorsOf, eventually, logLines, recordedEvents } from '../helpers/shared.ts';
 
-const service = useService(`
+const service = useServiceHere(`
 const fail = (message, statusCode) => { throw Object.assign(new Error(message), { statusCode }); };
 const has = (word) => ({ req }) => !(req.headers['x-refuse'] ?? '').includes(word);
 const rule = has('rule');

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey, startService } from '../helpers/service.ts';
-import { errorsOf, recordedData, recordedEvents, useService } from '../helpers/shared.ts';
+import { errorsOf, recordedData, recordedEvents } from '../helpers/shared.ts';
 
 const config = `export default {
   bcryptCost: 4,
@@ -40,7 +41,7 @@ const config = `export default {
   ],
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }, { name: 'theme', type: 'text', defaultValue: 'light' }] }],
 }`;
-const service = useService(config);
+const service = useServiceHere(config);
 
 const at = (slug: string, id: string) => `/api/collections/${slug}/${id}`;
 const restore = (slug: string, id: string, body: object, headers: Record<string, string> = {}, query = '') =>
@@ -326,7 +327,7 @@ describe('Restoring a document', () => {
     await Promise.race(sent);
     await crashed.kill();
     const answers = await Promise.all(sent);
-    const next = await startService(t, config.replace(", 'Numbat'", ''), { data: crashed.data });
+    const next = await startHere(t, config.replace(", 'Numbat'", ''), { data: crashed.data });
     for (const [n, id] of ids.entries()) {
       const isRestored = recordedEvents(crashed.data, `open/${id}`).at(-1)?.type === 'document.restored';
       if (answers[n]) assert.ok(isRestored);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { anonymous, loggedIn } from '../helpers/accounts.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
-import { eventually, logLines, useService } from '../helpers/shared.ts';
+import { eventually, logLines } from '../helpers/shared.ts';
 
 const collections = `
   {
@@ -89,7 +90,7 @@ const path = '/api/schemas';
 const description = '/api/openapi.json';
 
 describe('GET /api/schemas (4.5)', () => {
-  const service = useService(`export default { collections: [${collections}], globals: [${globals}] }`);
+  const service = useServiceHere(`export default { collections: [${collections}], globals: [${globals}] }`);
 
   it('answers what is configured, in one shape, without functions', async () => {
     const { status, body, headers } = await service.call('GET', path);
@@ -132,7 +133,7 @@ describe('GET /api/schemas (4.5)', () => {
 });
 
 describe('GET /api/schemas for a user (4.5)', () => {
-  const service = useService(`
+  const service = useServiceHere(`
 const yes = () => true;
 const no = () => false;
 const some = () => ({ title: { equals: 'x' } });
@@ -255,7 +256,7 @@ export default {
 });
 
 describe('GET /api/schemas where a rule has a bug (4.5)', () => {
-  const service = useService(`export default {
+  const service = useServiceHere(`export default {
     bcryptCost: 4,
     collections: [
       { slug: 'users', auth: { useAPIKey: true }, fields: [] },
@@ -273,7 +274,7 @@ describe('GET /api/schemas where a rule has a bug (4.5)', () => {
 });
 
 describe('GET /api/schemas where publicSchema is true (4.5)', () => {
-  const service = useService(`export default { publicSchema: true, globals: [${globals}] }`);
+  const service = useServiceHere(`export default { publicSchema: true, globals: [${globals}] }`);
 
   it('is open to everybody', async () => {
     const { status, body } = await service.call('GET', path, undefined, anonymous);

@@ -1,9 +1,9 @@
-import type { Login } from './answer-types.ts';
 import type { Accounts } from './api.ts';
 import type { Caller } from './calls.ts';
 import { ApiError } from './errors.ts';
 import type { CallOptions } from './options.ts';
-import type { AnyConfig } from './types.ts';
+import type { Login } from './types/answers.ts';
+import type { AnyConfig } from './types/config.ts';
 
 /** The calls of accounts. What begins a session makes its token the client's. */
 export function accountsOf({ bodyOf, session }: Caller, slug: string) {

@@ -1,3 +1,5 @@
+import type { FileSource } from './form.ts';
+import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
 import type {
   Login,
   Page,
@@ -7,9 +9,7 @@ import type {
   StreamState,
   Success,
   Versions,
-} from './answer-types.ts';
-import type { FileSource } from './form.ts';
-import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
+} from './types/answers.ts';
 import type {
   AnyConfig,
   AuthSlug,
@@ -24,7 +24,7 @@ import type {
   UploadSlug,
   UserOf,
   WhereOf,
-} from './types.ts';
+} from './types/config.ts';
 import type { ReplaceOptions, UploadOptions } from './uploading.ts';
 
 /** How a document or global is read: how many levels of related documents stand in it, and as of when. */

@@ -5,7 +5,7 @@ import { openCaller } from './calls.ts';
 import { documentsOf, globalOf } from './documents.ts';
 import { filesOf } from './files.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
-import type { AnyConfig } from './types.ts';
+import type { AnyConfig } from './types/config.ts';
 
 /**
  * Makes a client of a service. It holds one login at most: on a server, make one for each user.

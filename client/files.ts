@@ -2,7 +2,7 @@ import { segment } from './address.ts';
 import type { Files } from './api.ts';
 import type { Caller } from './calls.ts';
 import type { FileSource } from './form.ts';
-import type { AnyConfig } from './types.ts';
+import type { AnyConfig } from './types/config.ts';
 import { contentOf, type ReplaceOptions, type UploadOptions } from './uploading.ts';
 
 /** How large a file is and how slow the way, nobody knows: only the caller ends an upload. */

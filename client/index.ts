@@ -1,8 +1,8 @@
-export type * from './answer-types.ts';
 export type * from './api.ts';
 export { createClient } from './client.ts';
 export { ApiError, type FieldProblem } from './errors.ts';
 export type { FileSource } from './form.ts';
 export type * from './options.ts';
-export type * from './types.ts';
+export type * from './types/answers.ts';
+export type * from './types/config.ts';
 export type { Progress, ReplaceOptions, UploadOptions } from './uploading.ts';

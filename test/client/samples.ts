@@ -1,4 +1,4 @@
-import type { CreateInput, DocumentOf, GlobalInput, GlobalOf, UpdateInput } from '../../client/types.ts';
+import type { CreateInput, DocumentOf, GlobalInput, GlobalOf, UpdateInput } from '../../client/types/config.ts';
 import type config from './rich.config.ts';
 
 // What a service of `rich.config.ts` takes and answers, as the compiler sees it: a member too many or too few is an error here,

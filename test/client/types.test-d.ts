@@ -11,7 +11,7 @@ import type {
   UploadSlug,
   UserOf,
   WhereOf,
-} from '../../client/types.ts';
+} from '../../client/types/config.ts';
 import { type CollectionConfig, type Config, type ConstantJson, defineConfig } from '../../config/define.ts';
 import type { Json } from '../../config/schema.ts';
 import type atlas from '../../examples/atlas/annals.config.ts';

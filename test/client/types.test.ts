@@ -4,7 +4,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { ListFilter, OrderFilter, PresenceFilter, TextFilter, ValueFilter } from '../../client/types-paths.ts';
+import type { ListFilter, OrderFilter, PresenceFilter, TextFilter, ValueFilter } from '../../client/types/paths.ts';
 import { checkConfig } from '../../config/check.ts';
 import { clientTypes } from '../../server/client-types/file.ts';
 import { type Path, pathsOf } from '../../server/client-types/paths.ts';

@@ -1,5 +1,5 @@
-import type { Json } from '../config/schema.ts';
-import type { AddedTo, AnyField, FieldsIn, Flat, HasDefault, OptionValue, Plain, Several } from './types-fields.ts';
+import type { Json } from '../../config/schema.ts';
+import type { AddedTo, AnyField, FieldsIn, Flat, HasDefault, OptionValue, Plain, Several } from './fields.ts';
 
 /** What every document has. */
 export type Stored = { id: string; createdAt: string; updatedAt: string };

@@ -1,9 +1,9 @@
-import type { Config } from '../config/define.ts';
-import type { Answered, AnsweredGlobal, Stored, StoredGlobal } from './types-answers.ts';
-import type { IsOn } from './types-fields.ts';
-import type { Created, Updated, UpdatedGlobal } from './types-inputs.ts';
-import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './types-paths.ts';
-import type { Lists, LooseConditions, PartOf, Where } from './types-where.ts';
+import type { Config } from '../../config/define.ts';
+import type { Answered, AnsweredGlobal, Stored, StoredGlobal } from './documents.ts';
+import type { IsOn } from './fields.ts';
+import type { Created, Updated, UpdatedGlobal } from './inputs.ts';
+import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './paths.ts';
+import type { Lists, LooseConditions, PartOf, Where } from './where.ts';
 
 /** What a client can be typed by: a configuration, or the types that `annals types` writes. */
 export type AnyConfig = Config | Written | Plain;

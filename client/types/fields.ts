@@ -1,5 +1,5 @@
-import type { RowConfig } from '../config/define.ts';
-import type { fileSchemas } from '../config/uploads.ts';
+import type { RowConfig } from '../../config/define.ts';
+import type { fileSchemas } from '../../config/uploads.ts';
 
 /** The same type with its parts put together; `& {}` has editors show the members, and not how they came about. */
 export type Flat<T> = { [Key in keyof T]: T[Key] } & {};

@@ -1,5 +1,5 @@
-import type { ConstantJson } from '../config/define.ts';
-import type { Stored } from './types-answers.ts';
+import type { ConstantJson } from '../../config/define.ts';
+import type { Stored } from './documents.ts';
 import type {
   AddedTo,
   AnyField,
@@ -12,7 +12,7 @@ import type {
   OptionValue,
   Plain,
   Several,
-} from './types-fields.ts';
+} from './fields.ts';
 
 /** What a document of a collection of a configuration is created from. */
 export type Created<K> = Flat<NewMembers<WrittenIn<K>> & Password<K> & Ignored<K>>;

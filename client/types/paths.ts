@@ -1,4 +1,4 @@
-import type { AddedTo, AnyField, FieldsIn, OptionValue } from './types-fields.ts';
+import type { AddedTo, AnyField, FieldsIn, OptionValue } from './fields.ts';
 
 /** The operators of every field with a single value. */
 export interface ValueFilter<Value> {

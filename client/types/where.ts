@@ -1,5 +1,5 @@
-import type { Inherited } from './types-fields.ts';
-import type { AnyFilter } from './types-paths.ts';
+import type { Inherited } from './fields.ts';
+import type { AnyFilter } from './paths.ts';
 
 /** How lists of each collection are filtered and sorted. An interface for each: it is looked into when it is asked for. */
 export type Lists<All> = { readonly [Slug in keyof All]: ListOf<All, Slug> };

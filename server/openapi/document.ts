@@ -3,7 +3,7 @@ import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { annals } from '../plugin.ts';
 import { version } from '../version.ts';
-import { auditSchemas } from './audit-components.ts';
+import { auditSchemas } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';
 import type { Schema } from './fields.ts';

@@ -10,7 +10,7 @@ import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { eraseDocument, previewErasure, requireMayErase } from '../erasure/erase.ts';
-import { eraseOperation, erasureOperation, erasuresOperation } from '../openapi/audit-export-operations.ts';
+import { eraseOperation, erasureOperation, erasuresOperation } from '../openapi/audit/export-operations.ts';
 import { readDryRun, readErasuresQuery, readNoQuery } from '../query.ts';
 
 /** Erasing documents, and what became of erasures. */

@@ -11,7 +11,7 @@ import { bundleZip } from '../exports/bundle.ts';
 import { exportZip } from '../exports/export.ts';
 import { earlierOf } from '../exports/proofs.ts';
 import { countOf, readBundleQuery, readExportQuery, recordExport } from '../exports/request.ts';
-import { type Bundled, bundleOperation, exportOperation } from '../openapi/audit-export-operations.ts';
+import { type Bundled, bundleOperation, exportOperation } from '../openapi/audit/export-operations.ts';
 import type { Operation } from '../openapi/operations.ts';
 import { noteReason } from '../reason.ts';
 import { requestId } from '../requests.ts';

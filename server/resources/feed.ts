@@ -6,7 +6,7 @@ import { findEvents } from '../audit/events.ts';
 import { openFeed } from '../audit/feed.ts';
 import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { strategy } from '../authentication.ts';
-import { feedOperation } from '../openapi/audit-event-operations.ts';
+import { feedOperation } from '../openapi/audit/event-operations.ts';
 
 /** What is new in the log, for machines: as pages, or as server-sent events for a client that asks for those. */
 export function feed(server: Server, app: App): void {

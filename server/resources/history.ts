@@ -11,8 +11,13 @@ import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { type Subject as SubjectName, streamOf } from '../audit/subjects.ts';
 import { readVersionQuery, readVersionRange } from '../audit/version-query.ts';
 import { strategy } from '../authentication.ts';
-import { eventsOperation, logOperation } from '../openapi/audit-event-operations.ts';
-import { blameOperation, diffOperation, historyOperation, versionOperation } from '../openapi/audit-operations.ts';
+import { eventsOperation, logOperation } from '../openapi/audit/event-operations.ts';
+import {
+  blameOperation,
+  diffOperation,
+  historyOperation,
+  versionOperation,
+} from '../openapi/audit/history-operations.ts';
 import type { Operation } from '../openapi/operations.ts';
 import { readNoQuery, readWhole } from '../query.ts';
 

@@ -3,7 +3,7 @@ import { requireSchemaAccess } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
-import { auditOpenApiOperation } from '../openapi/audit-operations.ts';
+import { auditOpenApiOperation } from '../openapi/audit/history-operations.ts';
 import type { Api } from '../openapi/document.ts';
 import { type Operation, openApiOperation } from '../openapi/operations.ts';
 import { readNoQuery } from '../query.ts';

@@ -15,7 +15,7 @@ import {
   consistencyOperation,
   inclusionOperation,
   tileOperation,
-} from '../openapi/audit-proof-operations.ts';
+} from '../openapi/audit/proof-operations.ts';
 import { readNoQuery, readOnly, readWhole } from '../query.ts';
 import { noRoute } from '../requests.ts';
 

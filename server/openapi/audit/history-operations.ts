@@ -1,10 +1,10 @@
 import Joi from 'joi';
-import type { Model } from '../../config/model.ts';
-import type { Subject } from '../audit/subjects.ts';
-import { json } from './answers.ts';
-import { ofEveryRoute, unknownToLog } from './audit-answers.ts';
-import { after, limit } from './audit-event-operations.ts';
-import type { Operation } from './operations.ts';
+import type { Model } from '../../../config/model.ts';
+import type { Subject } from '../../audit/subjects.ts';
+import { json } from '../answers.ts';
+import type { Operation } from '../operations.ts';
+import { ofEveryRoute, unknownToLog } from './answers.ts';
+import { after, limit } from './event-operations.ts';
 
 const params: Record<Subject, Joi.ObjectSchema> = {
   document: Joi.object({ slug: slugOf('the collection'), id: idOf('the document') }),

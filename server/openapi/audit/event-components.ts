@@ -1,7 +1,7 @@
-import { schemaVersionOf } from '../../events/catalogue.ts';
-import { actorTypes } from '../../projections/audit.ts';
-import { closed, count, cursor, described, isTrue, listOf, nothing, place, text, time } from './basics.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import { schemaVersionOf } from '../../../events/catalogue.ts';
+import { actorTypes } from '../../../projections/audit.ts';
+import { closed, count, cursor, described, isTrue, listOf, nothing, place, text, time } from '../basics.ts';
+import { type Schema, schemaRef } from '../fields.ts';
 
 const header = closed({
   v: { type: 'integer', enum: [1] },

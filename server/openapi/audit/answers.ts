@@ -1,4 +1,4 @@
-import { type Answer, type Answers, json, refusals, retryAfter } from './answers.ts';
+import { type Answer, type Answers, json, refusals, retryAfter } from '../answers.ts';
 
 /** What the audit routes say about each of their statuses that others say something else about. */
 const unsigned = 'There is no room on the disk to sign what the log is.';

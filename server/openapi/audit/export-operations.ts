@@ -1,8 +1,8 @@
 import Joi from 'joi';
-import { json, refusals } from './answers.ts';
-import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from './audit-answers.ts';
-import { atPosition, filters, range, stream } from './audit-event-operations.ts';
-import { type Operation, reason } from './operations.ts';
+import { json, refusals } from '../answers.ts';
+import { type Operation, reason } from '../operations.ts';
+import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from './answers.ts';
+import { atPosition, filters, range, stream } from './event-operations.ts';
 
 const since = Joi.array()
   .items(Joi.number().integer().min(1))

@@ -1,8 +1,8 @@
 import Joi from 'joi';
-import { schemaVersionOf } from '../../events/catalogue.ts';
-import { json, retryAfter } from './answers.ts';
-import { ofEveryRoute } from './audit-answers.ts';
-import type { Operation } from './operations.ts';
+import { schemaVersionOf } from '../../../events/catalogue.ts';
+import { json, retryAfter } from '../answers.ts';
+import type { Operation } from '../operations.ts';
+import { ofEveryRoute } from './answers.ts';
 
 /** Where a page begins. */
 export const after = Joi.number().integer().min(0).default(0);

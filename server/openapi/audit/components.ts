@@ -1,4 +1,3 @@
-import { eventSchemas } from './audit-event-components.ts';
 import {
   closed,
   count,
@@ -12,9 +11,10 @@ import {
   place,
   text,
   time,
-} from './basics.ts';
-import { errorSchemas } from './components.ts';
-import { type Schema, schemaRef } from './fields.ts';
+} from '../basics.ts';
+import { errorSchemas } from '../components.ts';
+import { type Schema, schemaRef } from '../fields.ts';
+import { eventSchemas } from './event-components.ts';
 
 const base64: Schema = { type: 'string', format: 'byte' };
 const hashes: Schema = listOf(base64);

@@ -1,9 +1,9 @@
 import Joi from 'joi';
-import { json } from './answers.ts';
-import { ofEveryRoute, plainText, refusalOfSigning, unknownToLog } from './audit-answers.ts';
-import { atPosition } from './audit-event-operations.ts';
-import { schemaRef } from './fields.ts';
-import type { Operation } from './operations.ts';
+import { json } from '../answers.ts';
+import { schemaRef } from '../fields.ts';
+import type { Operation } from '../operations.ts';
+import { ofEveryRoute, plainText, refusalOfSigning, unknownToLog } from './answers.ts';
+import { atPosition } from './event-operations.ts';
 
 /** `GET /api/audit/checkpoint` */
 export function checkpointOperation(): Operation {

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../config/define.ts';
 import { show } from '../../config/suggest.ts';
+import { keysOf, objectIn, type Place, readObjectSettings } from '../settings/objects.ts';
 import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../settings/settings.ts';
-import { keysOf, objectIn, type Place, readGiven } from '../sites/file.ts';
 
 /** What a service inside of another server is told. The environment is the server's: no `ANNALS_…` variable is read. */
 export type ServiceOptions = {
@@ -69,7 +69,7 @@ export function readOptions(options: unknown): Given {
   for (const key of needed) if (!(key in given)) problems.push(`options.${key} is missing`);
   const { config, path, logger, ...rest } = given;
   const isObject = typeof config === 'object' && config !== null;
-  const texts = readGiven(
+  const texts = readObjectSettings(
     isObject ? rest : { ...rest, ...(config !== undefined && { config }) },
     place,
     settings,

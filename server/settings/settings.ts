@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { didYouMean } from '../../config/suggest.ts';
-import { readSites, type SiteSetting, siteCalled } from '../sites/file.ts';
+import { readSites, siteCalled } from '../sites/file.ts';
+import { type Flags, type FlagValues, readFlags } from './flags.ts';
+import type { ObjectSetting } from './objects.ts';
 import {
   canShareAPort,
   nonEmpty,
@@ -131,11 +132,6 @@ export const defaultSettings: Settings = {
   sites: null,
 };
 
-/** The flags of a command, beside the settings it takes. A `list` may be given again and again. */
-export type Flags = Record<string, keyof FlagValues>;
-
-type FlagValues = { boolean: boolean; string: string; list: string[] };
-
 /** What a command is given: `words` are what stands without a flag, one for each that it asks for. */
 export type Given<F extends Flags> = {
   settings: Settings;
@@ -251,16 +247,16 @@ function oneSite(common: Settings, variables: Record<string, string>, id: unknow
 }
 
 /** What can be said of a site in the file, and how it is read. */
-function siteSettings(): SiteSetting[] {
+function siteSettings(): ObjectSetting[] {
   return settings.filter(({ ofSite }) => ofSite).map(described);
 }
 
 /** What can be said by who embeds a service, and how it is read. */
-export function embeddedSettings(): SiteSetting[] {
+export function embeddedSettings(): ObjectSetting[] {
   return settings.filter(({ name, ofSite }) => ofSite || name === 'logLevel').map(described);
 }
 
-function described({ name, part, read }: Setting): SiteSetting {
+function described({ name, part, read }: Setting): ObjectSetting {
   return {
     name,
     part,
@@ -269,36 +265,6 @@ function described({ name, part, read }: Setting): SiteSetting {
     byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
     read,
   };
-}
-
-function readFlags(args: readonly string[], known: Flags, problems: string[]) {
-  const options = Object.fromEntries(
-    Object.entries(known).map(([name, type]) => {
-      const short = name.length === 1 ? { short: name } : {};
-      return [name, { type: type === 'boolean' ? type : 'string', multiple: type === 'list', ...short } as const];
-    }),
-  );
-  const { values, positionals, tokens } = parseArgs({
-    args: [...args],
-    options,
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  for (const token of tokens) {
-    if (token.kind !== 'option') continue;
-    const type = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
-    if (!type) {
-      const hint = didYouMean(`--${token.name}`, Object.keys(known).map(written));
-      problems.push(`unknown flag ${token.rawName}${hint}; known: ${list(Object.keys(known))}`);
-      continue;
-    }
-    // `--data --port 0`: the value was forgotten, and the next flag is not meant to be it.
-    const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('--'));
-    if (type !== 'boolean' && isMissing) problems.push(`${written(token.name)} needs a value`);
-    if (type === 'boolean' && token.value !== undefined) problems.push(`${written(token.name)} takes no value`);
-  }
-  return { values: values as Record<string, unknown>, positionals };
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {
@@ -321,14 +287,6 @@ function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Re
     }
   }
   return result;
-}
-
-function list(flags: readonly string[]): string {
-  return flags.map(written).join(', ');
-}
-
-function written(flag: string): string {
-  return flag.length === 1 ? `-${flag}` : `--${flag}`;
 }
 
 /** One part of a bucket makes all of those necessary that have no default. */

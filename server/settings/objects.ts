@@ -1,0 +1,128 @@
+import { resolve } from 'node:path';
+import { didYouMean, show } from '../../config/suggest.ts';
+import type { BucketSettings, Settings, SettingValue } from './settings.ts';
+
+/** A setting as a member of an object: `key` is its name there, `read` the reader of the same environment variable. */
+export type ObjectSetting = {
+  name: keyof Settings;
+  /** Which part of `bucket`. */
+  part: keyof BucketSettings | undefined;
+  key: string;
+  /** Whether a bucket is none without it. */
+  isNeeded: boolean;
+  byDefault: SettingValue | undefined;
+  read: (text: string, source: string) => SettingValue;
+};
+
+/** Where an object stands, and the problems, to which each that is found is added. */
+export type Place = { at: string; problems: string[] };
+
+/**
+ * Reads what an object says of settings.
+ *
+ * @param base what a relative path in it is relative to.
+ */
+export function readObjectSettings(
+  said: Record<string, unknown>,
+  { at, problems }: Place,
+  settings: readonly ObjectSetting[],
+  base: string,
+): Partial<Settings> {
+  const own: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const { name, part, key } = setting;
+    if (part || !(key in said)) continue;
+    const value = readValue(setting, said[key], { at: `${at}.${key}`, problems });
+    own[name] = isPath(name) ? resolve(base, String(value)) : value;
+  }
+  if ('bucket' in said) own.bucket = readBucket(said.bucket, { at: `${at}.bucket`, problems }, settings);
+  return own;
+}
+
+/** The keys that an object of settings may have. */
+export function keysOf(settings: readonly ObjectSetting[]): string[] {
+  return [...settings.filter(({ part }) => !part).map(({ key }) => key), 'bucket'];
+}
+
+/** The entries of an object that may have these keys; null, with a problem more, for what is none. */
+export function objectIn(
+  value: unknown,
+  keys: readonly string[],
+  { at, problems }: Place,
+): Record<string, unknown> | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    problems.push(`${at} must be an object, got ${kindOf(value)}`);
+    return null;
+  }
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key))
+      problems.push(`${at} has an unknown key ${show(key)}${didYouMean(key, keys)}; known: ${keys.join(', ')}`);
+  }
+  return Object.fromEntries(Object.entries(value));
+}
+
+/** What came, without showing it: among settings there are secrets, and they may stand in the wrong place. */
+export function kindOf(value: unknown): string {
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (value === '') return 'an empty text';
+  if (typeof value === 'string') return value.trim() === value ? 'a text' : 'one with white space';
+  return typeof value === 'number' ? 'a number' : Array.isArray(value) ? 'a list' : 'an object';
+}
+
+function isPath(name: keyof Settings): boolean {
+  return name === 'config' || name === 'data';
+}
+
+function readBucket(value: unknown, { at, problems }: Place, settings: readonly ObjectSetting[]): object {
+  const parts = settings.filter(({ part }) => part);
+  const said = objectIn(
+    value,
+    parts.map(({ key }) => key),
+    { at, problems },
+  );
+  const bucket: Record<string, unknown> = {};
+  if (!said) return bucket;
+  for (const setting of parts) {
+    const { part = '', key, isNeeded, byDefault } = setting;
+    if (key in said) bucket[part] = readValue(setting, said[key], { at: `${at}.${key}`, problems });
+    else if (isNeeded) problems.push(`${at}.${key} is missing`);
+    else if (byDefault !== undefined) bucket[part] = byDefault;
+  }
+  return bucket;
+}
+
+/** Settings that are no texts in JSON, by their key. */
+const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
+  apiKeys: 'list',
+  secrets: 'list',
+  pathStyle: 'boolean',
+  checkpointDays: 'number',
+};
+
+function readValue({ key, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {
+  const kind = kinds[key] ?? 'string';
+  if (kind === 'list') return readList(value, { at, problems });
+  if (typeof value !== kind) {
+    problems.push(`${at} must be a ${kind === 'string' ? 'text' : kind}, got ${kindOf(value)}`);
+    return undefined;
+  }
+  try {
+    return read(String(value), at);
+  } catch (error) {
+    problems.push((error as Error).message);
+    return undefined;
+  }
+}
+
+function readList(value: unknown, { at, problems }: Place): string[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    const got = Array.isArray(value) ? 'an empty one' : kindOf(value);
+    problems.push(`${at} must be a list of texts, got ${got}; where it is left out one is generated`);
+    return [];
+  }
+  return value.map((item, index) => {
+    if (typeof item !== 'string' || item === '' || item.trim() !== item)
+      problems.push(`${at}[${index}] must be a text without white space around it, got ${kindOf(item)}`);
+    return String(item);
+  });
+}

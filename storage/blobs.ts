@@ -68,7 +68,7 @@ export type BlobSettings =
       /** True: the bucket is part of the path; false: of the host's name. */
       pathStyle: boolean;
       /** For so many days Object Lock is to keep each anchored text; undefined: as the bucket has it. */
-      anchorDays?: number;
+      checkpointDays?: number;
     };
 
 /** Thrown when files cannot be kept or read now: nothing was kept, and it may work later. */

@@ -7,7 +7,7 @@ import { listVersions, type VersionPage, type VersionPlace } from './bucket-vers
 type Options = {
   client: Client;
   bucket: string;
-  anchorDays: number | undefined;
+  checkpointDays: number | undefined;
   /** Begins what is said of the bucket. */
   what: string;
   /** Makes a call, and says what its failure means. */
@@ -18,7 +18,7 @@ const folder = 'checkpoints/';
 
 /** Texts that are kept for ever, as the objects of a folder of a bucket. */
 export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anchors'> {
-  const { client, bucket, anchorDays, what, call } = options;
+  const { client, bucket, checkpointDays, what, call } = options;
 
   async function put(name: string, text: string): Promise<void> {
     // With Object Lock, S3 wants the MD5 beside the SHA-256 that is signed.
@@ -27,9 +27,9 @@ export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anc
       'content-md5': hash('md5', text, 'base64'),
       // Of two that come at once, the server takes one; a server that does not know of it takes the later one.
       'if-none-match': '*',
-      ...(anchorDays && {
+      ...(checkpointDays && {
         'x-amz-object-lock-mode': 'COMPLIANCE',
-        'x-amz-object-lock-retain-until-date': new Date(Date.now() + anchorDays * 86_400_000).toISOString(),
+        'x-amz-object-lock-retain-until-date': new Date(Date.now() + checkpointDays * 86_400_000).toISOString(),
       }),
     };
     if (await isThere(name, text)) return;
@@ -40,7 +40,7 @@ export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anc
     } catch (error) {
       // Somebody else was first just now.
       if (isTaken(error) && (await isThere(name, text))) return;
-      if (!anchorDays || !isNoLock(error)) throw error;
+      if (!checkpointDays || !isNoLock(error)) throw error;
       throw new BlobsRefusedError(
         `${what} has no Object Lock: it must have been made with it, or ANNALS_S3_CHECKPOINT_DAYS must not be set`,
       );

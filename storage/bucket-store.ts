@@ -38,7 +38,7 @@ const marker = 'annals-log';
  * @throws BlobsRefusedError for an endpoint that is none.
  */
 export function openBucketStore(settings: BucketSettings, silence = 20_000): BlobStore {
-  const { incoming, endpoint, bucket, region, anchorDays } = settings;
+  const { incoming, endpoint, bucket, region, checkpointDays } = settings;
   const { transport, agent } = connectTo(endpoint, silence);
   const client = openClient(settings, { transport, transportAgent: agent });
   const what = `the bucket ${bucket} at ${endpoint}`;
@@ -75,7 +75,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
       if (isMissingObject(error)) return null;
       if (!isMissingBucket(error)) throw error;
     }
-    await client.makeBucket(bucket, region, anchorDays ? { ObjectLocking: true } : {}).catch((error) => {
+    await client.makeBucket(bucket, region, checkpointDays ? { ObjectLocking: true } : {}).catch((error) => {
       if (!isBucketThere(error)) throw error;
     });
     return null;
@@ -157,7 +157,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
         next = page.isTruncated ? page.nextContinuationToken : '';
       } while (next !== '');
     },
-    ...bucketAnchors({ client, bucket, anchorDays, what, call }),
+    ...bucketAnchors({ client, bucket, checkpointDays, what, call }),
     remove: (sha256) => call(() => removeVersions(client, bucket, keyOf(sha256), what)),
     close: () => agent.destroy(),
   };

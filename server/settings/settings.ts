@@ -69,7 +69,7 @@ export type BucketSettings = {
   secretKey: string;
   pathStyle: boolean;
   /** For so many days Object Lock is to keep each checkpoint; undefined: as the bucket has it. */
-  anchorDays?: number;
+  checkpointDays?: number;
 };
 
 type Setting = {
@@ -107,7 +107,7 @@ const settings: readonly Setting[] = [
   { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty, ofSite: 'only' },
   { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty, ofSite: 'only' },
   { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean, ofSite: 'only' },
-  { name: 'bucket', part: 'anchorDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
+  { name: 'bucket', part: 'checkpointDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
@@ -260,7 +260,7 @@ function described({ name, part, read }: Setting): ObjectSetting {
   return {
     name,
     part,
-    key: part === 'anchorDays' ? 'checkpointDays' : (part ?? name),
+    key: part ?? name,
     isNeeded: part !== undefined && !(part in bucketDefaults) && !optionalParts.includes(part),
     byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
     read,
@@ -302,4 +302,4 @@ function wholeBucket(parts: object, given: Record<string, string>, problems: str
 
 const bucketDefaults = { region: 'us-east-1', pathStyle: true };
 /** Parts that may be left out, and have no default. */
-const optionalParts = ['anchorDays'];
+const optionalParts = ['checkpointDays'];

@@ -70,7 +70,7 @@ describe('The file of sites', () => {
         accessKey: 'a',
         secretKey: 's',
         pathStyle: false,
-        anchorDays: 30,
+        checkpointDays: 30,
       },
     });
     assert.deepEqual(

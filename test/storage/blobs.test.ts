@@ -344,7 +344,7 @@ describeWithBucket('texts that are kept for ever in a bucket', () => {
 describeWithBucket('texts that are kept for ever in a bucket with Object Lock', () => {
   // It goes with its server: nobody can remove what is locked.
   const locked = { ...reach, bucket: `annals-test-locked-${randomBytes(8).toString('hex')}` };
-  const settings = { kind: 'bucket' as const, incoming: join(folder, 'locked'), ...locked, anchorDays: 1 };
+  const settings = { kind: 'bucket' as const, incoming: join(folder, 'locked'), ...locked, checkpointDays: 1 };
   const store = openBlobStore(settings);
   after(() => store.close());
 

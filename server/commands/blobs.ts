@@ -10,7 +10,8 @@ import { type Collected, createCollector, maxCandidates } from '../blobs/collect
 import { createPins } from '../blobs/pins.ts';
 import { blobSettingsOf, storeName } from '../blobs/store.ts';
 import { verifyStore } from '../blobs/verify.ts';
-import { readSettings, type Settings } from '../settings/settings.ts';
+import { readSettings } from '../settings/command.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
 import { type Answered, callOrDoAlone, reportRefusal } from './operator.ts';

@@ -6,8 +6,9 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loadConfiguration } from '../configuration.ts';
+import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
-import { readSettings, type Settings, UsageError } from '../settings/settings.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
 import { existingLog, hasChanged } from './data.ts';
 import { callAsOperator, type Order, reportRefusal } from './operator.ts';
 

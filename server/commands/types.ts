@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { clientTypes, firstLine } from '../client-types/file.ts';
 import { loadConfiguration } from '../configuration.ts';
-import { readSettings, UsageError } from '../settings/settings.ts';
+import { readSettings } from '../settings/command.ts';
+import { UsageError } from '../settings/settings.ts';
 
 /** `annals types`: exit 0 written, or with `--check` as it should be; 1 with `--check` it is not; 2 could not run. */
 export async function writeTypes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

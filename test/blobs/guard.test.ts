@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { checkConfig } from '../../config/check.ts';
 import { openBlobGuard } from '../../server/blobs/guard.ts';
-import { readSettings } from '../../server/settings/settings.ts';
+import { readSettings } from '../../server/settings/command.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 describe('The guard of a bucket', () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readSettings, UsageError } from '../../server/settings/settings.ts';
+import { readSettings } from '../../server/settings/command.ts';
+import { UsageError } from '../../server/settings/settings.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 /** What a command line of `annals create-user` is refused for, line by line. */

@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import { didYouMean } from '../../config/suggest.ts';
+import { readSites, siteCalled } from '../sites/file.ts';
+import { type Flags, type FlagValues, readFlags } from './flags.ts';
+import {
+  bucketDefaults,
+  defaultSettings,
+  isNeeded,
+  type Setting,
+  type Settings,
+  settings,
+  siteSettings,
+  sitesVariable,
+  UsageError,
+} from './settings.ts';
+
+/** What a command is given: `words` are what stands without a flag, one for each that it asks for. */
+export type Given<F extends Flags> = {
+  settings: Settings;
+  flags: { [name in keyof F]?: FlagValues[F[name]] };
+  words: string[];
+};
+
+/**
+ * Reads the settings of a command: its flags win over the environment, the environment over the defaults.
+ *
+ * @param takes the settings that the command has a flag for.
+ * @param words what must stand without a flag, by the names of the usage, for example `COLLECTION`.
+ * @throws UsageError naming every unknown flag, every unknown or wrong `ANNALS_…` variable, and every word that is
+ *   missing or too many.
+ */
+export function readSettings<const F extends Flags = Record<never, never>>(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  takes: readonly (keyof Settings)[],
+  flags?: F,
+  words: readonly string[] = [],
+): Given<F> {
+  const problems: string[] = [];
+  const own = settings.filter(({ name, flag }) => flag && takes.includes(name));
+  // Who takes all sites has no need to be told which.
+  const isForOne = !takes.includes('sites');
+  const known: Flags = {
+    help: 'boolean',
+    ...flags,
+    ...Object.fromEntries(own.map(({ flag }) => [flag, 'string'])),
+    ...(isForOne && { site: 'string' }),
+  };
+  const { values, positionals } = readFlags(args, known, problems);
+  for (const word of positionals.slice(words.length)) problems.push(`unexpected argument ${JSON.stringify(word)}`);
+  for (const name of words.slice(positionals.length)) problems.push(`${name} is missing`);
+  const variables = readEnvironment(environment, problems);
+  const flagged = readFlagged(own, values, problems);
+  const given = {
+    ...defaultSettings,
+    isProduction: environment.NODE_ENV === 'production',
+    ...readVariables(variables, flagged, problems),
+  };
+  const read: Settings = isForOne
+    ? { ...oneSite(given, variables, values.site, problems), ...flagged }
+    : allSites({ ...given, ...flagged }, variables, problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return { settings: read, flags: values as Given<F>['flags'], words: positionals };
+}
+
+/** @param flagged what flags say: the same variables are not looked at. */
+function readVariables(given: Record<string, string>, flagged: object, problems: string[]): Partial<Settings> {
+  const result: Record<string, unknown> = {};
+  const bucket: Record<string, unknown> = {};
+  for (const { name, part, environment, read, ofSite } of settings) {
+    const text = given[environment];
+    if (text === undefined || name === 'sites' || name in flagged) continue;
+    if (ofSite === 'only' && sitesVariable in given) {
+      problems.push(`${environment} and ${sitesVariable} are both set: it belongs to a site, in the file of sites`);
+      continue;
+    }
+    noting(problems, () => {
+      const value = read(text, environment);
+      if (part) bucket[part] = value;
+      else result[name] = value;
+    });
+  }
+  if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, given, problems);
+  return result;
+}
+
+function readFlagged(
+  own: readonly Setting[],
+  values: Record<string, unknown>,
+  problems: string[],
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const { name, flag = '', read } of own) {
+    const text = values[flag];
+    if (typeof text === 'string') noting(problems, () => Object.assign(result, { [name]: read(text, `--${flag}`) }));
+  }
+  return result;
+}
+
+function noting(problems: string[], run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    problems.push((error as Error).message);
+  }
+}
+
+/** With the sites that the file names, if there is one. */
+function allSites(common: Settings, variables: Record<string, string>, problems: string[]): Settings {
+  const path = variables[sitesVariable];
+  if (path === undefined) return common;
+  if (path.trim() === '') problems.push(`${sitesVariable} is empty`);
+  else return { ...common, sites: readSites(path, siteSettings(), common, problems) };
+  return common;
+}
+
+/** The settings of the site that a command is for. */
+function oneSite(common: Settings, variables: Record<string, string>, id: unknown, problems: string[]): Settings {
+  const before = problems.length;
+  const { sites } = allSites(common, variables, problems);
+  if (sites) {
+    // What is wrong with the file is worth more than that a site is not found in it.
+    if (problems.length > before) return common;
+    return siteCalled(sites, id, problems) ?? common;
+  }
+  if (id !== undefined && problems.length === before)
+    problems.push(`--site names one of the sites of ${sitesVariable}, which is not set`);
+  return common;
+}
+
+function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {
+  const known = settings.map(({ environment: variable }) => variable);
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('ANNALS_') || value === undefined) continue;
+    const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : name;
+    if (!known.includes(variable)) {
+      problems.push(`unknown environment variable ${name}${didYouMean(name, known)}; known: ${known.join(', ')}`);
+    } else if (name !== variable && environment[variable] !== undefined) {
+      problems.push(`${variable} and ${name} are both set; set one of them`);
+    } else if (name === variable) result[variable] = value;
+    else {
+      try {
+        result[variable] = readFileSync(value, 'utf8').trim();
+      } catch {
+        problems.push(`${name}: the file ${value} cannot be read`);
+      }
+    }
+  }
+  return result;
+}
+
+/** One part of a bucket makes all of those necessary that have no default. */
+function wholeBucket(parts: object, given: Record<string, string>, problems: string[]): object {
+  const known = settings.filter(({ part }) => part);
+  const first = known.find(({ environment }) => environment in given);
+  for (const { part, environment } of known) {
+    if (environment in given || !part || !isNeeded(part)) continue;
+    problems.push(`${environment} is missing: with ${first?.environment} uploads are kept in a bucket`);
+  }
+  return { ...bucketDefaults, ...parts };
+}

@@ -9,7 +9,7 @@ import { gatherLines, type LogSink } from '../logging.ts';
 import type { Notary } from '../notary/notary.ts';
 import { connectWriter } from './append.ts';
 import { callsThrough } from './calls.ts';
-import { makeOpenApiApart } from './openapi.ts';
+import { describeApart } from './openapi.ts';
 
 /** The ways of a thread that answers requests to the others. */
 export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser']: MessagePort };
@@ -17,14 +17,10 @@ export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser
 /** What such a thread tells: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
-/** Who describes the service needs no files, and no keys to a bucket. */
-const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
-
 /** Opens a service in a thread that answers its requests. */
 export function openAppHere(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
   const { loaded, shared, ports, log } = options;
   const { writer, keeper, notary, pins, eraser } = ports;
-  const described = { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs };
   return openApp({
     model: loaded.model,
     shared,
@@ -34,7 +30,7 @@ export function openAppHere(options: { loaded: Loaded; shared: Shared; ports: Po
     pins: callsThrough<Pins>(pins),
     eraser: callsThrough<Erasers>(eraser),
     log,
-    openApi: (api) => makeOpenApiApart({ config: loaded.path, api, shared: described }),
+    openApi: (api) => describeApart(api, loaded.path, shared),
   });
 }
 

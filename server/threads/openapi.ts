@@ -4,21 +4,24 @@ import type { Api } from '../openapi/document.ts';
 import { ownModule } from '../package.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
+/** Who describes the service needs no files, and no keys to a bucket. */
+const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
+
 /**
  * Makes an OpenAPI document as text, in a thread that ends with it: what makes it is large, and busy for long enough that
  * requests would wait.
+ *
+ * @param config the path of the configuration.
+ * @param shared what of it is secret stays here.
  */
-export function makeOpenApiApart(input: OpenApiInput): Promise<string> {
-  const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), { workerData: input });
+export function describeApart(api: Api, config: string, shared: Shared): Promise<string> {
+  const input = { config, api, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs } };
+  const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), {
+    workerData: input satisfies OpenApiInput,
+  });
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the thread that makes the OpenAPI document exited with ${code}`)));
   });
-}
-
-/** The same for a service whose configuration is at this path: who describes it needs no keys, and no files. */
-export function describeApart(api: Api, config: string, shared: Shared): Promise<string> {
-  const blobs: Shared['blobs'] = { kind: 'folder', folder: '' };
-  return makeOpenApiApart({ config, api, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs } });
 }

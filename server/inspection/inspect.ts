@@ -1,4 +1,4 @@
-import { DomainError } from '../../config/errors.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
 import { joinChunks } from '../chunks.ts';
@@ -63,7 +63,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
   return {
     async look(chunk) {
       size += chunk.length;
-      if (size > maxFileSize) throw new DomainError('too-large', `file must be at most ${maxFileSize} bytes`);
+      if (size > maxFileSize) throw fileTooLarge(maxFileSize);
       if (head === null && signature !== null) return;
       text.read(chunk);
       if (head !== null) {
@@ -84,8 +84,14 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
   };
 }
 
+/** The refusal of a file that is larger than its collection takes. */
+export function fileTooLarge(maxFileSize: number): DomainError {
+  const message = `file must be at most ${maxFileSize} bytes`;
+  return new DomainError('too-large', message, [{ field: 'file', message }]);
+}
+
 function refuse(message: string): never {
-  throw new DomainError('invalid', `file ${message}`, [{ field: 'file', message: `file ${message}` }]);
+  throw invalidField('file', message);
 }
 
 /** The type that the first bytes show; null when they show none. */

@@ -154,7 +154,7 @@ export function refusalsOfStore(): Answers {
 /** What is refused otherwise where a body may be a file. */
 export function refusalsOfUploads(): Answers {
   return {
-    413: json('The file or the rest of the body is too large.', 'Error'),
+    413: json('The file is too large, which `errors` says, or the rest of the body is.', 'Error'),
     415: json('The body is of a type that is not taken here, or it is compressed.', 'Error'),
     ...refusalsOfStore(),
   };

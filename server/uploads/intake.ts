@@ -1,11 +1,11 @@
 import Boom from '@hapi/boom';
 import type { Request, RouteOptions } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
 import { requireLiving } from '../accounts/sessions.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
+import { fileTooLarge } from '../inspection/inspect.ts';
 import { boundaryOf, formType, longestForm } from './form.ts';
 import { compileTexts } from './form-values.ts';
 import { type Upload, withUpload } from './receive.ts';
@@ -32,7 +32,8 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
       read: async (request, write) => write(await readBody(request, maxBytes), null),
     };
   }
-  const longest = longestForm(upload.maxFileSize, maxBytes);
+  const { maxFileSize } = upload;
+  const longest = longestForm(maxFileSize, maxBytes);
   const readTexts = compileTexts(fields);
 
   /** Before hapi tells a client that waits to go on, and before it reads to its end what it takes for the wrong type. */
@@ -45,7 +46,7 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
     if (boundaryOf(type) === null) {
       if (!/^application\/json *(;|$)/i.test(type)) throw Boom.unsupportedMediaType();
     } else if (Number(length) > longest) {
-      throw new DomainError('too-large', `file must be at most ${upload?.maxFileSize} bytes`);
+      throw fileTooLarge(maxFileSize);
     }
   }
 

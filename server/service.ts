@@ -1,15 +1,13 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { answerHere, answerInThreads } from './answering.ts';
 import { showProgress } from './commands/progress.ts';
 import type { Loaded } from './configuration.ts';
 import type { Directory } from './directory.ts';
 import { type Announced, startEngine } from './engine.ts';
 import type { LogSink } from './logging.ts';
-import { ownModule } from './package.ts';
 import type { Settings } from './settings/settings.ts';
 import type { State } from './state.ts';
-import { portsOf, startHttpThreads } from './threads/http.ts';
-import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -41,7 +39,7 @@ type Options = {
 };
 
 /**
- * Starts a service of its own process: what works on the data directory, and the threads that answer requests.
+ * Starts a service of its own process: what works on the data directory, and who answers requests.
  *
  * @throws LockedError when another process works on the data directory.
  */
@@ -56,22 +54,14 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
     progress: showProgress('building the read tables'),
     onFailure: (error, message) => die(log, error, message),
   });
-  // They load while the writer opens the log.
-  const threads = startHttpThreads({
-    count: settings.threads,
-    module: ownModule('./threads/http-thread.ts', import.meta.url),
-    input: { config: loaded.path, logLevel: settings.logLevel } satisfies HttpInput,
-    sink,
-    log,
-    onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced'),
-  });
+  const answer = settings.threads === 0 ? answerHere : answerInThreads;
+  const onFailure = (error: Error) => die(log, error, 'a thread that answers requests cannot be replaced');
+  const answering = answer({ settings, loaded, sink, log, onFailure });
 
   async function start(): Promise<Ready> {
-    const { size, shared, connect, announce } = await engine.ready;
-    const port = await threads.listen(settings, (address) => {
-      const ports = portsOf(connect);
-      return [{ message: { kind: 'listen', shared, ports, address } satisfies HttpOrder, ports: Object.values(ports) }];
-    });
+    const started = await engine.ready;
+    const { size, announce } = started;
+    const port = await answering.listen(started);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     return { reachable, address: urlOf(settings.host, port), size, ...announce(reachable) };
   }
@@ -85,7 +75,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
       // A start that is cut short fails on what is closed now.
       ready.catch(() => {});
       engine.setState('stopping');
-      await threads.stop();
+      await answering.stop();
       await engine.stop();
       sink.flushSync();
     },

@@ -82,7 +82,7 @@ export async function callOrDoAlone(
 }
 
 async function callOwn(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
-  const own = { ...settings, host: '127.0.0.1', port: 0, threads: 1, logLevel: 'error' };
+  const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
   const sink = standardError();
   return untilSignal(async (signalled) => {
     const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });

@@ -29,8 +29,8 @@ export function readPort(text: string, source: string): number {
 /** A number of threads. */
 export function readThreads(text: string, source: string): number {
   const threads = Number(text);
-  if (!/^\d+$/.test(text) || threads < 1 || threads > maxThreads) {
-    throw new Error(`${source} must be a whole number from 1 to ${maxThreads}, got ${JSON.stringify(text)}`);
+  if (!/^\d+$/.test(text) || threads > maxThreads) {
+    throw new Error(`${source} must be a whole number from 0 to ${maxThreads}, got ${JSON.stringify(text)}`);
   }
   if (threads > 1 && !canShareAPort) throw new Error(`${source} above 1 works on Linux only, got ${text}`);
   return threads;

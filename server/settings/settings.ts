@@ -29,7 +29,7 @@ export type Settings = {
   data: string;
   host: string;
   port: number;
-  /** Threads that answer requests. */
+  /** Threads that answer requests; 0: the main thread does. */
   threads: number;
   /** Where clients reach the service, without a slash at the end; undefined: its own address. */
   baseUrl: string | undefined;

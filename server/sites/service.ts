@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createLog, type LogSink } from '../logging.ts';
 import { ownModule } from '../package.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
-import type { Settings, SiteSettings } from '../settings/settings.ts';
+import { type Settings, type SiteSettings, UsageError } from '../settings/settings.ts';
 import { createState, setState } from '../state.ts';
 import { startHttpThreads } from '../threads/http.ts';
 import type { SitesInput, SitesOrder } from '../threads/site-thread.ts';
@@ -23,6 +23,8 @@ type Options = { settings: Settings; sites: readonly SiteSettings[]; sink: LogSi
 
 /** Starts the threads that answer requests, and then the sites, a few at a time. Each is there as soon as it has started. */
 export function startSites({ settings, sites: settingsOfSites, sink, log }: Options): SitesService {
+  if (settings.threads === 0)
+    throw new UsageError('--threads must be 1 at least where there are several sites, got "0"');
   // SQLite has one folder for what it needs for a moment. Each of these is for nobody else to look at.
   process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
   const state = createState();

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loggedIn, login } from '../helpers/accounts.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -535,15 +535,20 @@ describe('A command about an account', () => {
     });
 
     it('has done nothing when a signal stops it before it could begin, and leaves no lock', async (t) => {
-      const slow = `import { isMainThread } from 'node:worker_threads';
-        if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
-        export default ${JSON.stringify(config)};`;
-      const file = writeConfig(temporaryFolder(t), slow);
+      const slow = join(temporaryFolder(t), 'slow.mjs');
+      writeFileSync(
+        slow,
+        `import { isMainThread } from 'node:worker_threads';
+        if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));`,
+      );
+      // The writer is a thread too, and nothing is ready without it.
+      const environment = { NODE_OPTIONS: `--import ${pathToFileURL(slow)}` };
       const recorded = recordedEvents(data).length;
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         const { child, exited, output } = launch(
           t,
-          argumentsOf('sessions revoke users --email ada@example.org', { data, file }),
+          argumentsOf('sessions revoke users --email ada@example.org', { data }),
+          environment,
         );
         await eventually(() => existsSync(join(data, 'lock.json')));
         child.kill(signal);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runHere } from '../helpers/in-process.ts';
@@ -138,13 +140,25 @@ describe('A thread that dies', () => {
 });
 
 describe('--threads', () => {
-  it('is a whole number from 1', async (t) => {
+  it('is a whole number', async (t) => {
     const file = writeConfig(temporaryFolder(t), config);
-    for (const value of ['0', '-1', 'two', '1.5', '257', '']) {
+    for (const value of ['-1', 'two', '1.5', '257', '']) {
       const { code, stderr } = await runHere(['serve', '--config', file, `--threads=${value}`]);
       assert.equal(code, 2);
-      assert.match(stderr, /^--threads must be a whole number from 1 to 256, got "/m);
+      assert.match(stderr, /^--threads must be a whole number from 0 to 256, got "/m);
     }
+  });
+
+  it('is 1 at least where there are several sites', async (t) => {
+    const folder = temporaryFolder(t);
+    const sites = join(folder, 'sites.json');
+    writeFileSync(
+      sites,
+      JSON.stringify([{ id: 'one', config: writeConfig(folder, config), data: join(folder, 'one') }]),
+    );
+    const { code, stderr } = await runHere(['serve', '--threads=0'], { environment: { ANNALS_SITES: sites } });
+    assert.equal(code, 2);
+    assert.match(stderr, /^--threads must be 1 at least where there are several sites, got "0"$/m);
   });
 
   it('above 1 does not make two services share a port', async (t) => {

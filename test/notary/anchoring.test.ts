@@ -64,7 +64,7 @@ async function cannotStart(
   configured: object = config,
 ): Promise<string> {
   const args = ['serve', '--config', writeConfig(temporaryFolder(t), configured), '--data', data, '--port', '0'];
-  const { code, stderr } = await runHere(args, { environment: { ANNALS_THREADS: '1', ...environment } });
+  const { code, stderr } = await runHere(args, { environment: { ANNALS_THREADS: '0', ...environment } });
   assert.equal(code, 2, stderr);
   return stderr;
 }

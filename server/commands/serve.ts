@@ -26,8 +26,8 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   for (const warning of loaded.model.warnings) log.warn(warning);
   if (isWeak(settings)) log.warn(`ANNALS_SECRET ${weakSecret}`);
 
-  const service = startService({ settings, loaded, sink, log });
-  return untilSignal(service.stop, async (isStopping) => {
+  const begin = () => startService({ settings, loaded, sink, log });
+  return untilSignal(begin, async (service, isStopping) => {
     const ready = await service.ready;
     await fill(loaded, service.directory, settings, ready.reachable);
     if (isStopping()) return;
@@ -40,8 +40,8 @@ async function serveSites(settings: Settings, sites: readonly SiteSettings[], si
   const log = createLog(settings.logLevel, sink);
   for (const site of sites) if (isWeak(site)) log.warn({ site: site.site }, `a secret ${weakSecret}`);
 
-  const service = startSites({ settings, sites, sink, log });
-  return untilSignal(service.stop, async (isStopping) => {
+  const begin = () => startSites({ settings, sites, sink, log });
+  return untilSignal(begin, async (service, isStopping) => {
     const ready = await service.ready;
     if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
   });
@@ -51,17 +51,18 @@ function isWeak({ secrets }: Settings): boolean {
   return secrets.some(({ length }) => length < safeLength);
 }
 
-/** Starts something, and stops it at a signal, or when it cannot start. */
-async function untilSignal(
-  stop: () => Promise<void>,
-  start: (isStopping: () => boolean) => Promise<void>,
+/** Starts something, and stops it at a signal, also one that comes while it begins, or when it cannot start. */
+async function untilSignal<Service extends { stop: () => Promise<void> }>(
+  begin: () => Service,
+  start: (service: Service, isStopping: () => boolean) => Promise<void>,
 ): Promise<number> {
   let isStopping = false;
   const signalled = new Promise<'stop'>((resolve) => {
     // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
   });
-  const started = start(() => isStopping);
+  const service = begin();
+  const started = start(service, () => isStopping);
   try {
     await Promise.race([started, signalled]);
     await signalled;
@@ -69,7 +70,7 @@ async function untilSignal(
     // A start that is cut short fails on what is closed now; a first load goes on at the next one.
     started.catch(() => {});
     isStopping = true;
-    await stop();
+    await service.stop();
   }
   return 0;
 }

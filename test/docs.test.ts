@@ -37,7 +37,7 @@ const mailbox = await useMailbox();
 const folder = useFolder();
 
 describe('The examples in the documentation', () => {
-  const mail = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Atlas <atlas@example.org>' };
+  const mail = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Atlas <atlas@example.org>', ANNALS_THREADS: '1' };
   const service = useService(config, mail);
   const variables: Record<string, string> = { KEY: apiKey };
   /** Where the reader of the documentation is told to find them. */

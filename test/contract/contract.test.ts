@@ -18,7 +18,7 @@ const mailbox = await useMailbox();
 const disk = useSmallDisk(64 * 1024 * 1024);
 const service = useService(
   `export { default, seed } from ${JSON.stringify(new URL('./rich.ts', import.meta.url))};`,
-  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' },
+  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org', ANNALS_THREADS: '1' },
   ...(disk.skip ? [] : [join(disk.folder, 'data')]),
 );
 

@@ -33,7 +33,8 @@ export function quietOptions<C extends Config | string>(t: TestContext, config: 
  *
  * Which tests need one that is a process of its own, by `useService`? Those about signals, crashes, several threads, what hooks
  * hold up, what is printed, and all that our own listener does with what is not a plain request. And something of each kind of
- * call between threads (writes, accounts, files, erasure, proofs) must be seen there, since here they are calls of functions.
+ * call between threads (writes, accounts, files, erasure, proofs, drafts) must be seen there, with `ANNALS_THREADS`, since here
+ * they are calls of functions.
  */
 export function useServiceHere(config: TestConfig, options: Partial<ServiceOptions> = {}): HereService {
   return useStarted((t) => startHere(t, config, options));

@@ -149,7 +149,8 @@ export async function runCommand(
 
 /**
  * The caller's environment without settings of a service that may be running beside the tests. The main thread answers
- * requests where the test says nothing else: a thread of their own costs a fifth of a start more, and each further one a third.
+ * requests where the test says nothing else: a thread of its own for that costs a quarter of a start more. What goes between
+ * threads (writes, accounts, files, erasure, proofs, drafts) is for tests that ask for some.
  */
 function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));

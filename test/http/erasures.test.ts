@@ -30,7 +30,7 @@ const config = {
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
 };
 
-const service = useService(config);
+const service = useService(config, { ANNALS_THREADS: '1' });
 const configFile = writeConfig(useFolder(), config);
 const path = '/api/audit/erasures';
 const reason = 'asked for on paper';

@@ -28,7 +28,7 @@ const config = `export default {
 
 const password = 'correct horse battery';
 const data = join(useFolder(), 'data');
-const service = useService(config, {}, data);
+const service = useService(config, { ANNALS_THREADS: '1' }, data);
 let admin: LoggedIn;
 let writer: LoggedIn;
 let post = '';

@@ -17,7 +17,7 @@ const config = `export default {
     { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
   ],
 }`;
-const service = useService(config);
+const service = useService(config, { ANNALS_THREADS: '1' });
 
 type Bytes = { status: number; headers: Headers; bytes: Buffer };
 

@@ -3,9 +3,10 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { useFolder, useService } from '../helpers/shared.ts';
+import { useFolder } from '../helpers/shared.ts';
 
 const config = {
   collections: [
@@ -24,7 +25,7 @@ const folder = useFolder();
 const configFile = writeConfig(folder, config);
 /** A data directory as a service left it; every test works on a copy. */
 const original = join(folder, 'data');
-const service = useService(config, {});
+const service = useServiceHere(config);
 const ids: string[] = [];
 
 before(async () => {
@@ -173,7 +174,7 @@ describe('annals rebuild', () => {
     const { code, stdout } = await runHere(['rebuild', '--config', configFile, '--data', data]);
     assert.deepEqual([code, stdout], [0, 'rebuilt the read tables from 9 events\n']);
     assert.equal((await runHere(['verify', '--data', data])).code, 0);
-    const again = await startService(t, config, { data });
+    const again = await startHere(t, config, { data });
     const { body } = await again.call('GET', `${posts}?sort=title`);
     assert.deepEqual(
       body.docs.map(({ title }: { title: string }) => title),

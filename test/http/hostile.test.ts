@@ -266,6 +266,20 @@ describe('What is not quite HTTP', () => {
     );
     await assertSound();
   });
+
+  it('bare bytes in the query of a list neither', async () => {
+    const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), async (list) => {
+        const start = Buffer.from(`GET ${notes}?where[`);
+        const rest = Buffer.from(' HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+        const { status, text } = await sendRaw(service.url, Buffer.concat([start, Buffer.from(list), rest]));
+        assert.ok(status >= 400 && status < 500, text);
+      }),
+      { seed, numRuns: 2000, interruptAfterTimeLimit: 1000, markInterruptAsFailure: false },
+    );
+    await assertSound();
+  });
 });
 
 describe('Cookies of other applications', () => {

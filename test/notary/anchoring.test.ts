@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { bucketEnvironment, describeWithBucket, openClient, startProxy, useBucket } from '../helpers/s3.ts';
 import { type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
@@ -13,13 +14,13 @@ import { eventually } from '../helpers/shared.ts';
 
 const config = { bcryptCost: 4, collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
-async function post(service: Service, count: number): Promise<void> {
+async function post(service: Pick<Service, 'call'>, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     assert.equal((await service.call('POST', '/api/collections/posts', { title: 'x' })).status, 201);
   }
 }
 
-async function checkpoint(service: Service): Promise<string> {
+async function checkpoint(service: Pick<Service, 'url'>): Promise<string> {
   const response = await fetch(`${service.url}/api/audit/checkpoint`, {
     headers: { 'x-api-key': 'test-key-0123456789' },
   });
@@ -76,13 +77,13 @@ describe('checkpoints in the folder of files', () => {
   it('find a log that was taken back, until that is accepted, and then a new key signs', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const backup = join(temporaryFolder(t), 'backup');
-    const first = await startService(t, config, { data });
+    const first = await startHere(t, config, { data });
     await post(first, 2);
     const early = sizeIn(await checkpoint(first));
     await eventually(() => anchoredIn(data).includes(early));
     await first.stop();
     cpSync(data, backup, { recursive: true });
-    const second = await startService(t, config, { data });
+    const second = await startHere(t, config, { data });
     await post(second, 3);
     await second.stop();
     // Signed and anchored at the end, too.
@@ -116,7 +117,7 @@ describe('checkpoints in the folder of files', () => {
     assert.equal(accepted.code, 0, accepted.stderr);
     assert.match(accepted.stdout, /the signing key is given up/);
     const newKey = /auditors need to know the new one: (\S+)/.exec(accepted.stdout)?.[1] ?? '';
-    const third = await startService(t, config, { data });
+    const third = await startHere(t, config, { data });
     const [, id = 'none'] = newKey.split('+');
     const note = await checkpoint(third);
     assert.equal(parseNote(note)?.signatures[0]?.id, id);
@@ -133,7 +134,7 @@ describe('checkpoints in the folder of files', () => {
 
   it('are told when their signature or their root is another, and when their key is not known', async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const service = await startService(t, config, { data });
+    const service = await startHere(t, config, { data });
     await post(service, 1);
     await service.stop();
     const [name = ''] = readdirSync(join(data, 'blobs/checkpoints'));
@@ -153,7 +154,7 @@ describe('checkpoints in the folder of files', () => {
     const bare = await verify(data);
     assert.equal(bare.code, 0, bare.stdout);
     assert.match(bare.stdout, /^note: there is no vault\.db: nobody knows who signed the checkpoints$/m);
-    const next = await startService(t, config, { data });
+    const next = await startHere(t, config, { data });
     await next.stop();
     const unknown = await verify(data);
     assert.deepEqual(

@@ -21,6 +21,7 @@ import { openDocuments } from '../../projections/documents.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { runCommand, startService, writeConfig } from '../helpers/service.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
@@ -586,20 +587,20 @@ describe('the service', () => {
   };
 
   it('answers 404 for a removed collection, and has its documents again when it is back', async (t) => {
-    const first = await startService(t, config);
+    const first = await startHere(t, config);
     const { data } = first;
     const created = await first.call('POST', '/api/collections/posts', { title: 'a' });
     assert.equal(created.status, 201);
     const path = `/api/collections/posts/${created.body.id}`;
-    assert.equal(await first.stop(), 0);
+    await first.stop();
 
-    const second = await startService(t, { collections: config.collections.slice(1) }, { data });
+    const second = await startHere(t, { collections: config.collections.slice(1) }, { data });
     assert.equal((await second.call('GET', path)).status, 404);
     assert.equal((await second.call('GET', '/api/collections/posts')).status, 404);
     assert.equal((await second.call('POST', '/api/collections/posts', { title: 'b' })).status, 404);
     await second.stop();
 
-    const third = await startService(t, config, { data });
+    const third = await startHere(t, config, { data });
     const back = await third.call('GET', path);
     assert.equal(back.status, 200);
     assert.deepEqual(back.body, created.body);
@@ -647,7 +648,7 @@ describe('the service', () => {
     assert.ok(size > 1 && size < 21, accepted.stdout);
     assert.equal(findingIn(data), null);
 
-    const second = await startService(t, config, { data });
+    const second = await startHere(t, config, { data });
     const list = await second.call('GET', '/api/collections/posts?limit=100&sort=createdAt');
     assert.deepEqual(
       list.body.docs.map(({ title }: { title: string }) => title),
@@ -678,7 +679,7 @@ describe('the service', () => {
 
   it('tells in sentences, without a stack, which documents stand against a new schema', async (t) => {
     const loose = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-    const first = await startService(t, loose);
+    const first = await startHere(t, loose);
     const answers = [];
     for (let index = 0; index < 2; index += 1) {
       answers.push(await first.call('POST', '/api/collections/posts', { title: 'same' }));

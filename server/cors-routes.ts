@@ -31,8 +31,7 @@ export function answerOthers(
   refusal: (request: Request) => Error,
   auth: string | false = false,
 ): AddHeaders {
-  const root = (server.realm.modifiers.route.prefix ?? '').length;
-  const openFor = ({ path }: Request) => (isClosedToOthers(path.slice(root)) ? null : current());
+  const openFor = ({ path }: Request) => (isClosedToOthers(path) ? null : current());
 
   server.route({
     method: 'OPTIONS',

@@ -84,10 +84,7 @@ export function corsOf(origins: readonly string[]): Cors | null {
   };
 }
 
-/**
- * Whether a path, below the mount address, is for nobody else's pages whatever is opened: what the operator does, and our own
- * pages for accounts.
- */
+/** Whether a path is for nobody else's pages whatever is opened: what the operator does, and our own pages for accounts. */
 export function isClosedToOthers(path: string): boolean {
   return path.startsWith('/api/operator/') || path.startsWith('/account/');
 }

@@ -3,14 +3,15 @@ import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import { type Address, createListener, guardListener, listen } from './listener.ts';
-import { annals } from './plugin.ts';
+import { actorOf, addressOf, requestId } from './requests.ts';
+import { routes } from './routes.ts';
 
-/** Starts a hapi server of our own around the plugin; resolves when it answers. */
+/** Starts a server that listens itself; resolves when it answers. */
 export async function startServer(app: App, address: Address): Promise<Server> {
   const listener = createListener();
   const server = hapiOn(listener);
   guardListener(listener);
-  await server.register({ plugin: annals, options: { app, isAlone: true } });
+  await serve(server, app);
   await server.start();
   await listen(listener, address);
   return server;
@@ -19,7 +20,7 @@ export async function startServer(app: App, address: Address): Promise<Server> {
 /** A server that answers what another listener passes on to its own, which never listens. */
 export async function openServer(app: App): Promise<Server> {
   const server = neverListening();
-  await server.register({ plugin: annals, options: { app, isAlone: true } });
+  await serve(server, app);
   await server.start();
   return server;
 }
@@ -27,6 +28,32 @@ export async function openServer(app: App): Promise<Server> {
 /** A hapi server whose listener never listens. */
 export function neverListening(): Server {
   return hapiOn(createListener(), false);
+}
+
+/** One line per request. No query: it may hold what somebody searched for, or a token. */
+export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
+  if (!log.isLevelEnabled('info')) return;
+  server.events.on('response', (request) => {
+    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
+    if (state() === 'starting') return;
+    const { response, info, method, path } = request;
+    const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
+    const took = info.completed || info.responded;
+    log.info({
+      requestId: requestId(request),
+      method: method.toUpperCase(),
+      path,
+      status,
+      milliseconds: took > 0 ? took - info.received : null,
+      actor: actorOf(request),
+      ip: addressOf(request),
+    });
+  });
+}
+
+async function serve(server: Server, app: App): Promise<void> {
+  logRequests(server, app);
+  await server.register({ plugin: routes, options: { app } });
 }
 
 /** @param hasConnections whether its listener has connections, to be ended in good order when it stops. */

@@ -1,7 +1,7 @@
 import Hapi, { type RequestRoute } from '@hapi/hapi';
 import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
-import { annals } from '../plugin.ts';
+import { routes } from '../routes.ts';
 import { version } from '../version.ts';
 import { auditSchemas } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
@@ -43,9 +43,9 @@ const contents: Record<Api, Contents> = {
 export async function makeOpenApi(app: App, api: Api = 'contract'): Promise<string> {
   const { title, tags, schemas, ...told } = contents[api];
   const server = Hapi.server({ debug: false });
-  await server.register({ plugin: annals, options: { app } });
-  const routes = server.table().filter(({ path }) => apiOf(path) === api);
-  const operations = new Map(routes.flatMap((route) => describe(route, app)));
+  await server.register({ plugin: routes, options: { app } });
+  const described = server.table().filter(({ path }) => apiOf(path) === api);
+  const operations = new Map(described.flatMap((route) => describe(route, app)));
   await server.register({
     plugin: loadHapiSwagger(),
     options: {

@@ -35,7 +35,7 @@ export function media(server: Server, app: App, patience = stallMilliseconds): v
  * a route after climbing, and answer the rest with 400.
  */
 function refuseOddPaths(server: Server): void {
-  const root = `${server.realm.modifiers.route.prefix ?? ''}/api/media/`;
+  const root = '/api/media/';
   server.ext('onRequest', (request, h) => {
     const { url = '' } = request.raw.req;
     if (!url.includes(root) && !request.path.includes(root)) return h.continue;

@@ -6,8 +6,7 @@ import { noPayload } from '../body.ts';
 import { type Cors, corsOf } from '../cors.ts';
 import { answerOthers } from '../cors-routes.ts';
 import { answerErrors } from '../errors.ts';
-import { neverListening } from '../http.ts';
-import { logRequests } from '../plugin.ts';
+import { logRequests, neverListening } from '../http.ts';
 import { requestId } from '../requests.ts';
 import { accountAssets } from '../resources/account-pages.ts';
 import { docs } from '../resources/docs.ts';
@@ -55,7 +54,7 @@ export async function openCommon({ state, counts, log }: Options): Promise<Commo
       varyBySite,
     ),
   );
-  logRequests(server, { log, state: () => 'ready' }, true);
+  logRequests(server, { log, state: () => 'ready' });
   server.route([
     {
       method: 'GET',

@@ -9,7 +9,7 @@ import Hapi from '@hapi/hapi';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { annals } from '../../server/plugin.ts';
+import { routes } from '../../server/routes.ts';
 import { bearer } from '../helpers/accounts.ts';
 import { answersOf, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
@@ -353,7 +353,7 @@ describe('The answers of the audit routes', () => {
     await withApp({ collections: [users] }, async (app) => {
       const server = Hapi.server({ debug: false });
       await server.register({
-        plugin: annals,
+        plugin: routes,
         options: { app },
       });
       t.mock.timers.enable({ apis: ['setTimeout'] });

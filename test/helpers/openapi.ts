@@ -11,7 +11,7 @@ import { type App, openApp } from '../../server/app.ts';
 import { createLog } from '../../server/logging.ts';
 import type { Notary } from '../../server/notary/notary.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
-import { annals } from '../../server/plugin.ts';
+import { routes } from '../../server/routes.ts';
 import { createState } from '../../server/state.ts';
 
 /** Nobody calls routes here. */
@@ -70,6 +70,6 @@ export async function withApp<T>(
 /** Every route that the service has, as `GET /path`. */
 export async function routesOf(app: App): Promise<string[]> {
   const server = Hapi.server({ debug: false });
-  await server.register({ plugin: annals, options: { app } });
+  await server.register({ plugin: routes, options: { app } });
   return server.table().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
 }

@@ -4,7 +4,7 @@ import { registerAuthentication, strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { openToOthers } from './cors-routes.ts';
 import { answerErrors } from './errors.ts';
-import { actorOf, addressOf, noRoute, requestId } from './requests.ts';
+import { noRoute, requestId } from './requests.ts';
 import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
 import { collections } from './resources/collections.ts';
@@ -48,22 +48,14 @@ const resources: readonly Resource[] = [
   health,
 ];
 
-const name = 'annals';
-
-/**
- * The whole service as one hapi plugin. `isAlone` says that the server is ours: then what hapi refuses before it finds a
- * route, such as a path that is not UTF-8, is answered and logged as everything else.
- */
-export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
-  name,
-  register(server, { app, isAlone = false }) {
+/** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
+export const routes: Plugin<{ app: App }> = {
+  name: 'annals-routes',
+  register(server, { app }) {
     registerAuthentication(server, app);
     const log = (err: Error, request: Request) =>
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
-    server.ext('onPreResponse', answerErrors(log, openToOthers(server, app), app.site === null ? null : varyBySite), {
-      sandbox: isAlone ? 'server' : 'plugin',
-    });
-    logRequests(server, app, isAlone);
+    server.ext('onPreResponse', answerErrors(log, openToOthers(server, app), app.site === null ? null : varyBySite));
     for (const resource of resources) resource(server, app);
     server.route({
       method: '*',
@@ -81,26 +73,4 @@ export const annals: Plugin<{ app: App; isAlone?: boolean }> = {
 function answerWhole(server: Server): void {
   const ours = server.table().filter(({ realm }) => realm === server.realm);
   for (const { settings } of ours) settings.response = { ...settings.response, ranges: false };
-}
-
-/** One line per request. No query: it may hold what somebody searched for, or a token. */
-export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>, isAlone: boolean): void {
-  if (!log.isLevelEnabled('info')) return;
-  server.events.on('response', (request) => {
-    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
-    if (state() === 'starting') return;
-    if (!isAlone && request.route.realm.plugin !== name) return;
-    const { response, info, method, path } = request;
-    const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
-    const took = info.completed || info.responded;
-    log.info({
-      requestId: requestId(request),
-      method: method.toUpperCase(),
-      path,
-      status,
-      milliseconds: took > 0 ? took - info.received : null,
-      actor: actorOf(request),
-      ip: addressOf(request),
-    });
-  });
 }

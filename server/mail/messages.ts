@@ -170,9 +170,11 @@ function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl
   return { subject: words.subject, text: asText(words, url), html: asHtml(words, url) };
 }
 
-const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+let clock: Intl.DateTimeFormat | undefined;
 
 function inWords(time: Date): string {
+  // Made for the first mail: it takes ten milliseconds, which would be of every start.
+  clock ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return `${clock.format(time)} UTC`;
 }
 

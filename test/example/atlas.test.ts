@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { apiKey, runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { apiKey, runCommand, type Service, startService, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder, useService } from '../helpers/shared.ts';
 
 const example = new URL('../../examples/atlas/annals.config.ts', import.meta.url).href;
@@ -16,13 +16,12 @@ const bordering = 165;
 type Document = Record<string, unknown> & { id: string };
 type Country = Document & { code: string; borders: string[] };
 
-/** The tests of the example go on with what the one of its first load has made: a load costs more than all of them. */
-const data = join(useFolder(), 'data');
+describe('the example, whose first load was killed twice', () => {
+  const folder = useFolder();
+  const data = join(folder, 'data');
+  const created: number[] = [];
 
-describe('the first load of the example', () => {
-  it('is finished, without duplicates, after it was killed twice', async (t) => {
-    const folder = temporaryFolder(t);
-    const created: number[] = [];
+  before(async () => {
     // Half-way it uploads flags, at nine tenths it patches borders.
     for (const share of [0.5, 0.9]) {
       const file = writeConfig(folder, killedAt(share));
@@ -30,11 +29,14 @@ describe('the first load of the example', () => {
       assert.deepEqual([code, stdout], [null, '']);
       created.push(countOf(data, 'document.created'));
     }
+  });
+
+  const service = useService(config, {}, data);
+
+  it('is whole, without duplicates', async () => {
     const [half = 0, all] = created;
     assert.ok(half > documents - 500 && half < documents - 250, String(half));
     assert.equal(all, documents);
-
-    const service = await startService(t, config, { data });
     for (const [slug, count] of Object.entries(counts))
       assert.equal((await readAll(service, slug)).length, count, slug);
     assertBorders(await readAll(service, 'countries'));
@@ -42,10 +44,6 @@ describe('the first load of the example', () => {
     assert.equal(countOf(data, 'document.updated'), bordering);
     assert.equal(countOf(data, 'global.updated'), 1);
   });
-});
-
-describe('the example', () => {
-  const service = useService(config, {}, data);
 
   it('holds every document of the data set, readable without a key', async () => {
     for (const [slug, count] of Object.entries(counts)) {

@@ -1,3 +1,4 @@
+import { isObject } from './answers.ts';
 import type { Accounts } from './api.ts';
 import type { Caller } from './calls.ts';
 import { ApiError } from './errors.ts';
@@ -15,7 +16,8 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
   }
 
   async function begin(route: string, data: object, options?: CallOptions): Promise<Login<unknown>> {
-    const answer = await send<Login<unknown>>(route, data, options);
+    const call = { method: 'POST', path: `${path}/${route}`, data, options, isPublic: true, gives: isLogin } as const;
+    const answer = await bodyOf<Login<unknown>>(call);
     session.set(answer.token);
     return answer;
   }
@@ -35,7 +37,8 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
     me: (options?: CallOptions) => bodyOf({ method: 'GET', path: `${path}/me`, options }),
     async refreshToken(options?: CallOptions) {
       const token = session.get();
-      const answer = await bodyOf<{ token: string }>({ method: 'POST', path: `${path}/refresh-token`, options });
+      const call = { method: 'POST', path: `${path}/refresh-token`, options, gives: isLogin } as const;
+      const answer = await bodyOf<{ token: string }>(call);
       session.replace(token, answer.token);
       return answer;
     },
@@ -49,4 +52,9 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
     },
     registerFirstUser: (data: object, options?: CallOptions) => begin('first-user', data, options),
   } satisfies Record<keyof Accounts<AnyConfig, string>, unknown>;
+}
+
+/** A token that is none would be kept, and sent with every call that follows. */
+function isLogin(body: unknown): boolean {
+  return isObject(body) && typeof body.token === 'string' && body.token !== '';
 }

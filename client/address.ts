@@ -19,8 +19,21 @@ export function readBaseUrl(given: string | URL): string {
  * @throws TypeError for what would make another path of it.
  */
 export function segment(name: string, value: string): string {
-  if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..') return encodeURIComponent(value);
+  if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..') return encoded(name, value);
   throw new TypeError(`${name} must be a text that is not empty, got ${shown(value)}`);
+}
+
+/**
+ * A text as part of an address.
+ *
+ * @throws TypeError for one that is no text in Unicode.
+ */
+export function encoded(name: string, text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw new TypeError(`${name} must be Unicode, got half of a surrogate pair in ${shown(text)}`);
+  }
 }
 
 /** The query of a call: members that are undefined are left out, filters are JSON, moments are as the service reads them. */

@@ -1,7 +1,7 @@
 import { ApiError, type FieldProblem } from './errors.ts';
 
 /** What came back: the body parsed, null where it is empty. */
-export type Answer = { body: unknown; headers: Headers };
+export type Answer = { body: unknown; headers: Headers; status: number };
 
 /** How an answer is called in messages: without the query, which may hold a token. */
 export type Asked = { method: string; url: string };
@@ -12,13 +12,13 @@ export type Asked = { method: string; url: string };
  * @throws ApiError for every status but 2xx, and for a body that is no JSON. What reading throws is for the caller to name.
  */
 export async function readAnswer(asked: Asked, response: Response): Promise<Answer> {
-  const { headers, ok } = response;
+  const { headers, ok, status } = response;
   refuseRedirect(asked, response);
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
   if (!ok) throw refusal(asked, response, body, text);
   if (body === undefined) throw foreign(asked, response, text);
-  return { body, headers };
+  return { body, headers, status };
 }
 
 /** The method and address of a call, for messages. */
@@ -52,6 +52,12 @@ function refusal(asked: Asked, response: Response, body: unknown, text: string):
     requestId: headers.get('x-request-id'),
     body: body ?? (text || null),
   });
+}
+
+/** What is JSON, and not what the route gives: something else at this address. */
+export function unexpected(asked: Asked, { body, headers, status }: Answer): ApiError {
+  const message = `${nameOf(asked)} was answered ${status} with what is no answer of the service: ${excerpt(JSON.stringify(body))}`;
+  return new ApiError(message, { status, error: 'Invalid Answer', requestId: headers.get('x-request-id'), body });
 }
 
 /** A page of a proxy, of a captive portal, of another program at this address. */

@@ -1,5 +1,5 @@
-import { queryOf } from './address.ts';
-import { type Answer, isObject } from './answers.ts';
+import { encoded, queryOf, shown } from './address.ts';
+import { type Answer, isObject, unexpected } from './answers.ts';
 import { ApiError } from './errors.ts';
 import type { CallOptions, ClientOptions, WriteOptions } from './options.ts';
 import { type Exchange, type Fetch, perform } from './sending.ts';
@@ -26,6 +26,8 @@ export type Call = {
   isLogin?: boolean;
   /** Milliseconds, where the caller says none. */
   timeout?: number;
+  /** Whether a body is what the route gives, where the client itself looks into it. */
+  gives?: (body: unknown) => boolean;
 };
 
 export type Caller = ReturnType<typeof openCaller>;
@@ -46,7 +48,9 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     const headers = headersOf(asked, own, token);
     const isOurs = headers.get('authorization') === (token === null ? null : bearer(token));
     try {
-      const answer = await perform(exchangeOf(asked, own, query, headers));
+      const exchange = exchangeOf(asked, own, query, headers);
+      const answer = await perform(exchange);
+      if (asked.gives?.(answer.body) === false) throw unexpected(exchange, answer);
       keepTag(answer);
       return answer;
     } catch (error) {
@@ -77,10 +81,11 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
   }
 
   function headersOf({ content, data }: Call, own: WriteOptions, token: string | null): Headers {
-    const headers = new Headers(options.headers);
+    const headers = new Headers();
     const put = (name: string, value: string | null | undefined) => {
-      if (value !== undefined && value !== null) headers.set(name, value);
+      if (value !== undefined && value !== null) setHeader(headers, name, value);
     };
+    for (const [name, value] of entriesOf(options.headers)) put(name, value);
     put('accept', 'application/json');
     put('x-api-key', options.apiKey);
     put('x-site-id', options.siteId);
@@ -89,9 +94,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     put('if-match', own.ifMatch);
     put('idempotency-key', own.idempotencyKey);
     put('x-change-reason', own.reason === undefined ? null : reasonText(own.reason));
-    new Headers(own.headers).forEach((value, name) => {
-      put(name, value);
-    });
+    for (const [name, value] of entriesOf(own.headers)) put(name, value);
     return headers;
   }
 
@@ -124,6 +127,21 @@ function split(options: object): { own: CallOptions & WriteOptions; query: objec
   return { own, query: Object.fromEntries(entries.filter(([name]) => !callNames.includes(name))) };
 }
 
+function entriesOf(headers: Record<string, string> | Headers | undefined): Iterable<[string, string]> {
+  return headers instanceof Headers ? headers.entries() : Object.entries(headers ?? {});
+}
+
+/** What `Headers` says of a value that it does not take shows the value, which may be a key. */
+function setHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.set(name, value);
+  } catch {
+    throw new TypeError(
+      `what is given for the header ${shown(name)} cannot be sent: it holds characters that none may have`,
+    );
+  }
+}
+
 function bearer(token: string): string {
   return `Bearer ${token}`;
 }
@@ -131,7 +149,7 @@ function bearer(token: string): string {
 /** A header holds latin1 at most, and the service reads some of that as UTF-8; what is more goes encoded (RFC 8187). */
 function reasonText(reason: string): string {
   const isPlain = /^[\x20-\x7e]*$/.test(reason) && !/^\s*utf-8'/i.test(reason);
-  return isPlain ? reason : `UTF-8''${encodeURIComponent(reason)}`;
+  return isPlain ? reason : `UTF-8''${encoded('reason', reason)}`;
 }
 
 /** A page that did not come over HTTPS has no `randomUUID`. */

@@ -24,7 +24,7 @@ export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOpt
       return session.get();
     },
     set token(token: string | null) {
-      session.set(token);
+      session.set(token || null);
     },
     collection: (name: string) => {
       const slug = segment('the slug of a collection', name);

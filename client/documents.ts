@@ -1,4 +1,4 @@
-import { segment } from './address.ts';
+import { segment, shown } from './address.ts';
 import { isObject } from './answers.ts';
 import type { Creation, Documents, GlobalClient } from './api.ts';
 import type { Call, Caller } from './calls.ts';
@@ -17,8 +17,11 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
 
   async function findOne(idOrList: string | object, options: object = {}): Promise<unknown> {
     if (typeof idOrList !== 'string') {
+      // Of a reference that is null it would give the first document there is.
+      if (!isObject(idOrList))
+        throw new TypeError(`findOne needs an id, or an object with where, got ${shown(idOrList)}`);
       const list = { ...idOrList, ...options, limit: 1 };
-      return (await bodyOf<Page<unknown>>({ method: 'GET', path, options: list })).docs[0] ?? null;
+      return (await bodyOf<Page<unknown>>({ method: 'GET', path, options: list, gives: isPage })).docs[0] ?? null;
     }
     try {
       return await bodyOf({ method: 'GET', path: pathOf(idOrList), options });
@@ -29,9 +32,13 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
   }
 
   return {
-    find: (options?: object) => bodyOf({ method: 'GET', path, options }),
+    find: (options?: object) => bodyOf({ method: 'GET', path, options, gives: isPage }),
     findOne,
-    findAll: (options: object = {}) => everyDocument((query) => call({ method: 'GET', path, options: query }), options),
+    findAll: (options: object = {}) =>
+      everyDocument(
+        (query) => call({ method: 'GET', path, options: query, gives: (body) => isPage(body, query.page) }),
+        options,
+      ),
     create: (data: object, options?: KeyedOptions) => bodyOf({ method: 'POST', path, data, options, isKeyed: true }),
     update: async (id: string, data: object, options?: WriteOptions) => {
       return bodyOf({ method: 'PATCH', path: pathOf(id), data, options, isKeyed: true });
@@ -63,6 +70,11 @@ export function globalOf({ bodyOf }: Caller, slug: string) {
 function restoreCall(path: string, data: RestoreSource, options: object = {}): Call {
   const isDry = 'dryRun' in options && options.dryRun === true;
   return { method: 'POST', path: `${path}/restore`, data, options, isKeyed: !isDry, isRepeatable: isDry };
+}
+
+/** @param page which one was asked for: what passes by the parameters of a call would give the same one for ever. */
+function isPage(body: unknown, page?: number): boolean {
+  return isObject(body) && Array.isArray(body.docs) && (page === undefined || (body.page ?? page) === page);
 }
 
 /** A 404 of the service that is about the document: one about the route means that there is no such collection. */

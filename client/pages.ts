@@ -15,7 +15,7 @@ const directions: Record<string, 'less_than_equal' | 'greater_than_equal'> = {
  * were given are passed over. In other orders there are pages by number, of which nothing is given twice.
  */
 export async function* everyDocument(
-  read: (query: object) => Promise<Answer>,
+  read: (query: { page: number; [parameter: string]: unknown }) => Promise<Answer>,
   { where, sort = '-createdAt', limit = 100, asOf, ...rest }: Query,
 ): AsyncGenerator<Document> {
   const operator = directions[String(sort)];
@@ -31,7 +31,8 @@ export async function* everyDocument(
     // A time may go on to gain events while it is today: the position that it stood for does not.
     if (asOf !== undefined) moment = headers.get('annals-position') ?? asOf;
     yield* docs.filter(({ id }) => id === undefined || !given.has(id));
-    if (!hasNextPage) return;
+    // After a page with nothing on it there is none, whatever is said.
+    if (!hasNextPage || docs.length === 0) return;
     const end = docs.at(-1)?.createdAt;
     const isFurther = operator && typeof end === 'string' && end !== bound;
     if (isFurther) given.clear();

@@ -660,6 +660,39 @@ describe('Failures between the client and the service', { concurrency: true }, (
     const closed = await refusalOf(createClient({ baseUrl: 'http://127.0.0.1:1' }).global('x').get({ retries: 0 }));
     assert.deepEqual([closed.error, closed.cause instanceof TypeError], ['Network Error', true]);
   });
+
+  it('are errors too where what came is JSON of somebody else', async (t) => {
+    let answer: unknown;
+    let count = 0;
+    const url = await serve(t, (_request, response) => {
+      count += 1;
+      response.end(JSON.stringify(answer));
+    });
+    const client = createClient({ baseUrl: url, token: 'kept' });
+    const users = client.collection('users');
+    const calls = {
+      find: () => users.find(),
+      findOne: () => users.findOne({}),
+      findAll: () => listOf(users.findAll()),
+      login: () => users.login(credentials),
+      refreshToken: () => users.refreshToken(),
+    };
+    for (answer of [null, [], {}, { docs: {}, token: { a: 1 } }]) {
+      for (const [name, call] of Object.entries(calls)) {
+        const { error, status, message } = await refusalOf(call());
+        assert.deepEqual([error, status], ['Invalid Answer', 200], name);
+        assert.match(message, /^\w+ http:\S+ was answered 200 with what is no answer of the service: /);
+      }
+    }
+    assert.equal(client.token, 'kept');
+    // A page for which there is no end, and a cache that passes by the parameters.
+    answer = { docs: [], hasNextPage: true };
+    assert.deepEqual(await listOf(users.findAll()), []);
+    answer = { docs: [{ id: 1, createdAt: 'x' }], page: 1, hasNextPage: true };
+    count = 0;
+    assert.equal((await refusalOf(calls.findAll())).error, 'Invalid Answer');
+    assert.equal(count, 3);
+  });
 });
 
 describe('createClient', () => {
@@ -704,7 +737,33 @@ describe('createClient', () => {
     });
     assert.partialDeepStrictEqual(seen[1], { ...common, 'x-trace': '1' });
     assert.equal(seen[1]?.authorization, undefined);
-    await assert.rejects(createClient({ baseUrl: url, apiKey: 'a\nb' }).global('site').get(), { name: 'TypeError' });
+    const unsendable: [Partial<ClientOptions>, object, string][] = [
+      [{ apiKey: 'secret\nb' }, {}, 'x-api-key'],
+      [{ token: 'secret\u20ac' }, {}, 'authorization'],
+      [{ headers: { 'x-own': 'secret\0' } }, {}, 'x-own'],
+      [{}, { ifMatch: 'secret\r\nx-api-key: a' }, 'if-match'],
+      [{}, { headers: { 'x own': 'secret' } }, 'x own'],
+    ];
+    for (const [own, call, name] of unsendable) {
+      const message = `what is given for the header "${name}" cannot be sent: it holds characters that none may have`;
+      const refused = createClient({ baseUrl: url, ...own })
+        .global('site')
+        .update({}, call);
+      await assert.rejects(refused, { name: 'TypeError', message });
+    }
+    const half = '\ud800';
+    const posts = createClient({ baseUrl: url }).collection('posts');
+    await assert.rejects(posts.findOne(half), { name: 'TypeError', message: /^id must be Unicode/ });
+    await assert.rejects(posts.delete('x', { reason: half }), {
+      name: 'TypeError',
+      message: /^reason must be Unicode/,
+    });
+    // A reference to nobody must not give somebody.
+    await assert.rejects(posts.findOne(null as never), {
+      name: 'TypeError',
+      message: /findOne needs an id.*got null$/,
+    });
+    assert.equal(seen.length, 2);
   });
 
   for (const [options, message] of [

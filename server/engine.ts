@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Model } from '../config/model.ts';
 import { createIds } from '../events/ids.ts';
@@ -10,7 +9,6 @@ import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
 import { type Describe, openApp, type Shared } from './app.ts';
 import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
-import type { Pins } from './blobs/pins.ts';
 import { blobSettingsOf } from './blobs/store.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
@@ -18,13 +16,12 @@ import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
-import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
 import type { Settings } from './settings/settings.ts';
 import { createState, type State, setState } from './state.ts';
 import { connectWriter } from './threads/append.ts';
-import { answerCalls } from './threads/calls.ts';
 import type { Connect } from './threads/http.ts';
+import { portTo, portToNotary, portToPins } from './threads/ports.ts';
 import { startWriter } from './threads/writer.ts';
 
 /** All that works on one data directory, but for who answers requests. It is seen from the main thread. */
@@ -209,6 +206,9 @@ export function startEngine(options: Options): Engine {
   };
 }
 
+/** The name of the secret by which the command line is known to a service that runs. */
+export const operatorSecret = 'operator';
+
 function openKeeper(
   { vault }: Directory,
   { collections, bcryptCost, rateLimit }: Model,
@@ -216,22 +216,6 @@ function openKeeper(
 ): MainKeeper {
   const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
   return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, ...others });
-}
-
-function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {
-  const { port1, port2 } = new MessageChannel();
-  answerCalls<T>(port1, functions);
-  port1.on('close', onClose);
-  return port2;
-}
-
-function portToNotary({ checkpoint, recent, verifierKey }: Notary): MessagePort {
-  return portTo<Notary>({ checkpoint, recent, verifierKey });
-}
-
-function portToPins(guard: BlobGuard): MessagePort {
-  const { release, ...pins } = guard.join();
-  return portTo<Pins>(pins, release);
 }
 
 function erasersOf({ settle, obstacle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
@@ -302,6 +286,3 @@ function setupUrlOf(app: OpenApp, baseUrl: string, token: Token): string | null 
   const text = token('setup', slug, setupTokenId(app, slug));
   return `${baseUrl}/account/${slug}/setup?token=${text}${app.site === null ? '' : `&site=${app.site}`}`;
 }
-
-/** The name of the secret by which the command line is known to a service that runs. */
-export const operatorSecret = 'operator';

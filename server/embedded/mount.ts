@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refuse } from './desk.ts';
+import { refuse } from './gate.ts';
 import { readOptions, type ServiceOptions } from './options.ts';
 import { urlBelow } from './paths.ts';
 import { type EmbeddedReady, startEmbedded } from './service.ts';

@@ -12,7 +12,7 @@ import { openServer } from '../http.ts';
 import { createLog } from '../logging.ts';
 import type { Api } from '../openapi/document.ts';
 import { describeApart } from '../threads/openapi.ts';
-import { openDesk } from './desk.ts';
+import { createGate } from './gate.ts';
 import type { Given } from './options.ts';
 
 /** A service that answers requests of another server, in the thread of that one. */
@@ -47,7 +47,7 @@ const safeLength = 32;
 export function startEmbedded(given: Given): Embedded {
   const { settings, logger } = given;
   const log = createLog(settings.logLevel, { write: (line) => void logger.write(line) });
-  const desk = openDesk(log);
+  const gate = createGate(log);
   const closed = Promise.withResolvers<never>();
   let engine: Engine | null = null;
   let isEngineReady = false;
@@ -76,7 +76,7 @@ export function startEmbedded(given: Given): Embedded {
     server = await openServer(here);
     const { setupUrl } = announce(null);
     engine.setState('ready');
-    if (!ending) desk.open(server.listener);
+    if (!ending) gate.open(server.listener);
     return { apiKey: engine.directory.generatedKey, setupUrl };
   }
 
@@ -92,13 +92,13 @@ export function startEmbedded(given: Given): Embedded {
   }
 
   async function closeAll(message: string): Promise<void> {
-    desk.close(message);
+    gate.close(message);
     engine?.setState('stopping');
     // What a start waits for may never come once it is closed, so that one is not waited for.
     if (!engine || isEngineReady) await opening.catch(() => {});
     try {
       await release();
-      await desk.empty(stopMilliseconds);
+      await gate.drain(stopMilliseconds);
       await app?.close();
       await engine?.stop();
     } finally {
@@ -137,7 +137,7 @@ export function startEmbedded(given: Given): Embedded {
     ready,
     answer(request, response, url, before) {
       if (isEngineReady && !ending) noteAddress(request, before);
-      return desk.take(request, response, url);
+      return gate.pass(request, response, url);
     },
     release,
     close: () => end('the service has stopped'),

@@ -2,29 +2,29 @@ import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:h
 import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
 
-/** Where requests of another server are taken in, and handed to ours, which never listens itself. */
-export type Desk = {
+/** Through which the requests of another server come to ours, which never listens itself. */
+export type Gate = {
   /**
    * Has a request answered; resolves when it is over.
    *
    * @param url its path and query as our server knows them, without what stands before `/api`.
    */
-  take: (request: IncomingMessage, response: ServerResponse, url: string) => Promise<void>;
+  pass: (request: IncomingMessage, response: ServerResponse, url: string) => Promise<void>;
   /** From now on requests are handed to this listener. */
   open: (listener: Listener) => void;
   /** From now on requests are refused with this message. */
   close: (message: string) => void;
   /** Waits for the requests in hand to be over, and cuts those off that take longer. */
-  empty: (milliseconds: number) => Promise<void>;
+  drain: (milliseconds: number) => Promise<void>;
 };
 
-/** Opens one that refuses everything until there is a listener. */
-export function openDesk(log: Logger): Desk {
+/** Makes one that is closed: it refuses everything until there is a listener. */
+export function createGate(log: Logger): Gate {
   const inHand = new Map<ServerResponse, Promise<void>>();
   let listener: Listener | null = null;
   let refusal = 'the service is starting';
 
-  function take(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
+  function pass(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
     // Somebody else answers it, or has.
     if (response.headersSent || response.writableEnded || response.destroyed) return Promise.resolve();
     const over = overOf(response).finally(() => inHand.delete(response));
@@ -50,7 +50,7 @@ export function openDesk(log: Logger): Desk {
   }
 
   return {
-    take,
+    pass,
     open(opened) {
       listener = opened;
     },
@@ -58,7 +58,7 @@ export function openDesk(log: Logger): Desk {
       listener = null;
       refusal = message;
     },
-    async empty(milliseconds) {
+    async drain(milliseconds) {
       const late = setTimeout(() => {
         for (const response of inHand.keys()) response.destroy();
       }, milliseconds);

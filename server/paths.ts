@@ -23,7 +23,7 @@ export type Found = {
   field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail'>;
 };
 
-/** The server's own fields as fields. */
+/** The server's own fields of every document, as fields. */
 export const ownFields: readonly Field[] = [
   { name: 'id', type: 'text' },
   { name: 'createdAt', type: 'datetime' },

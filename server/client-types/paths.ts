@@ -1,5 +1,6 @@
 import { affinityOf } from '../../config/columns.ts';
 import type { Field } from '../../config/model.ts';
+import { ownFields } from '../paths.ts';
 
 /** A path inside the documents of a collection, and what is to be said of it. */
 export type Path = {
@@ -12,13 +13,6 @@ export type Path = {
   /** Whether there may be several values at its end. */
   isList: boolean;
 };
-
-/** What every document has, as fields. */
-const ownFields: readonly Field[] = [
-  { name: 'id', type: 'text' },
-  { name: 'createdAt', type: 'datetime' },
-  { name: 'updatedAt', type: 'datetime' },
-];
 
 /**
  * Every path that documents of these fields can be filtered by, as `server/paths.ts` finds them, but for those that go on

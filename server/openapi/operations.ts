@@ -6,9 +6,7 @@ import {
   type Answers,
   asOfThen,
   attempted,
-  bytes,
   document,
-  headersOf,
   json,
   ofHooks,
   refusalOfOther,
@@ -17,14 +15,12 @@ import {
   refusalOfStale,
   refusals,
   refusalsForNow,
-  refusalsOfStore,
   refusalsOfThen,
   refusalsOfUploads,
   restored,
   unchanged,
 } from './answers.ts';
 import type { Caller } from './callers.ts';
-import type { Schema } from './fields.ts';
 import { type Form, formOf, isUploadCollection } from './uploads.ts';
 
 /** What the OpenAPI document says about a route. */
@@ -64,7 +60,8 @@ const asOf = Joi.string().description(
   'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
 );
 const depthAndMoment = Joi.object({ depth, asOf });
-const momentOnly = Joi.object({ asOf });
+/** A query that says nothing but the moment. */
+export const momentOnly = Joi.object({ asOf });
 const listQuery = Joi.object({
   limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.'),
   page: Joi.number().integer().min(1).default(1).description('The page, from 1.'),
@@ -252,53 +249,6 @@ export function restoreGlobalOperation(target: Global): Operation {
   };
 }
 
-const file = Joi.object({
-  id: Joi.string().guid().required().description('The id of the document.'),
-  filename: Joi.string().required().description('The name of the file, as the document has it.'),
-});
-const ofSite = Joi.string().description('The site, where there is no header that names it: a picture in a page.');
-const ofFile = Joi.object({
-  Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
-  'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
-  'If-Match': Joi.string().description('The `ETag` that the wanted bytes must be of: else 412.'),
-  'If-None-Match': Joi.string().description('The `ETag` of the bytes that are there already.'),
-});
-
-const ofBytes = [
-  'ETag',
-  'Accept-Ranges',
-  'Content-Disposition',
-  'Content-Security-Policy',
-  'Cross-Origin-Resource-Policy',
-] as const;
-
-/** `GET /api/media/<slug>/{id}/{filename}` */
-export function mediaOperation(target: Collection, site: string | null): Operation {
-  const { slug } = target;
-  return {
-    id: `readFile_${slug}`,
-    tag: slug,
-    summary: `Read the file of a document of ${slug}`,
-    params: file,
-    query: site === null ? momentOnly : momentOnly.keys({ site: ofSite }),
-    headers: ofFile,
-    answers: {
-      200: asOfThen(bytes('The file.', ofBytes)),
-      206: asOfThen(bytes('The bytes that are wanted.', [...ofBytes, 'Content-Range'])),
-      304: asOfThen({
-        description: 'The bytes are those that are there already.',
-        headers: headersOf(['ETag', 'Cross-Origin-Resource-Policy']),
-      }),
-      412: json('The file is another than `If-Match` names.', 'Error'),
-      416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
-      ...refusals([400, 403, 404, 500]),
-      ...refusalsOfStore(),
-      ...ofHooks(hasReadHooks(target)),
-    },
-    caller: { kind: 'admitted', target, right: 'read' },
-  };
-}
-
 /** `GET /api/globals/<slug>` */
 export function readGlobalOperation(model: Model, target: Global): Operation {
   const { slug } = target;
@@ -335,63 +285,6 @@ export function updateGlobalOperation(target: Global): Operation {
     },
     caller: { kind: 'admitted', target, right: 'update' },
   };
-}
-
-/** `GET /api/schemas` */
-export function schemasOperation({ publicSchema }: Model): Operation {
-  return {
-    id: 'readSchemas',
-    tag: 'system',
-    summary: 'Read the schemas of all collections and globals',
-    query: momentOnly,
-    answers: {
-      200: asOfThen(json('What is configured.', 'Schemas')),
-      ...refusals([400, 403, 500]),
-      ...refusalsOfThen(),
-    },
-    caller: { kind: 'known', orAnybody: publicSchema },
-  };
-}
-
-/** `GET /api/openapi.json` */
-export function openApiOperation({ publicSchema }: Model): Operation {
-  return {
-    id: 'readOpenApi',
-    tag: 'system',
-    summary: 'Read this description',
-    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 500]) },
-    caller: { kind: 'known', orAnybody: publicSchema },
-  };
-}
-
-/** `GET /health` */
-export function healthOperation(): Operation {
-  return {
-    id: 'readHealth',
-    tag: 'system',
-    summary: 'Ask whether the process answers',
-    answers: { 200: { description: 'It does.', schema: stateSchema(['ok']) } },
-    caller: { kind: 'anybody' },
-  };
-}
-
-/** `GET /ready` */
-export function readyOperation(): Operation {
-  return {
-    id: 'readReady',
-    tag: 'system',
-    summary: 'Ask whether the service is meant to be used',
-    answers: {
-      200: { description: 'It is.', schema: stateSchema(['ready']) },
-      503: { description: 'Not yet, or no longer.', schema: stateSchema(['starting', 'stopping']) },
-    },
-    caller: { kind: 'anybody' },
-  };
-}
-
-function stateSchema(states: string[]): Schema {
-  const properties = { status: { type: 'string', enum: states } };
-  return { type: 'object', properties, required: ['status'], additionalProperties: false };
 }
 
 function readRefusals(model: Model, target: Collection | Global): Answers {

@@ -1,6 +1,6 @@
 import type { Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
-import { healthOperation, readyOperation } from '../openapi/operations.ts';
+import { healthOperation, readyOperation } from '../openapi/system-operations.ts';
 
 /** `/health`: the process answers. `/ready`: it is also meant to be used, 503 during the first load and at the end. */
 export function health(server: Server, app: App): void {

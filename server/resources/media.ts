@@ -15,7 +15,7 @@ import { readableDocument } from '../document-access.ts';
 import { watchDownload } from '../media/download.ts';
 import { namesTag, rangeOf } from '../media/ranges.ts';
 import { servingOf } from '../media/serving.ts';
-import { mediaOperation } from '../openapi/operations.ts';
+import { mediaOperation } from '../openapi/media-operations.ts';
 import { lookBack, tellPosition } from '../past/as-of.ts';
 import { readOnly } from '../query.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';

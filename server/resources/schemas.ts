@@ -5,7 +5,7 @@ import { requireSchemaAccess, rightsOf } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../authentication.ts';
-import { schemasOperation } from '../openapi/operations.ts';
+import { schemasOperation } from '../openapi/system-operations.ts';
 import { lookBackAtSchemas, tellPosition } from '../past/as-of.ts';
 import { readOnly } from '../query.ts';
 import { actorOf } from '../requests.ts';

@@ -1,5 +1,4 @@
 import Joi from 'joi';
-import type { Model } from '../../../config/model.ts';
 import type { Subject } from '../../audit/subjects.ts';
 import { json } from '../answers.ts';
 import type { Operation } from '../operations.ts';
@@ -83,17 +82,6 @@ export function blameOperation(name: Subject): Operation {
       ...ofEveryRoute(),
       ...unknownSubject(name),
     },
-  };
-}
-
-/** `GET /api/audit/openapi.json` */
-export function auditOpenApiOperation({ publicSchema }: Model): Operation {
-  return {
-    id: 'audit_openApi',
-    tag: 'system',
-    summary: 'Read this description',
-    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...ofEveryRoute() },
-    caller: { kind: 'known', orAnybody: publicSchema },
   };
 }
 

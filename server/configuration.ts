@@ -13,18 +13,21 @@ export type Loaded = { path: string; model: Model; seed: Seed | null };
 const example = fileURLToPath(ownModule('../examples/atlas/annals.config.ts', import.meta.url));
 const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 
+/** How long a module may wait for something before it has its configuration, a secret that is fetched for example. */
+const loadMilliseconds = 30_000;
+
 /**
  * Loads and checks a configuration module, or a `.json` file.
  *
  * @param path undefined: `annals.config.…` in the working directory, else the example, where there is one.
  * @throws UsageError when it cannot be loaded; ConfigError when it is wrong.
  */
-export async function loadConfiguration(path: string | undefined): Promise<Loaded> {
+export async function loadConfiguration(path: string | undefined, patience = loadMilliseconds): Promise<Loaded> {
   const file = resolve(path ?? defaultNames.find((name) => existsSync(name)) ?? example);
   if (!existsSync(file)) {
     throw new UsageError(path === undefined ? firstConfiguration() : `there is no configuration at ${file}`);
   }
-  const { config, seed } = file.endsWith('.json') ? readJson(file) : await importModule(file);
+  const { config, seed } = file.endsWith('.json') ? readJson(file) : await importModule(file, patience);
   return { path: file, model: checkConfig(config), seed };
 }
 
@@ -53,10 +56,10 @@ function readJson(file: string): Module {
   }
 }
 
-async function importModule(file: string): Promise<Module> {
+async function importModule(file: string, patience: number): Promise<Module> {
   let module: Record<string, unknown>;
   try {
-    module = await import(pathToFileURL(file).href);
+    module = await inTime(import(pathToFileURL(file).href), patience);
   } catch (error) {
     const { message } = error as Error;
     const isScript = /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(message);
@@ -65,4 +68,16 @@ async function importModule(file: string): Promise<Module> {
   }
   if (!('default' in module)) throw new UsageError(`${file} has no default export; export default defineConfig({ … })`);
   return { config: module.default, seed: typeof module.seed === 'function' ? (module.seed as Seed) : null };
+}
+
+/** A module that waits for what never comes would keep everything waiting that needs it, and nobody would know why. */
+async function inTime<T>(loading: Promise<T>, milliseconds: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const message = `what it waits for did not come within ${milliseconds / 1000} seconds`;
+  const timer = setTimeout(() => late.reject(new Error(message)), milliseconds);
+  try {
+    return await Promise.race([loading, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

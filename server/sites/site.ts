@@ -51,6 +51,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
   let failure: Error | null = null;
   let closing: Promise<void> | null = null;
   let isStopping = false;
+  const stopped = Promise.withResolvers<void>();
 
   async function start(reachable: string): Promise<void> {
     try {
@@ -61,8 +62,8 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
   }
 
   async function begin(reachable: string): Promise<void> {
-    const loaded = await loadConfiguration(settings.config);
-    if (isStopping) return;
+    const loaded = await unlessStopped(loadConfiguration(settings.config));
+    if (!loaded || isStopping) return;
     for (const warning of loaded.model.warnings) log.warn(warning);
     const progress = showProgress(`building the read tables of ${site}`);
     engine = startEngine({ settings, loaded, log, progress, onFailure: fail });
@@ -72,10 +73,15 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     await everywhere(openOrder);
     if (failure || isStopping) return;
     const announced = ready.announce(reachable);
-    await fill(loaded, own.directory, settings, reachable);
+    await unlessStopped(fill(loaded, own.directory, settings, reachable));
     if (failure || isStopping) return;
     own.setState('ready');
     working = { ...announced, engine: own, loaded };
+  }
+
+  /** What a configuration waits for may never come, and must not keep the process from ending. */
+  async function unlessStopped<T>(waiting: Promise<T>): Promise<T | undefined> {
+    return (await Promise.race([waiting, stopped.promise])) ?? undefined;
   }
 
   /** Once: what follows from the first failure tells nothing. */
@@ -137,6 +143,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     setState: (state) => engine?.setState(state),
     async stop() {
       isStopping = true;
+      stopped.resolve();
       await close();
     },
   };

@@ -3,9 +3,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { smtpUrlMust } from '../../config/check-email.ts';
+import { loadConfiguration } from '../../server/configuration.ts';
+import { createLog } from '../../server/logging.ts';
 import { readSettings } from '../../server/settings/command.ts';
-import { UsageError } from '../../server/settings/settings.ts';
+import { type SiteSettings, UsageError } from '../../server/settings/settings.ts';
 import { siteOf } from '../../server/sites/find.ts';
+import { createSite } from '../../server/sites/site.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
@@ -256,5 +259,25 @@ describe('The site of a request', () => {
       `Bearer ${token({ site: 'a', x: 'x'.repeat(5000) })}`,
     ])
       assert.equal(siteOf({ url: '/', headers: { authorization } }), null, authorization.slice(0, 40));
+  });
+});
+
+describe('A configuration that waits for what never comes', () => {
+  it('is refused in the end, and keeps nothing from stopping', async (t) => {
+    const config = join(temporaryFolder(t), 'stuck.config.mjs');
+    writeFileSync(config, 'await new Promise(() => {});');
+    const message = `${config} cannot be loaded: what it waits for did not come within 0.05 seconds`;
+    await assert.rejects(loadConfiguration(config, 50), { name: 'UsageError', message });
+
+    const { settings } = readSettings([], { ANNALS_SITES: write(t, [{ id: 'acme', config }]) }, serve);
+    const log = createLog('silent', { write: () => {} });
+    const options = { settings: settings.sites?.[0] as SiteSettings, log, tell: () => {}, onFailure: () => {} };
+    const site = createSite(options);
+    // The time that the module has is not over yet, and the test is not to wait for it.
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const started = site.start('http://127.0.0.1:1');
+    await site.stop();
+    await started;
+    assert.equal(site.working(), null);
   });
 });

@@ -24,7 +24,7 @@ describe('The templates in the documentation', () => {
   it('write what is shown there', async (t) => {
     const define = new URL('../../config/define.ts', import.meta.url).href;
     const file = join(temporaryFolder(t), 'annals.config.ts');
-    writeFileSync(file, block('ts', 'defineConfig').replace("'./config/define.ts'", JSON.stringify(define)));
+    writeFileSync(file, block('ts', 'defineConfig').replace("'annals'", JSON.stringify(define)));
     const { default: config } = (await import(pathToFileURL(file).href)) as {
       default: Config & { email: EmailOptions };
     };

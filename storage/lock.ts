@@ -21,6 +21,9 @@ export class LockedError extends Error {
 /** A held data directory. `describe` tells others under which address its holder answers. */
 export type Lock = { describe: (address: string) => void; release: () => void };
 
+/** Who takes a lock and never looks at it again would lose it: a database that nobody has any more is closed. */
+const held = new Set<Database.Database>();
+
 /**
  * Takes the data directory for this process alone, until `release` or the end of the process, however it ends: the lock
  * is the operating system's lock on a SQLite file, so a killed holder leaves nothing to clean up.
@@ -41,6 +44,7 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
     const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
     throw isBusy ? new LockedError(directory, readHolder(holderFile)) : error;
   }
+  held.add(db);
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), what, address: null };
   writeFileSync(holderFile, JSON.stringify(holder));
 
@@ -52,6 +56,7 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
       rmSync(holderFile, { force: true });
       db.exec('ROLLBACK');
       db.close();
+      held.delete(db);
     },
   };
 }

@@ -153,8 +153,13 @@ export async function runCommand(
  * threads (writes, accounts, files, erasure, proofs, drafts) is for tests that ask for some.
  */
 function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
   // Several sites are always answered by threads of their own.
   const threads = 'ANNALS_SITES' in extra ? '1' : '0';
-  return { ...Object.fromEntries(inherited), ANNALS_THREADS: threads, ...extra };
+  return { ...inherited(), ANNALS_THREADS: threads, ...extra };
+}
+
+/** The environment but for what is of this service, or of these tests: where compiled code is kept, a process finds by itself. */
+export function inherited(): NodeJS.ProcessEnv {
+  const isOurs = (name: string) => name.startsWith('ANNALS_') || name === 'NODE_COMPILE_CACHE';
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)));
 }

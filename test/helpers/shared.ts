@@ -8,7 +8,7 @@ import { after, before, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
-import { type Answer, type Service, startService, type TestConfig } from './service.ts';
+import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
  * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. It is a process
@@ -218,9 +218,8 @@ export function launch(
   cwd?: string,
   main = fileURLToPath(new URL('../../server/main.js', import.meta.url)),
 ): Launched {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ANNALS_'));
   const child = spawn(process.execPath, [main, ...args], {
-    env: { ...Object.fromEntries(inherited), ...environment },
+    env: { ...inherited(), ...environment },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -9,6 +9,7 @@ import type { Config } from '../../config/define.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openEraser } from '../../server/erasure/eraser.ts';
 import { rewrite } from '../../storage/scrub.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { type Service, startService, temporaryFolder } from '../helpers/service.ts';
@@ -61,7 +62,7 @@ function copyOf(t: TestContext, data: string): string {
   return copy;
 }
 
-async function finished({ call }: Service): Promise<void> {
+async function finished({ call }: Pick<Service, 'call'>): Promise<void> {
   for (;;) {
     const { body } = await call('GET', '/api/audit/erasures');
     if (body.erasures.every((one: { finished: boolean }) => one.finished)) return;
@@ -92,7 +93,7 @@ describe('an erasure that is broken off', () => {
       run({ directory, data, id });
       const copy = copyOf(t, data);
       assert.ok(remainsIn(copy, ['Quoll']).length > 0, name);
-      const service = await startService(t, config, { data: copy });
+      const service = await startHere(t, config, { data: copy });
       assert.deepEqual(remainsIn(copy, ['Quoll-', 'quoll.txt']), [], name);
       await finished(service);
       assert.deepEqual([remainsIn(copy, ['Quoll', sha256]), existsSync(blobIn(copy))], [[], false], name);
@@ -154,7 +155,7 @@ describe('an erasure that is broken off', () => {
       await sleep(Number.parseInt(createHash('sha256').update(`${Date.now()}`).digest('hex').slice(0, 4), 16) % 120);
       await service.kill();
       await Promise.all(erasures);
-      const again = await startService(t, config, { data: service.data });
+      const again = await startHere(t, config, { data: service.data });
       await finished(again);
       const erased = new Set(
         recordedEvents(service.data).flatMap(({ type, stream }) =>

@@ -84,6 +84,7 @@ type Options = {
 export function startEngine(options: Options): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
   const { model } = loaded;
+  warn(log, settings, model);
   const directory = openDirectory(settings, holder);
   const state = createState();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
@@ -208,6 +209,15 @@ export function startEngine(options: Options): Engine {
 
 /** The name of the secret by which the command line is known to a service that runs. */
 export const operatorSecret = 'operator';
+
+/** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
+const safeLength = 32;
+
+function warn(log: Logger, { secrets }: Settings, { warnings }: Model): void {
+  for (const warning of warnings) log.warn(warning);
+  if (secrets.some(({ length }) => length < safeLength))
+    log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
+}
 
 function openKeeper(
   { vault }: Directory,

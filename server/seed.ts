@@ -7,7 +7,7 @@ import type { Settings } from './settings/settings.ts';
 import { StartError } from './threads/writer.ts';
 
 /** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */
-export async function fill(
+export async function runSeed(
   { seed }: Loaded,
   directory: Directory,
   { apiKeys, site }: Settings,

@@ -95,13 +95,10 @@ export async function configCheck(args: readonly string[], environment: NodeJS.P
 }
 
 function sitesFor(settings: Settings, id: string | undefined): readonly Settings[] {
-  if (!settings.sites) {
-    if (id !== undefined) throw new UsageError('--site names one of the sites of ANNALS_SITES, which is not set');
-    return [settings];
-  }
-  if (id === undefined) return settings.sites;
+  const { sites } = settings;
+  if (id === undefined) return sites ?? [settings];
   const problems: string[] = [];
-  const found = siteCalled(settings.sites, id, problems);
+  const found = siteCalled(sites, id, problems);
   if (!found) throw new UsageError(problems.join('\n'));
   return [found];
 }

@@ -1,17 +1,13 @@
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import type { Directory } from '../directory.ts';
 import { createLog, type LogSink, standardError } from '../logging.ts';
-import { fill } from '../seed.ts';
+import { runSeed } from '../seed.ts';
 import { type Ready, startService } from '../service.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Settings, SiteSettings } from '../settings/settings.ts';
 import { startSites } from '../sites/service.ts';
 import type { Site, Working } from '../sites/site.ts';
 import { version } from '../version.ts';
-
-/** As many characters as the signature has bytes (RFC 7518, section 3.2). */
-const safeLength = 32;
-const weakSecret = `is shorter than ${safeLength} characters: who guesses it can make tokens of any user`;
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -23,13 +19,11 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
 async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   const loaded = await loadConfiguration(settings.config);
   const log = createLog(settings.logLevel, sink);
-  for (const warning of loaded.model.warnings) log.warn(warning);
-  if (isWeak(settings)) log.warn(`ANNALS_SECRET ${weakSecret}`);
 
   const begin = () => startService({ settings, loaded, sink, log });
   return untilSignal(begin, async (service, isStopping) => {
     const ready = await service.ready;
-    await fill(loaded, service.directory, settings, ready.reachable);
+    await runSeed(loaded, service.directory, settings, ready.reachable);
     if (isStopping()) return;
     service.setState('ready');
     process.stdout.write(welcome(loaded, service.directory, ready));
@@ -38,17 +32,12 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
 
 async function serveSites(settings: Settings, sites: readonly SiteSettings[], sink: LogSink): Promise<number> {
   const log = createLog(settings.logLevel, sink);
-  for (const site of sites) if (isWeak(site)) log.warn({ site: site.site }, `a secret ${weakSecret}`);
 
   const begin = () => startSites({ settings, sites, sink, log });
   return untilSignal(begin, async (service, isStopping) => {
     const ready = await service.ready;
     if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
   });
-}
-
-function isWeak({ secrets }: Settings): boolean {
-  return secrets.some(({ length }) => length < safeLength);
 }
 
 /** Starts something, and stops it at a signal, also one that comes while it begins, or when it cannot start. */

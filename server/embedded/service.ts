@@ -40,8 +40,6 @@ export type EmbeddedReady = {
 };
 
 const stopMilliseconds = 10_000;
-/** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
-const safeLength = 32;
 
 /** Starts a service. Whatever happens to it, the process goes on: where it failed it answers 503. */
 export function startEmbedded(given: Given): Embedded {
@@ -59,7 +57,7 @@ export function startEmbedded(given: Given): Embedded {
   async function open(): Promise<EmbeddedReady> {
     const loaded = await load(given);
     if (ending) throw closedError();
-    warn(log, given, loaded);
+    if (loaded.seed) log.info('the configuration has a seed, which only annals serve runs');
     engine = startEngine({
       settings,
       loaded,
@@ -151,13 +149,6 @@ function closedError(): Error {
 async function load({ config }: Given): Promise<Pick<Loaded, 'model' | 'seed'> & { path: string | null }> {
   if (typeof config === 'string') return loadConfiguration(config);
   return { path: null, model: checkConfig(config), seed: null };
-}
-
-function warn(log: Logger, { settings }: Given, { model, seed }: Pick<Loaded, 'model' | 'seed'>): void {
-  for (const warning of model.warnings) log.warn(warning);
-  if (seed) log.info('the configuration has a seed, which only annals serve runs');
-  if (settings.secrets.some(({ length }) => length < safeLength))
-    log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
 }
 
 /** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */

@@ -118,14 +118,9 @@ function allSites(common: Settings, variables: Record<string, string>, problems:
 function oneSite(common: Settings, variables: Record<string, string>, id: unknown, problems: string[]): Settings {
   const before = problems.length;
   const { sites } = allSites(common, variables, problems);
-  if (sites) {
-    // What is wrong with the file is worth more than that a site is not found in it.
-    if (problems.length > before) return common;
-    return siteCalled(sites, id, problems) ?? common;
-  }
-  if (id !== undefined && problems.length === before)
-    problems.push(`--site names one of the sites of ${sitesVariable}, which is not set`);
-  return common;
+  // What is wrong with the file is worth more than that a site is not found in it.
+  if (problems.length > before || (!sites && id === undefined)) return common;
+  return siteCalled(sites, typeof id === 'string' ? id : undefined, problems) ?? common;
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {

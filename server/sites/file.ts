@@ -33,14 +33,27 @@ export function readSites(
   return sites;
 }
 
-/** The site with an id that a command was given; undefined, with a problem more, where there is none. */
-export function siteCalled(sites: readonly SiteSettings[], id: unknown, problems: string[]): SiteSettings | undefined {
-  const found = sites.find(({ site }) => site === id);
+/**
+ * The site with an id that a command was given; undefined, with a problem more, where there is none.
+ *
+ * @param sites null where there is no file of them.
+ */
+export function siteCalled(
+  sites: readonly SiteSettings[] | null,
+  id: string | undefined,
+  problems: string[],
+): SiteSettings | undefined {
+  const found = sites?.find(({ site }) => site === id);
   if (found) return found;
-  const ids = sites.map(({ site }) => site);
-  const problem =
-    id === undefined ? '--site is missing: ANNALS_SITES is set' : `there is no site ${show(id)}${didYouMean(id, ids)}`;
-  problems.push(`${problem}; known: ${showAll(ids)}`);
+  if (!sites) problems.push('--site names one of the sites of ANNALS_SITES, which is not set');
+  else {
+    const ids = sites.map(({ site }) => site);
+    const problem =
+      id === undefined
+        ? '--site is missing: ANNALS_SITES is set'
+        : `there is no site ${show(id)}${didYouMean(id, ids)}`;
+    problems.push(`${problem}; known: ${showAll(ids)}`);
+  }
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { showProgress } from '../commands/progress.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
-import { fill } from '../seed.ts';
+import { runSeed } from '../seed.ts';
 import type { SiteSettings } from '../settings/settings.ts';
 import type { State } from '../state.ts';
 import { type HttpThreads, type Order, portsOf } from '../threads/http.ts';
@@ -64,7 +64,6 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
   async function begin(reachable: string): Promise<void> {
     const loaded = await unlessStopped(loadConfiguration(settings.config));
     if (!loaded || isStopping) return;
-    for (const warning of loaded.model.warnings) log.warn(warning);
     const progress = showProgress(`building the read tables of ${site}`);
     engine = startEngine({ settings, loaded, log, progress, onFailure: fail });
     const own = engine;
@@ -73,7 +72,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     await everywhere(openOrder);
     if (failure || isStopping) return;
     const announced = ready.announce(reachable);
-    await unlessStopped(fill(loaded, own.directory, settings, reachable));
+    await unlessStopped(runSeed(loaded, own.directory, settings, reachable));
     if (failure || isStopping) return;
     own.setState('ready');
     working = { ...announced, engine: own, loaded };

@@ -39,6 +39,7 @@ export function answerErrors(
   };
   return (request, h) => {
     const { response } = request;
+    if (isAnswered(request)) return h.abandon;
     if (!(response instanceof Error)) {
       response.header('x-request-id', requestId(request));
       response.header('x-content-type-options', 'nosniff');
@@ -52,8 +53,18 @@ export function answerErrors(
     boom.output.headers['x-content-type-options'] = 'nosniff';
     add(request, boom.output.headers);
     // Who took too long already is not waited for.
-    return boom.output.statusCode === 408 ? boom : dropRest(request).then(() => boom);
+    return boom.output.statusCode === 408
+      ? boom
+      : dropRest(request).then(() => (isAnswered(request) ? h.abandon : boom));
   };
+}
+
+/**
+ * Whether the server that this one is inside of has answered by itself meanwhile, because it took long for example. hapi would
+ * set headers of an answer that is sent, and its error would end the process, for nobody catches that.
+ */
+function isAnswered({ raw: { res } }: Request): boolean {
+  return res.headersSent || res.writableEnded;
 }
 
 function translate(error: DomainError): Boom.Boom {

@@ -25,6 +25,8 @@ export function createGate(log: Logger): Gate {
   let refusal = 'the service is starting';
 
   function pass(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
+    const taken = inHand.get(response);
+    if (taken) return taken;
     // Somebody else answers it, or has.
     if (response.headersSent || response.writableEnded || response.destroyed) return Promise.resolve();
     const over = overOf(response).finally(() => inHand.delete(response));

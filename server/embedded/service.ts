@@ -13,7 +13,7 @@ import { createLog } from '../logging.ts';
 import type { Api } from '../openapi/document.ts';
 import { describeApart } from '../threads/openapi.ts';
 import { createGate } from './gate.ts';
-import type { Given } from './options.ts';
+import type { Given, LineSink } from './options.ts';
 
 /** A service that answers requests of another server, in the thread of that one. */
 export type Embedded = {
@@ -44,7 +44,7 @@ const stopMilliseconds = 10_000;
 /** Starts a service. Whatever happens to it, the process goes on: where it failed it answers 503. */
 export function startEmbedded(given: Given): Embedded {
   const { settings, logger } = given;
-  const log = createLog(settings.logLevel, { write: (line) => void logger.write(line) });
+  const log = createLog(settings.logLevel, sinkOf(logger));
   const gate = createGate(log);
   const closed = Promise.withResolvers<never>();
   let engine: Engine | null = null;
@@ -140,6 +140,20 @@ export function startEmbedded(given: Given): Embedded {
     release,
     close: () => end('the service has stopped'),
   };
+}
+
+/** A logger that fails, at once or later, must neither fail a request nor end the process of the other server. */
+function sinkOf(logger: LineSink): { write: (line: string) => void } {
+  let isTold = false;
+  async function write(line: string): Promise<void> {
+    try {
+      await logger.write(line);
+    } catch (error) {
+      if (!isTold) process.emitWarning(`the logger that was given to Annals failed: ${error}`);
+      isTold = true;
+    }
+  }
+  return { write: (line) => void write(line) };
 }
 
 function closedError(): Error {

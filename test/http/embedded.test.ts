@@ -68,21 +68,27 @@ async function listen(listener: RequestListener): Promise<{ origin: string; end:
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, end };
 }
 
+type PlainHost = Host & { lines: { path?: string }[] };
+
 /** A server of `node:http` with a path of its own. */
-async function plainHost(t: TestContext): Promise<Host> {
+async function plainHost(t: TestContext): Promise<PlainHost> {
   const mails: Kept[] = [];
   const { origin, end } = await listen((request, response) => {
     cms.handler(request, response, () => {
       response.statusCode = request.url === '/' ? 200 : 404;
       response.end(`the host has ${request.url}`);
     });
+    // As those do who answer by themselves what takes too long for them.
+    if (request.headers['x-impatient']) response.writeHead(503).end('the host waits no longer');
+    if (request.headers['x-twice']) cms.handler(request, response);
   });
   const url = `${origin}/cms`;
-  const cms = mount(quietOptions(t, configWith(mails), url).options);
+  const { options, lines } = quietOptions(t, configWith(mails), url);
+  const cms = mount(options);
   const close = () => cms.close().then(end);
   t.after(close);
   await cms.ready;
-  return { origin, url, mails, call: callerOf(url), close };
+  return { origin, url, mails, lines, call: callerOf(url), close };
 }
 
 /** An Express application with a parser of bodies behind the service, and an error page of its own. */
@@ -445,7 +451,7 @@ describe('Inside of an Express application', () => {
 });
 
 describe('Inside of a server of node:http', () => {
-  let host: Host;
+  let host: PlainHost;
   const undoing = useUndoing();
   before(async () => {
     host = await plainHost(undoing);
@@ -460,6 +466,18 @@ describe('Inside of a server of node:http', () => {
       const answer = await fetch(host.origin + path);
       assert.deepEqual([answer.status, await answer.text()], [status, `the host has ${path}`]);
     }
+  });
+
+  it('leaves a request to whoever answers it meanwhile, and answers once what comes twice', async () => {
+    const refused = '/api/collections/posts/nobody';
+    for (const path of ['/api/schemas', refused]) {
+      const answer = await fetch(host.url + path, { headers: { 'x-impatient': 'yes' } });
+      assert.deepEqual([answer.status, await answer.text()], [503, 'the host waits no longer']);
+      // What hapi throws, and nobody catches, keeps it from telling that it is done.
+      await eventually(() => host.lines.some((line) => line.path === path));
+    }
+    assert.equal((await fetch(host.url + refused, { headers: { 'x-twice': 'yes' } })).status, 404);
+    assert.equal(host.lines.filter((line) => line.path === refused).length, 2);
   });
 
   answersAsAlone(() => host);
@@ -510,6 +528,27 @@ describe('mount', () => {
         return true;
       },
     );
+  });
+
+  it('answers also where its logger fails', async (t) => {
+    const warnings: string[] = [];
+    const warn = ({ message }: Error) => void warnings.push(message);
+    process.on('warning', warn);
+    t.after(() => process.off('warning', warn));
+    for (const write of [
+      () => {
+        throw new Error('full');
+      },
+      () => Promise.reject(new Error('full')),
+    ]) {
+      const { options } = quietOptions(t, config, 'http://127.0.0.1/cms');
+      // What is wrong with it is logged at once.
+      const cms = mount({ ...options, config: '/nowhere/annals.config.ts', logger: { write } });
+      await assert.rejects(cms.ready, /there is no configuration/);
+      await cms.close();
+    }
+    await eventually(() => warnings.length === 2);
+    assert.deepEqual(warnings, Array(2).fill('the logger that was given to Annals failed: Error: full'));
   });
 
   it('answers 503 until it is ready, and refuses a directory that somebody has', async (t) => {

@@ -39,6 +39,8 @@ export function readThreads(text: string, source: string): number {
 /** The address under which clients reach a service, without a slash at its end. */
 export function readBaseUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
+  // Mails would tell it to everybody, and so would this error.
+  if (url?.username || url?.password) throw new Error(`${source} must not hold a name and password`);
   // A ";" would end the path of a cookie.
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.pathname.includes(';')) {
     throw new Error(`${source} must be an http or https address such as https://cms.example.org, got ${text}`);

@@ -91,6 +91,7 @@ describe('The file of sites', () => {
         's3cret',
         {
           id: 'x',
+          baseUrl: 'https://ada:s3cret@example.org',
           bucket: { endpoint: 's3cret', secretKey: 's3cret', pathStyle: 'true', checkpointDays: 0, bukket: 1 },
         },
         { id: 'y', bucket: 's3cret', data: '', __proto__: 1 },
@@ -107,6 +108,7 @@ describe('The file of sites', () => {
         `[1].smtpUrl must ${smtpUrlMust}`,
         '[1].webhook must be a text, got a number',
         '[2] must be an object, got a text',
+        '[3].baseUrl must not hold a name and password',
         '[3].bucket has an unknown key "bukket"; known: endpoint, name, region, accessKey, secretKey, pathStyle, checkpointDays',
         '[3].bucket.endpoint must be an http or https address without a path',
         '[3].bucket.name is missing',

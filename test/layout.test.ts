@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
@@ -163,6 +163,18 @@ describe('The import direction (style 1.1)', () => {
         'projections/x.ts may not import the package minio',
         'projections/x.ts imports fs without node:',
       ],
+    );
+  });
+});
+
+describe('docs/architecture.md', () => {
+  it('names every folder of server/ and every file of client/', () => {
+    const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+    const folders = readdirSync(join(root, 'server'), { withFileTypes: true }).filter((one) => one.isDirectory());
+    const told = [...folders.map(({ name }) => `\`${name}/\``), ...globSync('client/*.ts', { cwd: root })];
+    assert.deepEqual(
+      told.filter((name) => !text.includes(name.replaceAll('\\', '/'))),
+      [],
     );
   });
 });

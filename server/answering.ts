@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Loaded } from './configuration.ts';
 import type { EngineReady } from './engine.ts';
@@ -49,7 +48,7 @@ export function answerHere({ settings: { host, port }, loaded }: Options): Answe
   let opening: Promise<() => Promise<void>> | null = null;
 
   async function listen({ openHere, shared }: EngineReady): Promise<number> {
-    const { startServer } = await http;
+    const { startServer, portOf } = await http;
     const opened = Promise.withResolvers<() => Promise<void>>();
     opening = opened.promise;
     const app = openHere((api) => describeApart(api, loaded.path, shared));
@@ -59,7 +58,7 @@ export function answerHere({ settings: { host, port }, loaded }: Options): Answe
         await server.stop({ timeout: stopMilliseconds });
         await app.close();
       });
-      return (server.listener.address() as AddressInfo).port;
+      return portOf(server.listener);
     } catch (error) {
       opened.resolve(app.close);
       throw error;

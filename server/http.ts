@@ -1,4 +1,5 @@
 import type { Server as Listener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
@@ -28,6 +29,11 @@ export async function openServer(app: App): Promise<Server> {
 /** A hapi server whose listener never listens. */
 export function neverListening(): Server {
   return hapiOn(createListener(), false);
+}
+
+/** The port that a listener has, which listens. */
+export function portOf(listener: Listener): number {
+  return (listener.address() as AddressInfo).port;
 }
 
 /** One line per request. No query: it may hold what somebody searched for, or a token. */

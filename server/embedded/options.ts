@@ -75,19 +75,25 @@ export function readOptions(options: unknown): Given {
     settings,
     resolve(),
   );
-  if (logger !== undefined && typeof (logger as LineSink | null)?.write !== 'function')
+  const sink = logger === undefined ? process.stderr : sinkIn(logger);
+  if (!sink)
     problems.push(`options.logger must be a stream, or an object with a function "write", got ${show(logger)}`);
   if (path !== undefined && !(typeof path === 'string' && /^(\/[^/?#\s]+)*\/?$/.test(path)))
     problems.push(`options.path must be a path such as "/cms", got ${show(path)}`);
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  if (!sink || problems.length > 0) throw new UsageError(problems.join('\n'));
   const isProduction = process.env.NODE_ENV === 'production';
   const read = { ...defaultSettings, isProduction, ...texts } as Given['settings'];
   return {
     settings: read,
     config: isObject ? config : String(read.config),
     path: withoutSlash(typeof path === 'string' ? path : new URL(read.baseUrl).pathname),
-    logger: (logger as LineSink | undefined) ?? process.stderr,
+    logger: sink,
   };
+}
+
+function sinkIn(value: unknown): LineSink | null {
+  const sink = value as LineSink | null;
+  return typeof sink?.write === 'function' ? sink : null;
 }
 
 function withoutSlash(path: string): string {

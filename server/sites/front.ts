@@ -80,17 +80,24 @@ export async function openFront({ sites: ids, state, log, patience }: Options): 
   guardListener(listener);
 
   function open(id: string, server: Server, origins: readonly string[]): void {
-    Object.assign(sites.get(id) as Site, { server, origins, isStarting: false });
+    const site = sites.get(id) as Site;
+    site.server = server;
+    site.origins = origins;
+    site.isStarting = false;
     common.openTo([...new Set([...sites.values()].flatMap((site) => site.origins))]);
   }
 
   async function close(id: string): Promise<void> {
     const site = sites.get(id) as Site;
     const { server } = site;
-    Object.assign(site, { server: null, isStarting: false });
+    site.server = null;
+    site.isStarting = false;
     // What streams, ends.
     await server?.stop();
-    if (site.requests > 0) await within(patience, (done) => Object.assign(site, { onIdle: done }));
+    if (site.requests === 0) return;
+    await within(patience, (done) => {
+      site.onIdle = done;
+    });
   }
 
   async function stop(): Promise<void> {

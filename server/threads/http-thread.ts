@@ -1,8 +1,7 @@
-import type { AddressInfo } from 'node:net';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
-import { startServer } from '../http.ts';
+import { portOf, startServer } from '../http.ts';
 import type { Address } from '../listener.ts';
 import { createLog } from '../logging.ts';
 import { openAppHere, type Ports, say, threadSink } from './http-app.ts';
@@ -36,5 +35,5 @@ async function listen({ shared, ports, address }: Listen): Promise<void> {
     await server.stop({ timeout: stopMilliseconds });
     await app.close();
   };
-  say({ kind: 'listening', port: (server.listener.address() as AddressInfo).port });
+  say({ kind: 'listening', port: portOf(server.listener) });
 }

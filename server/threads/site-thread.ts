@@ -1,8 +1,7 @@
-import type { AddressInfo } from 'node:net';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Shared } from '../app.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
-import { openServer } from '../http.ts';
+import { openServer, portOf } from '../http.ts';
 import { type Address, listen as listenOn } from '../listener.ts';
 import { createLog } from '../logging.ts';
 import { type Front, openFront } from '../sites/front.ts';
@@ -49,7 +48,7 @@ async function listen({ sites, state, address }: Listen): Promise<void> {
   const log = createLog(logLevel, sink);
   front = await openFront({ sites, state: () => stateIn(state), log, patience: stopMilliseconds });
   await listenOn(front.listener, address);
-  say({ kind: 'listening', port: (front.listener.address() as AddressInfo).port });
+  say({ kind: 'listening', port: portOf(front.listener) });
 }
 
 async function open({ site, config, shared, ports }: Open): Promise<void> {

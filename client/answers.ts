@@ -91,6 +91,7 @@ function secondsOf(text: string | null): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
+/** True for a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

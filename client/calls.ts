@@ -30,6 +30,7 @@ export type Call = {
   gives?: (body: unknown) => boolean;
 };
 
+/** What the calls of a client go through, with the login that it holds. */
 export type Caller = ReturnType<typeof openCaller>;
 
 const defaultTimeout = 30_000;

@@ -6,6 +6,7 @@ export type Listeners = {
   onUnauthorized?: ((error: ApiError) => void) | undefined;
 };
 
+/** The login that a client holds. */
 export type Session = ReturnType<typeof openSession>;
 
 /** The token of who is logged in, null for nobody. */

@@ -45,8 +45,10 @@ type Keyed = { unique?: boolean; index?: boolean };
 /** For texts: characters. For lists: items; an empty list that is not required passes. */
 type Lengths = { minLength?: number; maxLength?: number };
 
+/** An option of a select: what is stored, with a label where that is another. */
 export type OptionConfig = string | { label?: string; value: string };
 
+/** A text. `email` and `url` are held to their form. */
 export type TextConfig = Stored<string> &
   Keyed &
   Lengths & {
@@ -55,17 +57,23 @@ export type TextConfig = Stored<string> &
     pattern?: string;
   };
 
+/** A number. */
 export type NumberConfig = Stored<number> & Keyed & { type: 'number'; min?: number; max?: number; integer?: boolean };
 
+/** True or false. */
 export type BooleanConfig = Stored<boolean> & { type: 'boolean'; index?: boolean };
 
+/** `date` as `2026-11-22`, `datetime` in ISO 8601 with a zone, `time` as `09:30`. */
 export type DateConfig = Stored<string> & Keyed & { type: 'date' | 'datetime' | 'time' };
 
+/** One of the options. */
 export type SelectConfig = Stored<string> & Keyed & { type: 'select' | 'radio'; options: readonly OptionConfig[] };
 
+/** A list of options, each once. */
 export type MultiSelectConfig = Stored<readonly string[]> &
   Lengths & { type: 'multiSelect'; options: readonly OptionConfig[] };
 
+/** The id of a document of another collection, or a list of them; `upload` points to a collection of files. */
 export type RelationshipConfig = Stored<string | readonly string[]> &
   Keyed &
   Lengths & {
@@ -75,17 +83,22 @@ export type RelationshipConfig = Stored<string | readonly string[]> &
     hasMany?: boolean;
   };
 
+/** Any JSON; `richText` is the JSON of an editor. */
 export type JsonConfig = Stored<ConstantJson> & { type: 'json' | 'richText' };
 
+/** Fields under one name. */
 export type ObjectConfig = Stored<{ readonly [key: string]: ConstantJson }> & {
   type: 'object';
   fields: readonly FieldConfig[];
 };
 
+/** A list of objects with the same fields. */
 export type ArrayConfig = Stored<readonly ConstantJson[]> & Lengths & { type: 'array'; fields: readonly FieldConfig[] };
 
+/** One type of the blocks of a list; each block says it in `blockType`. */
 export type BlockConfig = { slug: string; label?: string; fields: readonly FieldConfig[] };
 
+/** A list of objects of several types. */
 export type BlocksConfig = Stored<readonly ConstantJson[]> &
   Lengths & { type: 'blocks'; blocks: readonly BlockConfig[] };
 

@@ -11,8 +11,11 @@ export type AccessArgs = { user: User | null; doc: JsonObject | null; data: Json
 
 /** A rule's answer: yes, no, or yes for the documents that match this `where`. */
 export type AccessResult = boolean | JsonObject;
+/** Says whether a call may do something to a document, or to which ones. One that throws says no. */
 export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResult>;
+/** What a call does to a document. */
 export type Operation = 'read' | 'create' | 'update' | 'delete';
+/** The rules of a collection or global, by what they decide about. */
 export type Access = { [operation in Operation]?: AccessRule };
 
 /**
@@ -27,9 +30,12 @@ export type AuditArgs = { user: User | null; apiKey: string | null; req: Request
 /** Who may look into the history: true is every scope. */
 export type AuditRule = (args: AuditArgs) => boolean | readonly AuditScope[] | Promise<boolean | readonly AuditScope[]>;
 
+/** Says whether a call may read or write one field. One that throws says no. */
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
+/** The rules of a field; without one, it is for whoever may read or write the document. */
 export type FieldAccess = { read?: FieldRule; create?: FieldRule; update?: FieldRule };
 
+/** The argument of a hook. */
 export type HookArgs = {
   user: User | null;
   req: RequestView;
@@ -39,7 +45,9 @@ export type HookArgs = {
   /** The document before the change; null on create. */
   doc: JsonObject | null;
 };
+/** Returns what to go on with; nothing leaves it as it was. What it throws before a change is recorded refuses the call. */
 export type Hook = (args: HookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
+/** The hooks of a collection or global, each run on what the one before returned. */
 export type Hooks = {
   beforeChange?: Hook[];
   afterChange?: Hook[];
@@ -49,6 +57,7 @@ export type Hooks = {
   afterDelete?: Hook[];
 };
 
+/** The argument of a hook of a field: `value` is that of the field. */
 export type FieldHookArgs = {
   value: Json;
   user: User | null;
@@ -57,7 +66,9 @@ export type FieldHookArgs = {
   data: JsonObject;
   doc: JsonObject | null;
 };
+/** Returns the value to go on with, null for none; nothing leaves it as it was. */
 export type FieldHook = (args: FieldHookArgs) => Json | undefined | Promise<Json | undefined>;
+/** The hooks of a field, inner fields first. */
 export type FieldHooks = { beforeChange?: FieldHook[]; afterRead?: FieldHook[] };
 
 /** A field with its functions. `row` is gone: the fields inside it stand where their values are. */
@@ -117,6 +128,7 @@ export type EmailOptions = {
 /** Calls of the public account routes in a minute. */
 export type RateLimit = { address: number; email: number };
 
+/** A collection as the service uses it: checked, with every default in it. */
 export type Collection = {
   kind: 'collection';
   slug: string;

@@ -22,6 +22,7 @@ type Lifted<F> = F extends { readonly type: 'row' }
 export type AddedTo<K> =
   | (IsOn<K, 'auth'> extends true ? { readonly name: 'email'; readonly type: 'email'; readonly required: true } : never)
   | (IsOn<K, 'upload'> extends true ? FileField : never);
+/** A field that an upload collection gets for its file. */
 export type FileField = (typeof fileSchemas)[number];
 
 /** Whether `auth` or `upload` is switched on: `true`, or options. */
@@ -55,6 +56,7 @@ export type Plain = {
   time: string;
 };
 
+/** One value of a field, or the list of them that it holds. */
 export type Several<F, Value> = F extends { readonly type: 'multiSelect' }
   ? Value[]
   : F extends { readonly hasMany: infer Many }

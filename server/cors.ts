@@ -1,7 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-
-/** Headers of an answer, by their names in lower case. */
-export type AnswerHeaders = { [name: string]: unknown };
+import type { AnswerHeaders } from './errors.ts';
 
 /** What pages of other origins are let do (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export type Cors = {

@@ -20,8 +20,11 @@ const statusOf: Record<ErrorCode, number> = {
 
 const defaultRetrySeconds = 5;
 
-/** Adds to the headers of an answer, by their names in lower case. */
-export type AddHeaders = (request: Request, headers: { [name: string]: unknown }) => void;
+/** Headers of an answer, by their names in lower case. */
+export type AnswerHeaders = { [name: string]: unknown };
+
+/** Adds to the headers of an answer. */
+export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
 
 /**
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
@@ -34,7 +37,7 @@ export function answerErrors(
   ...additions: readonly (AddHeaders | null)[]
 ): Lifecycle.Method {
   const adding = additions.filter((addition) => addition !== null);
-  const add = (request: Request, headers: { [name: string]: unknown }) => {
+  const add: AddHeaders = (request, headers) => {
     for (const addition of adding) addition(request, headers);
   };
   return (request, h) => {

@@ -7,7 +7,7 @@ import { die, loopbackOf, urlOf } from '../service.ts';
 import { type Settings, type SiteSettings, UsageError } from '../settings/settings.ts';
 import { createState, setState } from '../state.ts';
 import { startHttpThreads } from '../threads/http.ts';
-import type { SitesInput, SitesOrder } from '../threads/site-thread.ts';
+import type { SitesInput, SitesOrder } from '../threads/sites-thread.ts';
 import { StartError } from '../threads/writer.ts';
 import { createSite, type Site } from './site.ts';
 
@@ -30,7 +30,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   const state = createState();
   const threads = startHttpThreads({
     count: settings.threads,
-    module: ownModule('../threads/site-thread.ts', import.meta.url),
+    module: ownModule('../threads/sites-thread.ts', import.meta.url),
     input: {
       configs: [...new Set(settingsOfSites.flatMap(({ config }) => (config === undefined ? [] : [resolve(config)])))],
       logLevel: settings.logLevel,

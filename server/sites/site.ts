@@ -7,7 +7,7 @@ import { runSeed } from '../seed.ts';
 import type { SiteSettings } from '../settings/settings.ts';
 import type { State } from '../state.ts';
 import { type HttpThreads, type Order, portsOf } from '../threads/http.ts';
-import type { Done, SitesOrder } from '../threads/site-thread.ts';
+import type { Done, SitesOrder } from '../threads/sites-thread.ts';
 import { StartError } from '../threads/writer.ts';
 
 /** One of the sites of a process, seen from the main thread. */

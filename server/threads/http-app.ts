@@ -18,7 +18,7 @@ export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
 /** Opens a service in a thread that answers its requests. */
-export function openAppHere(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
+export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
   const { loaded, shared, ports, log } = options;
   const { writer, keeper, notary, pins, eraser } = ports;
   return openApp({

@@ -4,7 +4,7 @@ import { loadConfiguration } from '../configuration.ts';
 import { portOf, startServer } from '../http.ts';
 import type { Address } from '../listener.ts';
 import { createLog } from '../logging.ts';
-import { openAppHere, type Ports, say, threadSink } from './http-app.ts';
+import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 
 /** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
 export type HttpInput = { config: string; logLevel: string };
@@ -29,7 +29,7 @@ let stop = async () => {};
 });
 
 async function listen({ shared, ports, address }: Listen): Promise<void> {
-  const app = openAppHere({ loaded, shared, ports, log: createLog(logLevel, sink, shared.site) });
+  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, shared.site) });
   const server = await startServer(app, address);
   stop = async () => {
     await server.stop({ timeout: stopMilliseconds });

@@ -6,7 +6,7 @@ import { type Address, listen as listenOn } from '../listener.ts';
 import { createLog } from '../logging.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import { stateIn } from '../state.ts';
-import { openAppHere, type Ports, say, threadSink } from './http-app.ts';
+import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 
 /** What a thread is started with that answers the requests of several sites: which configurations it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
@@ -53,7 +53,7 @@ async function listen({ sites, state, address }: Listen): Promise<void> {
 
 async function open({ site, config, shared, ports }: Open): Promise<void> {
   const loaded = await load(config);
-  const app = openAppHere({ loaded, shared, ports, log: createLog(logLevel, sink, site) });
+  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site) });
   closing.set(site, app.close);
   front?.open(site, await openServer(app), loaded.model.cors);
 }

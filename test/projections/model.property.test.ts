@@ -541,7 +541,7 @@ describe('the service against a plain model of it', () => {
       }),
       {
         examples: [[everything()]],
-        numRuns: 40,
+        numRuns: 30,
         endOnFailure: false,
       },
     );

@@ -119,7 +119,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
   /** Makes the account of who was invited, logs in and keeps the token. */
   acceptInvite: (
-    input: { token: string; password: string } & Partial<Omit<CreateInput<C, Slug>, 'email' | 'password'>>,
+    input: { token: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,
   ) => Promise<Login<DocumentOf<C, Slug>>>;
   forgotPassword: (input: { email: string }, options?: CallOptions) => Promise<Success>;
@@ -128,9 +128,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   isInitialized: (options?: CallOptions) => Promise<boolean>;
   /** Makes the first account, by the token that the service prints at its start; logs in and keeps the token. */
   registerFirstUser: (
-    input: { setupToken: string; email: string; password: string } & Partial<
-      Omit<CreateInput<C, Slug>, 'email' | 'password'>
-    >,
+    input: { setupToken: string; email: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,
   ) => Promise<Login<DocumentOf<C, Slug>>>;
 };

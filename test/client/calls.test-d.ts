@@ -100,6 +100,29 @@ export type Me = [
   Is<Equal<Given<typeof users.login>['user']['team'], string | null>>,
 ];
 
+// Whoever is invited gives what an account of the collection needs.
+const named = defineConfig({
+  collections: [
+    {
+      slug: 'staff',
+      auth: true,
+      fields: [
+        { name: 'name', type: 'text', required: true },
+        { name: 'phone', type: 'text' },
+      ],
+    },
+  ],
+});
+const staff = createClient<typeof named>({ baseUrl: 'https://cms.example.org' }).collection('staff');
+export const invited = () => [
+  staff.acceptInvite({ token: 'x', password: 'y', name: 'Grace' }),
+  staff.registerFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y', name: 'Grace', phone: null }),
+  // @ts-expect-error the name is required
+  staff.acceptInvite({ token: 'x', password: 'y' }),
+  // @ts-expect-error the name is required
+  staff.registerFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y' }),
+];
+
 // Where nothing is known there is everything.
 export const loose = async () => {
   const any = createClient({ baseUrl: 'https://cms.example.org' });

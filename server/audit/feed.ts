@@ -34,7 +34,7 @@ const rightsMilliseconds = { busy: 1000, idle: 2000 };
 /** How long a client may read nothing of what is there for it. */
 const stallMilliseconds = 60_000;
 /** How long one that reads slowly has to read the rest when the service ends. */
-const partingMilliseconds = 500;
+const partingMilliseconds = 2000;
 
 /**
  * Server-sent events (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`

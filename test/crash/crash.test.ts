@@ -1,10 +1,13 @@
 import { describe, it } from 'node:test';
 import { runCrashes } from './rounds.ts';
 
+/** Many more are for `npm run crash`. */
+const rounds = 12;
+
 describe('a service that is killed', () => {
-  it('keeps every acknowledged write exactly once over 20 kills under load', { timeout: 120_000 }, async (t) => {
+  it(`keeps every acknowledged write exactly once over ${rounds} kills under load`, { timeout: 120_000 }, async (t) => {
     const seed = Date.now() % 1e9;
-    t.diagnostic(`seed ${seed}: node test/crash.ts --rounds 20 --seed ${seed}`);
-    await runCrashes(t, { rounds: 20, seed });
+    t.diagnostic(`seed ${seed}: node test/crash.ts --rounds ${rounds} --seed ${seed}`);
+    await runCrashes(t, { rounds, seed });
   });
 });

@@ -34,9 +34,9 @@ const config = {
 export async function runCrashes(t: TestContext, { rounds, seed, report }: CrashOptions): Promise<void> {
   const random = createRandom(seed);
   const data = temporaryFolder(t);
-  /** Answered by the main thread or by two of their own, in turn: what some leave behind, others find. */
+  /** Answered by the main thread, every third by two of their own: what some leave behind, others find. */
   const start = (round: number) => {
-    const environment = { ANNALS_LOG_LEVEL: 'error', ANNALS_THREADS: String((round % 2) * 2) };
+    const environment = { ANNALS_LOG_LEVEL: 'error', ANNALS_THREADS: round % 3 === 1 ? '2' : '0' };
     return startService(t, config, { data, environment });
   };
   let stories: Story[] = [];

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
+import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
@@ -13,8 +14,8 @@ const slowConfig = `export default { collections: [{ slug: 'posts', fields: [{ n
 const shared = useFolder();
 const configFile = writeConfig(shared, config);
 const posts = '/api/collections/posts';
-/** Where it does not matter how many answer: each more costs at every start. */
-const oneThread = { ANNALS_THREADS: '1' };
+/** Where it does not matter who answers: each thread costs at every start. */
+const noThreads = { ANNALS_THREADS: '0' };
 
 /** A file with a text in it. */
 function fileWith(folder: string, name: string, text: string): string {
@@ -49,7 +50,7 @@ describe('annals serve', () => {
     assert.equal(await first.exited, 0);
 
     // The generated key is kept between starts.
-    const second = launch(t, args, oneThread);
+    const second = launch(t, args, noThreads);
     const next = await second.listening;
     assert.ok(second.output().stdout.includes(`x-api-key: ${key}'`));
     assert.equal((await get(next, key)).status, 200);
@@ -66,7 +67,7 @@ describe('annals serve', () => {
       ANNALS_API_KEY: 'first-key-000000,second-key-000000',
       ANNALS_SECRET: 'some-secret-that-is-long-enough-to-sign-with',
       ANNALS_LOG_LEVEL: 'silent',
-      ...oneThread,
+      ...noThreads,
     };
     const { listening, output } = launch(t, ['serve', '--data', join(folder, 'flag')], environment);
     const url = await listening;
@@ -85,7 +86,7 @@ describe('annals serve', () => {
       ANNALS_DATA_FILE: fileWith(folder, 'where', join(folder, 'data')),
       ANNALS_HOST_FILE: fileWith(folder, 'host', '127.0.0.1\n'),
       ANNALS_PORT_FILE: fileWith(folder, 'port', '0\n'),
-      ANNALS_THREADS_FILE: fileWith(folder, 'threads', '1\n'),
+      ANNALS_THREADS_FILE: fileWith(folder, 'threads', '0\n'),
       ANNALS_BASE_URL_FILE: fileWith(folder, 'url', 'http://cms.example.org'),
       ANNALS_API_KEY_FILE: fileWith(folder, 'keys', 'from-a-file-00000, another-one-00000\n'),
       ANNALS_SECRET_FILE: fileWith(folder, 'secret', 'some-secret-that-is-long-enough-to-sign-with\n'),
@@ -171,7 +172,7 @@ describe('annals serve', () => {
   it('refuses an address that is not ours in words', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const args = ['serve', '--config', configFile, '--data', data, '--host', '203.0.113.1', '--port', '0'];
-    const { code, stdout, stderr } = await runHere(args, { environment: oneThread });
+    const { code, stdout, stderr } = await runHere(args, { environment: noThreads });
     assert.equal(code, 2, stderr);
     assert.match(stderr, /203\.0\.113\.1/);
     assert.doesNotMatch(stdout, /listening/);
@@ -185,7 +186,7 @@ describe('annals serve', () => {
     const { port } = other.address() as { port: number };
     const data = temporaryFolder(t);
     const args = ['serve', '--config', configFile, '--data', data, '--port', String(port)];
-    const { code, stderr } = await runHere(args, { environment: oneThread });
+    const { code, stderr } = await runHere(args, { environment: noThreads });
     assert.equal(code, 2);
     assert.match(stderr, /port .*in use.*--port/);
     // It let the directory go.
@@ -256,16 +257,18 @@ describe('A wrong configuration', () => {
 
   it('does not fit documents that are there: the start names them, and the old one still works', async (t) => {
     const data = temporaryFolder(t);
-    const first = await startService(t, config, { data });
+    const first = await startHere(t, config, { data });
     const { body } = await first.call('POST', posts, { title: 'a text' });
     await first.stop();
     const changed = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'number' }] }] };
     const file = writeConfig(shared, changed);
-    const { code, stderr } = await runCommand(['serve', '--config', file, '--data', data, '--port', '0']);
+    const { code, stderr } = await runHere(['serve', '--config', file, '--data', data, '--port', '0'], {
+      environment: noThreads,
+    });
     assert.equal(code, 2);
     assert.match(stderr, /posts\.title is number now/);
     assert.ok(stderr.includes(body.id));
-    const again = await startService(t, config, { data });
+    const again = await startHere(t, config, { data });
     assert.deepEqual((await again.call('GET', `${posts}/${body.id}`)).body, body);
   });
 });
@@ -274,23 +277,20 @@ describe('One data directory', () => {
   it('is held by one service: a second one is told which, and starts once the first was killed', async (t) => {
     const first = await startService(t, config);
     const args = ['--config', configFile, '--data', first.data];
-    for (const [run, ...command] of [
-      [runCommand, 'serve', '--port', '0'],
-      [runHere, 'rebuild'],
-    ] as const) {
-      const { code, stderr } = await run([...command, ...args]);
+    for (const command of [['serve', '--port', '0'], ['rebuild']]) {
+      const { code, stderr } = await runHere([...command, ...args], { environment: noThreads });
       assert.equal(code, 2);
       assert.match(stderr, /the data directory .* is in use by annals serve/);
       assert.ok(stderr.includes(String(first.child.pid)) && stderr.includes(first.url), stderr);
     }
     const { body } = await first.call('POST', posts, { title: 'kept' });
     await first.kill();
-    const second = await startService(t, config, { data: first.data });
+    const second = await startHere(t, config, { data: first.data });
     assert.deepEqual((await second.call('GET', `${posts}/${body.id}`)).body, body);
   });
 
   it('loses nothing when its read tables are deleted', async (t) => {
-    const first = await startService(t, config);
+    const first = await startHere(t, config);
     const made = [];
     for (let n = 0; n < 5; n += 1) made.push((await first.call('POST', posts, { title: `t${n}` })).body);
     const changed = await first.call('PATCH', `${posts}/${made[0].id}`, { title: 'changed' });
@@ -300,7 +300,7 @@ describe('One data directory', () => {
     const readFiles = readdirSync(first.data).filter((name) => name.startsWith('read-'));
     assert.ok(readFiles.length > 0);
     for (const name of readFiles) rmSync(join(first.data, name));
-    const second = await startService(t, config, { data: first.data });
+    const second = await startHere(t, config, { data: first.data });
     assert.deepEqual((await second.call('GET', posts)).body, before);
     assert.deepEqual((await second.call('GET', `${posts}/${made[0].id}`)).body, changed.body);
     assert.equal((await second.call('GET', `${posts}/${made[4].id}`)).status, 404);
@@ -355,11 +355,11 @@ describe('The end of a service', () => {
       if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
       export default ${JSON.stringify(config)};`;
     const args = ['serve', '--config', writeConfig(shared, slow), '--data', data, '--port', '0'];
-    const { child, exited, output } = launch(t, args, oneThread);
+    const { child, exited, output } = launch(t, args, { ANNALS_THREADS: '1' });
     await eventually(() => existsSync(join(data, 'log.db')));
     child.kill('SIGTERM');
     assert.deepEqual([await exited, output().stdout], [0, '']);
-    const next = await startService(t, config, { data });
+    const next = await startHere(t, config, { data });
     assert.equal((await next.call('GET', posts)).status, 200);
   });
 
@@ -378,35 +378,29 @@ describe('The end of a service', () => {
 });
 
 describe('The first load', () => {
-  const seeded = (t: TestContext) =>
-    writeConfig(
-      temporaryFolder(t),
-      `export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
+  const seeded = `export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
        export async function seed({ baseUrl, apiKey }) {
          const response = await fetch(baseUrl + '/api/collections/posts', { method: 'POST', body: '{"title":"seeded"}',
            headers: { 'x-api-key': apiKey, 'content-type': 'application/json' } });
          if (response.status !== 201) throw new Error('the seed got ' + response.status);
-       }`,
-    );
+       }`;
 
   it('is done before the service says that it listens, and once in the life of a directory', async (t) => {
     const data = temporaryFolder(t);
-    const file = seeded(t);
-    for (const round of [1, 2]) {
-      const { child, listening, exited } = launch(t, ['serve', '--config', file, '--data', data, '--port', '0'], {
-        ANNALS_API_KEY: apiKey,
-        ...oneThread,
-      });
-      const response = await get(await listening, apiKey);
-      const { docs } = (await response.json()) as { docs: { title: string }[] };
+    const args = ['serve', '--config', writeConfig(shared, seeded), '--data', data, '--port', '0'];
+    const assertSeeded = async (url: string, round: number) => {
+      const { docs } = (await (await get(url, apiKey)).json()) as { docs: { title: string }[] };
       assert.deepEqual(
         docs.map(({ title }) => title),
         ['seeded'],
         `round ${round}`,
       );
-      child.kill('SIGTERM');
-      assert.equal(await exited, 0);
-    }
+    };
+    const { child, listening, exited } = launch(t, args, { ANNALS_API_KEY: apiKey, ...noThreads });
+    await assertSeeded(await listening, 1);
+    child.kill('SIGTERM');
+    assert.equal(await exited, 0);
+    await assertSeeded((await startHere(t, seeded, { data })).url, 2);
   });
 });
 

@@ -7,6 +7,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loggedIn, login } from '../helpers/accounts.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
@@ -46,6 +47,9 @@ const configFile = writeConfig(useFolder(), config);
 const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
 const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '2' });
 
+/** A service in a process of its own, or in this one. */
+type Answering = Pick<Service, 'call' | 'data'>;
+
 type Options = { data?: string; input?: string | Buffer; environment?: Record<string, string>; file?: string };
 
 /** Runs a command in this process; on the service that is running, unless a directory is named. */
@@ -69,14 +73,14 @@ function newData(t: TestContext): string {
 }
 
 /** Makes a user of a running service and gives the id. */
-async function madeUser(on: Service, email: string): Promise<string> {
+async function madeUser(on: Answering, email: string): Promise<string> {
   const { status, body } = await on.call('POST', '/api/collections/users', { email, password });
   assert.equal(status, 201, JSON.stringify(body));
   return body.id;
 }
 
 /** Locks an account out. */
-async function lock(on: Service, email: string): Promise<void> {
+async function lock(on: Answering, email: string): Promise<void> {
   await login(on, 'users', email, 'wrong password');
   await login(on, 'users', email, 'wrong password');
   assert.equal((await login(on, 'users', email, password)).status, 429);
@@ -124,7 +128,7 @@ describe('annals create-user', () => {
 
     const starting = startService(t, source, { data });
     await eventually(() => existsSync(join(data, 'lock.json')));
-    const three = await create('three@example.org');
+    const three = await annals('create-user users --email three@example.org', { data, file });
     assert.deepEqual([three.code, three.stderr], [0, '']);
     const started = await starting;
     assert.match(started.output().stdout, /^seeding$/m);
@@ -264,9 +268,7 @@ describe('The password of a new user', () => {
       assert.match(stderr, /^a password is never an argument: others on this machine can see those/);
       assert.ok(!stderr.includes('s3cret-word'));
     }
-    const { code, stdout, stderr } = await annalsProcess(
-      'create-user users --email a@b.co --field password=s3cret-word',
-    );
+    const { code, stdout, stderr } = await annals('create-user users --email a@b.co --field password=s3cret-word');
     assert.deepEqual([code, stdout], [2, '']);
     assert.match(stderr, /^--field password is never an argument/);
     assert.ok(!stderr.includes('s3cret-word'));
@@ -275,10 +277,10 @@ describe('The password of a new user', () => {
   it('is the first line of standard input, as it stands there', async () => {
     for (const [name, input, meant, run] of [
       ['first', 'first line is it\nsecond line is not\n', 'first line is it', annals],
-      ['open', 'no end of line', 'no end of line', annalsProcess],
+      ['open', 'größer ohne Ende', 'größer ohne Ende', annalsProcess],
       ['windows', 'line of windows\r\n', 'line of windows', annals],
       ['spaces', '  with spaces  \n', '  with spaces  ', annals],
-      ['umlaut', 'größer als sonst\nsecond line is not\n', 'größer als sonst', annalsProcess],
+      ['umlaut', 'größer als sonst\nsecond line is not\n', 'größer als sonst', annals],
     ] as const) {
       assert.equal((await run(`create-user users --email ${name}@example.org`, { input })).code, 0);
       assert.equal((await login(service, 'users', `${name}@example.org`, meant)).status, 200, name);
@@ -380,7 +382,7 @@ describe('The password on a terminal', { skip: !hasTerminals, concurrency: true 
 
 describe('annals unlock and annals sessions revoke', () => {
   /** Two accounts: one is locked and has two sessions, the other has two sessions. */
-  async function twoAccounts(on: Service) {
+  async function twoAccounts(on: Answering) {
     const ids = [await madeUser(on, 'locked@example.org'), await madeUser(on, 'known@example.org')];
     const locked = [
       await loggedIn(on, 'users', 'locked@example.org', password),
@@ -424,7 +426,7 @@ describe('annals unlock and annals sessions revoke', () => {
   }
 
   /** The account can be logged in to, and the sessions that were ended are over, at once. */
-  async function assertDone(on: Service, { id, locked, known }: Accounts) {
+  async function assertDone(on: Answering, { id, locked, known }: Accounts) {
     const statuses = [];
     for (const { as } of [...locked, ...known]) {
       statuses.push((await on.call('GET', '/api/collections/users/me', undefined, as)).status);
@@ -446,8 +448,8 @@ describe('annals unlock and annals sessions revoke', () => {
 
   it('do so where none runs, and leave the mail that waits to the service, which sends it once', async (t) => {
     const data = newData(t);
-    const mail = (url: string) => ({ ANNALS_SMTP_URL: url, ANNALS_MAIL_FROM: 'annals@example.org' });
-    const unsent = await startService(t, config, { data, environment: mail('smtp://127.0.0.1:9') });
+    const mail = (smtpUrl: string) => ({ smtpUrl, mailFrom: 'annals@example.org' });
+    const unsent = await startHere(t, config, { data, ...mail('smtp://127.0.0.1:9') });
     const accounts = await twoAccounts(unsent);
     const asked = await unsent.call('POST', '/api/collections/users/forgot-password', { email: 'known@example.org' });
     assert.equal(asked.status, 200);
@@ -458,11 +460,11 @@ describe('annals unlock and annals sessions revoke', () => {
         .filter((type) => /reset|^email/.test(type));
     assert.deepEqual(ofMail(), ['password.reset.requested']);
 
-    const environment = mail(mailbox.url);
+    const environment = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' };
     await runCommands(accounts, annals, { data, environment });
     assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
 
-    const sending = await startService(t, config, { data, environment });
+    const sending = await startHere(t, config, { data, ...mail(mailbox.url) });
     await assertDone(sending, accounts);
     await mailbox.next('known@example.org');
     await eventually(() => ofMail().includes('email.sent'));

@@ -25,7 +25,12 @@ const args = [
   '--disable-sync',
 ];
 
-/** A `describe` in Chromium, skipped where there is none. The browser is there once its tests run. */
+let launched: Promise<Browser> | undefined;
+
+/**
+ * A `describe` in Chromium, skipped where there is none. The browser is there once its tests run. It is one for all that are
+ * in a process, for to start it costs more than most of their tests.
+ */
 export function describeInBrowser(name: string, tests: (browser: () => Browser) => void): void {
   if (executablePath === undefined) {
     // Not the whole describe: the runner does not count one that is skipped.
@@ -35,9 +40,15 @@ export function describeInBrowser(name: string, tests: (browser: () => Browser) 
   describe(name, () => {
     let browser: Browser;
     before(async () => {
-      browser = await chromium.launch({ executablePath, args });
+      launched ??= chromium.launch({ executablePath, args });
+      browser = await launched;
     });
-    after(() => browser?.close());
+    after(async () => {
+      for (const context of browser?.contexts() ?? []) await context.close();
+    });
     tests(() => browser);
   });
 }
+
+// At the top of the file: after all of them.
+after(async () => (await launched)?.close());

@@ -45,7 +45,7 @@ export function useServiceHere(config: TestConfig, options: Partial<ServiceOptio
  * which a test needs only where it is about that process: signals, crashes, several threads, what it prints.
  *
  * @param config the source of a module, or an object.
- * @param path the path below which it is.
+ * @param path the path below which it is; a `baseUrl` with another is what a proxy before it would have.
  */
 export async function startHere(
   t: TestContext,
@@ -57,7 +57,7 @@ export async function startHere(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const given = typeof config === 'string' ? writeConfig(temporaryFolder(t), config) : (config as Config);
   const { options, lines } = quietOptions(t, given, url);
-  const cms = mount({ ...options, ...more });
+  const cms = mount({ ...options, path: path || '/', ...more });
   async function stop(): Promise<void> {
     server.close();
     await cms.close();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey, type Service } from '../helpers/service.ts';
-import { useService } from '../helpers/shared.ts';
 
 const configuration = (publicSchema: boolean) => `export default {
   publicSchema: ${publicSchema},
@@ -17,7 +17,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
   /** A page of the documentation with all that the browser complained about and asked for since it was last forgotten. */
   type Opened = { page: Page; complaints: string[]; requests: string[]; forget: () => void };
 
-  async function open(service: Service): Promise<Opened> {
+  async function open(service: Pick<Service, 'url'>): Promise<Opened> {
     const page = await browser().newPage();
     page.setDefaultTimeout(20_000);
     const complaints: string[] = [];
@@ -54,13 +54,13 @@ describeInBrowser('The documentation page in a browser', (browser) => {
 
   const operation = (page: Page, tag: string, id: string) => page.locator(`#operations-${tag}-${id}`);
 
-  function assertAtHome(service: Service, requests: string[]): void {
+  function assertAtHome(service: Pick<Service, 'url'>, requests: string[]): void {
     const elsewhere = requests.filter((url) => new URL(url).origin !== service.url && !url.startsWith('data:'));
     assert.deepEqual(elsewhere, []);
   }
 
   describe('where the description is public', () => {
-    const service = useService(configuration(true));
+    const service = useServiceHere(configuration(true));
     let opened: Opened;
     before(async () => {
       await service.call('POST', '/api/collections/notes', { text: 'found & shown' });
@@ -136,7 +136,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
   });
 
   describe('where the description is closed', () => {
-    const service = useService(configuration(false));
+    const service = useServiceHere(configuration(false));
 
     it('asks for a key, refuses a wrong one, and tries operations of both descriptions out with the right one', async () => {
       const { page, complaints, requests } = await open(service);

@@ -4,8 +4,8 @@ import { before, beforeEach, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
-import { useService } from '../helpers/shared.ts';
 
 const script = `
   document.documentElement.setAttribute('data-ran', 'yes');
@@ -13,9 +13,8 @@ const script = `
 `;
 
 describeInBrowser('A file in a browser', (browser) => {
-  const service = useService(
+  const service = useServiceHere(
     `export default { collections: [{ slug: 'files', upload: true, access: { read: () => true }, fields: [] }] }`,
-    { ANNALS_THREADS: '1' },
   );
   let page: Page;
   const requests: string[] = [];

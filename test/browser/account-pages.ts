@@ -6,14 +6,13 @@ import { after, afterEach, describe, it } from 'node:test';
 import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import { loggedIn, login as logIn } from '../helpers/accounts.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
+import { type HereService, useServiceHere } from '../helpers/embedded.ts';
 import { useMailbox } from '../helpers/mail.ts';
-import type { Service } from '../helpers/service.ts';
-import { eventually, useService } from '../helpers/shared.ts';
 
 type Action = 'accept-invite' | 'reset-password';
 
 /** A service as people reach it: under an address that need not be its own. */
-type Site = { service: Service; url: string };
+type Site = { service: HereService; url: string };
 
 const login = 'https://app.example.org/login?a="><script>alert(1)</script>&b=\'$&';
 const config = {
@@ -28,8 +27,8 @@ const config = {
 const root = { email: 'root@example.org', password: 'correct horse' };
 
 const mailbox = await useMailbox();
-const environment = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'cms@example.org' };
-const service = useService(config, environment);
+const mail = { smtpUrl: mailbox.url, mailFrom: 'cms@example.org' };
+const service = useServiceHere(config, mail);
 const plain: Site = {
   service,
   get url() {
@@ -56,11 +55,11 @@ async function useProxied(basePath: string): Promise<Site> {
     proxy.close();
   });
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${basePath}`;
-  const proxied = useService(config, { ...environment, ANNALS_BASE_URL: url });
+  const proxied = useServiceHere(config, { ...mail, baseUrl: url });
   return { service: proxied, url };
 }
 
-const setupToken = ({ service }: Site) => eventually(() => /[?&]token=([\w-]+)/.exec(service.output().stdout)?.[1]);
+const setupToken = ({ service }: Site) => new URL(service.setupUrl ?? '').searchParams.get('token') ?? '';
 
 let users = 0;
 /** An address that has got no mail yet. */
@@ -186,7 +185,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
   // It comes before the others, which need the account.
   describe('at the first start', () => {
     it('make the first account, and say of a second one that there is one already', async () => {
-      const token = await setupToken(plain);
+      const token = setupToken(plain);
       const first = await follow(plain, '__admins', 'setup', token);
       const second = await follow(plain, '__admins', 'setup', token);
       for (const { page } of [first, second]) {
@@ -201,7 +200,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
     });
 
     it('can be filled in by keyboard alone, from the first field on', async () => {
-      const { page } = await follow(behindProxy, '__admins', 'setup', await setupToken(behindProxy));
+      const { page } = await follow(behindProxy, '__admins', 'setup', setupToken(behindProxy));
       for (const text of [root.email, root.password, root.password]) {
         await page.keyboard.type(text);
         await page.keyboard.press('Tab');

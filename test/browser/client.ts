@@ -8,7 +8,7 @@ import { after, before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type * as Library from '../../client/index.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
-import { useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 
 /** Pages of a front end, with the client as it is, less its types. */
 const pages = createServer(({ url = '' }, response) => {
@@ -45,7 +45,7 @@ const configuration = `export default {
 type Place = { library: typeof Library; client: Library.Client; told: Library.ApiError[] };
 
 describeInBrowser('The client in a browser, on a page of another origin', (browser) => {
-  const service = useService(configuration);
+  const service = useServiceHere(configuration);
   let page: Page;
   before(async () => {
     await service.call('POST', '/api/collections/users', credentials, { key: null });

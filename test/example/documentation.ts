@@ -2,17 +2,14 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { format, promisify } from 'node:util';
-import { useMailbox } from './helpers/mail.ts';
-import { apiKey } from './helpers/service.ts';
-import { useFolder, useService } from './helpers/shared.ts';
+import type { Mailbox } from '../helpers/mail.ts';
+import { apiKey, type Service } from '../helpers/service.ts';
+import { useFolder } from '../helpers/shared.ts';
 
 const run = promisify(execFile);
-const atlas = JSON.stringify(new URL('../examples/atlas/annals.config.ts', import.meta.url).href);
-/** The atlas as it is, but for passwords that are hashed with less work: each example waits for its own. */
-const config = `import atlas from ${atlas}; export { seed } from ${atlas}; export default { ...atlas, bcryptCost: 4 };`;
 /**
  * Files and how many examples each has at least: none of them may stop being found. They are run in this order, for the
  * examples of one follow from each other.
@@ -33,12 +30,9 @@ const programs = /^```ts\n([^`]*(?:`[^`]+`[^`]*)*?)```$/gm;
 /** What is run: a block of `sh`, and right after it the answer as a block of `json`, where `…` stands for anything. */
 const examples = /^```sh\n([^`]*)```\n\n```json\n([^`]*)```$/gm;
 
-const mailbox = await useMailbox();
-const folder = useFolder();
-
-describe('The examples in the documentation', () => {
-  const mail = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Atlas <atlas@example.org>', ANNALS_THREADS: '1' };
-  const service = useService(config, mail);
+/** Describes them, as of a service that has loaded the atlas and has no users yet. */
+export function describeDocumentation(service: Service, mailbox: Mailbox): void {
+  const folder = useFolder();
   const variables: Record<string, string> = { KEY: apiKey };
   /** Where the reader of the documentation is told to find them. */
   const sources: Record<string, () => Promise<string>> = {
@@ -62,7 +56,7 @@ describe('The examples in the documentation', () => {
 
   for (const [file, least] of Object.entries(files)) {
     it(`of ${file} answer what is written there`, { skip: process.platform === 'win32' }, async () => {
-      const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+      const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
       const found = [...text.matchAll(examples)];
       for (const [, command = '', answer = ''] of found) {
         const expected = JSON.parse(answer);
@@ -73,9 +67,9 @@ describe('The examples in the documentation', () => {
   }
 
   it('of docs/client.md print what is written there', async () => {
-    const text = readFileSync(new URL('../docs/client.md', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../docs/client.md', import.meta.url), 'utf8');
     const program = [...text.matchAll(programs)].map(([, code = '']) => code).join('\n');
-    const library = JSON.stringify(new URL('../client/index.ts', import.meta.url).href);
+    const library = JSON.stringify(new URL('../../client/index.ts', import.meta.url).href);
     const file = join(folder, 'client.ts');
     const printed: string[] = [];
     const print = (...values: unknown[]) => printed.push(format(...values));
@@ -94,7 +88,7 @@ describe('The examples in the documentation', () => {
     );
     assert.ok(expected.length >= 15, `only ${expected.length} lines are printed`);
   });
-});
+}
 
 type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
 

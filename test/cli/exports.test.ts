@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { lockDirectory } from '../../storage/lock.ts';
 import { run as verify } from '../../verify/annals-verify.mjs';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { writeConfig } from '../helpers/service.ts';
-import { recordedData, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { recordedData, recordedEvents, useFolder } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 
 const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-const service = useService(config);
+const service = useServiceHere(config);
 const folder = useFolder();
 const configFile = writeConfig(folder, config);
 let post = '';

@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { ApiError, type Client, type ClientOptions, createClient, type Progress } from '../../client/index.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { apiKey } from '../helpers/service.ts';
-import { useFolder, useService } from '../helpers/shared.ts';
+import { useFolder } from '../helpers/shared.ts';
 
 const configuration = `export default {
   bcryptCost: 4,
@@ -36,7 +37,7 @@ const configuration = `export default {
 
 const mailbox = await useMailbox();
 const folder = useFolder();
-const service = useService(configuration, { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Annals <a@example.org>' });
+const service = useServiceHere(configuration, { smtpUrl: mailbox.url, mailFrom: 'Annals <a@example.org>' });
 
 /** What the client has asked for, as `METHOD /path`. */
 const asked = new Set<string>();
@@ -77,7 +78,7 @@ before(async () => {
   await service.call('GET', '/health');
   const admins = clientOf().collection('__admins');
   assert.equal(await admins.isInitialized(), false);
-  const setupToken = /setup\?token=([\w-]+)/.exec(service.output().stdout)?.[1] ?? '';
+  const setupToken = /setup\?token=([\w-]+)/.exec(service.setupUrl ?? '')?.[1] ?? '';
   await admins.registerFirstUser({ setupToken, ...credentials, name: 'Ada' });
 });
 

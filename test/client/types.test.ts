@@ -8,9 +8,10 @@ import type { ListFilter, OrderFilter, PresenceFilter, TextFilter, ValueFilter }
 import { checkConfig } from '../../config/check.ts';
 import { clientTypes } from '../../server/client-types/file.ts';
 import { type Path, pathsOf } from '../../server/client-types/paths.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
-import { useFolder, useService } from '../helpers/shared.ts';
+import { useFolder } from '../helpers/shared.ts';
 import config from './rich.config.ts';
 import { answers, inputs, nothing, refused, site } from './samples.ts';
 
@@ -23,9 +24,7 @@ const pathsBySlug = new Map(
 );
 
 describe('The types of the client', () => {
-  const service = useService(`export { default } from ${JSON.stringify(pathToFileURL(configFile).href)};`, {
-    ANNALS_THREADS: '1',
-  });
+  const service = useServiceHere(`export { default } from ${JSON.stringify(pathToFileURL(configFile).href)};`);
   const ids = new Map<string, string>();
 
   /** A value with ids in the place of their names. */

@@ -6,10 +6,11 @@ import { readLog } from '../../events/log-reader.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../helpers/accounts.ts';
 import { upload } from '../helpers/downloads.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { type Answer, apiKey, writeConfig } from '../helpers/service.ts';
-import { errorsOf, eventually, fieldsOf, logLines, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { errorsOf, eventually, fieldsOf, logLines, recordedEvents, useFolder } from '../helpers/shared.ts';
 
 const config = {
   bcryptCost: 4,
@@ -30,7 +31,7 @@ const config = {
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
 };
 
-const service = useService(config, { ANNALS_THREADS: '1' });
+const service = useServiceHere(config);
 const configFile = writeConfig(useFolder(), config);
 const path = '/api/audit/erasures';
 const reason = 'asked for on paper';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { errorsOf, eventually, logLines, recordedEvents, useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
+import { errorsOf, eventually, logLines, recordedEvents } from '../helpers/shared.ts';
 
-const service = useService(
+const service = useServiceHere(
   `const fail = (message, statusCode) => { throw Object.assign(new Error(message), { statusCode }); };
 const calls = [];
 const note = (name, result) => (args) => { calls.push(name); return result?.(args); };

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { run } from '../../verify/annals-verify.mjs';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
-import { useFolder, useService } from '../helpers/shared.ts';
+import { useFolder } from '../helpers/shared.ts';
 import { verdictOf } from './histories.ts';
 
 const folder = useFolder();
-const service = useService({
+const service = useServiceHere({
   bcryptCost: 4,
   collections: [
     { slug: 'posts', fields: [{ name: 'title', type: 'text', unique: true }] },

@@ -5,7 +5,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { useFolder } from '../helpers/shared.ts';
 
 const config = {
@@ -76,7 +76,7 @@ describe('annals verify', () => {
   });
 
   it('works beside a running service', async (t) => {
-    const running = await startService(t, config);
+    const running = await startHere(t, config);
     await running.call('POST', posts, { title: 'x' });
     const { code, stdout } = await runCommand(['verify', '--data', running.data]);
     assert.equal(code, 0, stdout);

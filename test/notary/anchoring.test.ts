@@ -181,8 +181,8 @@ describe('a webhook for checkpoints', () => {
     t.after(() => receiver.close());
     const { port } = receiver.address() as AddressInfo;
     const data = join(temporaryFolder(t), 'data');
-    const environment = { ANNALS_CHECKPOINT_WEBHOOK: `http://who:hush@127.0.0.1:${port}/hook?token=hush` };
-    const first = await startService(t, config, { data, environment });
+    const webhook = `http://who:hush@127.0.0.1:${port}/hook?token=hush`;
+    const first = await startService(t, config, { data, environment: { ANNALS_CHECKPOINT_WEBHOOK: webhook } });
     const note = await checkpoint(first);
     await eventually(() => came.includes(note));
     status = 503;
@@ -195,7 +195,7 @@ describe('a webhook for checkpoints', () => {
       /could not be posted to the webhook at http:\/\/127\.0\.0\.1:\d+: it answered 503/,
     );
     status = 200;
-    const second = await startService(t, config, { data, environment });
+    const second = await startHere(t, config, { data, webhook });
     await eventually(() => came.includes(late));
     await second.stop();
     assert.deepEqual(came.slice(1), [late]);

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { readSecret } from '../../events/vault.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { type Answer, apiKey, runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { type Answer, apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { fieldsOf, useFolder, useService } from '../helpers/shared.ts';
 
 const config = {
@@ -18,7 +18,7 @@ const config = {
 };
 const media = '/api/collections/media';
 const folder = 'the folder "blobs" of the data directory';
-const service = useService(config, { ANNALS_THREADS: '2' });
+const service = useService(config, { ANNALS_THREADS: '1' });
 const sha = (text: string) => hash('sha256', text);
 
 /** Sends a form with a file of this text. */
@@ -142,7 +142,7 @@ describe('annals blobs where no service runs', () => {
     store(data, 'a name in a text field');
     writeFileSync(join(data, 'blobs', 'incoming', 'part'), 'x');
     writeFileSync(join(data, 'blobs', 'readme'), 'x');
-    const { code, stdout } = await runCommand(['blobs', 'gc', '--data', data]);
+    const { code, stdout } = await blobs('gc', data);
     assert.deepEqual([code, stdout], [0, `removed 1 file (9 bytes) from ${folder}\n`]);
     assert.ok(!isStored('left over', data) && isStored('a name in a text field', data));
     assert.ok(existsSync(join(data, 'blobs', 'incoming', 'part')) && existsSync(join(data, 'blobs', 'readme')));
@@ -256,7 +256,7 @@ describe('annals blobs where no service runs', () => {
     mkdirSync(data);
     writeFileSync(join(data, 'blobs'), 'a file');
     const serve = ['serve', '--config', writeConfig(temporaryFolder(t), config), '--data', data, '--port', '0'];
-    const { code, stderr } = await runCommand(serve);
+    const { code, stderr } = await runHere(serve, { environment: { ANNALS_THREADS: '0' } });
     assert.equal(code, 2);
     assert.match(stderr, /^[^\n]*blobs[^\n]*\n$/);
   });

@@ -16,7 +16,7 @@ const limited = useService(
       { slug: 'guests', auth: true, fields: [], access: { create: () => true } },
     ],
   };`,
-  { ANNALS_THREADS: '3' },
+  { ANNALS_THREADS: '2' },
 );
 
 const password = 'correct horse battery';

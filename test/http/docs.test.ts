@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sendRaw, useService } from '../helpers/shared.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
+import { sendRaw } from '../helpers/shared.ts';
 
-const service = useService({ globals: [{ slug: 'site', fields: [] }] });
+const service = useServiceHere({ globals: [{ slug: 'site', fields: [] }] });
 
 const files = {
   '/api/docs': 'text/html; charset=utf-8',

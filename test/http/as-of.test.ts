@@ -14,6 +14,7 @@ const isOpen = { name: 'isOpen', type: 'boolean' };
 const history = 'public';
 const access = { read: yes };
 export default {
+  bcryptCost: 4,
   audit: ({ user, apiKey }) => apiKey !== null || user?.collection === 'admins' || (user?.email.startsWith('head') ? ['headers'] : false),
   publicSchema: true,
   collections: [

@@ -16,6 +16,7 @@ const yes = () => true;
 const upload = { maxFileSize: 50_000_000 };
 const alt = { name: 'alt', type: 'text' };
 export default {
+  bcryptCost: 4,
   collections: [
     { slug: 'people', auth: { cookies: {} }, fields: [], access: { create: yes } },
     { slug: 'files', upload, fields: [alt], access: { read: yes } },

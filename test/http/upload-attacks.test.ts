@@ -22,6 +22,7 @@ const maxTextBytes = 50_000;
 const config = `
 const yes = () => true;
 export default {
+  bcryptCost: 4,
   limits: { body: ${maxTextBytes} },
   collections: [
     { slug: 'media', upload: { maxFileSize: ${maxFileSize} }, fields: [{ name: 'alt', type: 'text' }, { name: 'data', type: 'json' }] },

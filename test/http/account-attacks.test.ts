@@ -7,21 +7,24 @@ import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { anonymous, badPasswords, bearer, type LoggedIn, loggedIn, login } from '../helpers/accounts.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { useMailbox } from '../helpers/mail.ts';
-import { type Answer, apiKey, type CallOptions, startService } from '../helpers/service.ts';
+import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
 import { fieldsOf, logLines, recordedEvents, sendRaw, useFolder, useService } from '../helpers/shared.ts';
 
 const mailbox = await useMailbox();
-const mail = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'Annals <annals@example.org>' };
+const mailFrom = 'Annals <annals@example.org>';
 const [secret, oldSecret] = ['the-secret-that-signs-0123456789abcdef', 'the-secret-before-it-0123456789abcdef'];
 const clockFile = join(useFolder(), 'clock');
 writeFileSync(clockFile, '0');
 
-const config = `
+/** The tests put the clock of the service on and back. Every thread that reads it loads its module before. */
+const clock = `
 import { readFileSync } from 'node:fs';
-// The tests put the clock of the service on and back. Every thread that reads it loads this module before.
 const real = Date.now;
-Date.now = () => real() + Number(readFileSync(${JSON.stringify(clockFile)}, 'utf8'));
+Date.now = () => real() + Number(readFileSync(${JSON.stringify(clockFile)}, 'utf8'));`;
+
+const config = `
 const isAdmin = ({ user }) => user?.role === 'admin';
 const orOwn = ({ user }) => user?.role === 'admin' || (user?.collection === 'users' && { id: { equals: user.id } });
 const yes = () => true;
@@ -59,7 +62,12 @@ export default {
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }], access: { read: yes, update: isAdmin } }],
 };`;
 
-const service = useService(config, { ...mail, ANNALS_THREADS: '2', ANNALS_SECRET: `${secret},${oldSecret}` });
+const service = useService(clock + config, {
+  ANNALS_SMTP_URL: mailbox.url,
+  ANNALS_MAIL_FROM: mailFrom,
+  ANNALS_THREADS: '2',
+  ANNALS_SECRET: `${secret},${oldSecret}`,
+});
 
 const password = 'correct horse battery';
 const users = '/api/collections/users';
@@ -1289,7 +1297,8 @@ describe('The service', () => {
     const resetting = await resetToken('admin@example.org');
     await service.stop();
 
-    const next = await startService(t, config, { data: service.data, environment: { ...mail, ANNALS_SECRET: secret } });
+    const given = { data: service.data, smtpUrl: mailbox.url, mailFrom, secrets: [secret] };
+    const next = await startHere(t, config, given);
     const status = async (as: CallOptions) => (await next.call('GET', `${users}/me`, undefined, as)).status;
     assert.deepEqual([await status(byOld), await status(byNew)], [401, 200]);
     assert.equal(await status(bearer(refreshed.body.token)), 200);

@@ -411,12 +411,16 @@ describe('tampering that is more than one byte', () => {
     assert.match(finding, /^event 4 \(posts\/[\w-]+\): its payload is not the one committed to$/);
   });
 
-  it('is found when a payload is gone, added or marked as encrypted', () => {
+  it('is found when a payload is gone, added, made a number or marked as encrypted', () => {
     const after = (sql: string) => findingAfter(small, (copy) => copy.tamper(() => copy.log.exec(sql)));
     assert.equal(after('DELETE FROM payloads WHERE position = 6'), 'event 6: its payload is missing');
     assert.equal(
       after("INSERT INTO payloads VALUES (21, 0, '{}')"),
       'there is a payload of event 21, which there is not',
+    );
+    assert.match(
+      after('UPDATE payloads SET body = 6.5 WHERE position = 6'),
+      /^event 6 \(.*\): its payload is not the one committed to$/,
     );
     assert.match(after('UPDATE payloads SET enc = 1 WHERE position = 6'), /^event 6: .* unknown encoding 1/);
   });

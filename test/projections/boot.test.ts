@@ -22,6 +22,7 @@ import { catchUp } from '../../projections/rebuild.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { startHere } from '../helpers/embedded.ts';
+import { runHere } from '../helpers/in-process.ts';
 import { runCommand, startService, writeConfig } from '../helpers/service.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
@@ -621,13 +622,9 @@ describe('the service', () => {
     truncateSync(wal, Math.floor(statSync(wal).size / 2));
 
     const options = ['--config', writeConfig(data, config), '--data', data];
-    const commands = [
-      ['serve', ...options, '--port', '0'],
-      ['rebuild', ...options],
-      ['serve', ...options, '--port', '0'],
-    ];
-    for (const command of commands) {
-      const refused = await runCommand(command);
+    const serve = ['serve', ...options, '--port', '0'];
+    for (const refuse of [() => runCommand(serve), () => runHere(['rebuild', ...options]), () => runHere(serve)]) {
+      const refused = await refuse();
       assert.equal(refused.code, 2, refused.stderr);
       assert.match(
         refused.stderr,
@@ -635,14 +632,14 @@ describe('the service', () => {
       );
       assert.equal(refused.stderr.trim().split('\n').length, 1, `a sentence, nothing else: ${refused.stderr}`);
     }
-    const found = await runCommand(['verify', '--data', data]);
+    const found = await runHere(['verify', '--data', data]);
     assert.deepEqual(
       [found.code, /lost events: it ends at position \d+, .* seen position 21/.test(found.stdout)],
       [1, true],
       found.stdout,
     );
 
-    const accepted = await runCommand(['rebuild', ...options, '--accept-lost-events']);
+    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events']);
     assert.equal(accepted.code, 0, accepted.stderr);
     const size = Number(/from (\d+) events/.exec(accepted.stdout)?.[1]);
     assert.ok(size > 1 && size < 21, accepted.stdout);
@@ -661,16 +658,16 @@ describe('the service', () => {
   });
 
   it('names the log anew, not nothing, when the whole log is lost and that is accepted', async (t) => {
-    const first = await startService(t, config);
+    const first = await startHere(t, config);
     const { data } = first;
     await first.call('POST', '/api/collections/posts', { title: 'a' });
     const [[before]] = query(data, 'SELECT log FROM head') as [[string]];
-    await first.kill();
+    await first.stop();
     // All that a young service wrote may still be in its write-ahead log.
     for (const suffix of ['-wal', '-shm']) rmSync(join(data, `log.db${suffix}`), { force: true });
     truncateSync(join(data, 'log.db'), 0);
     const options = ['--config', writeConfig(data, config), '--data', data];
-    const accepted = await runCommand(['rebuild', ...options, '--accept-lost-events']);
+    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events']);
     assert.equal(accepted.code, 0, accepted.stderr);
     const [[after]] = query(data, 'SELECT log FROM head') as [[string]];
     assert.match(after, /^annals\/[0-9a-f-]{36}$/);
@@ -686,7 +683,7 @@ describe('the service', () => {
     }
     await first.stop();
     const file = writeConfig(first.data, config);
-    const refused = await runCommand(['serve', '--config', file, '--data', first.data, '--port', '0']);
+    const refused = await runHere(['serve', '--config', file, '--data', first.data, '--port', '0']);
     assert.equal(refused.code, 2);
     for (const { body: document } of answers) assert.ok(refused.stderr.includes(document.id), refused.stderr);
     assert.match(refused.stderr, /posts\.title is unique now/);

@@ -1031,7 +1031,7 @@ describe(`Random query strings (TEST_SEED=${seed})`, () => {
         assert.ok(status === 200 || status === 400, `${status} ${JSON.stringify(body)}`);
         seen[status] = (seen[status] ?? 0) + 1;
       }),
-      { seed, numRuns: 20_000, interruptAfterTimeLimit: 3000, markInterruptAsFailure: false },
+      { seed, numRuns: Number(process.env.TEST_RUNS ?? 1000) },
     );
     assert.ok(seen[200] && seen[400], JSON.stringify(seen));
   });

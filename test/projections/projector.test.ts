@@ -281,7 +281,7 @@ describe('a read file', () => {
         assert.equal(dump(applied(events, sizes)), live, 'in chunks');
         assert.equal(dump(applied(events, [Math.max(1, events.length)])), live, 'as a whole');
       }),
-      { numRuns: 120 },
+      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
     );
   });
 
@@ -291,7 +291,7 @@ describe('a read file', () => {
         const { kept, counted } = countsOf(applied(events, sizes));
         assert.deepEqual(kept, counted);
       }),
-      { numRuns: 60 },
+      { numRuns: Number(process.env.TEST_RUNS ?? 30) },
     );
   });
 
@@ -309,7 +309,7 @@ describe('a read file', () => {
         createIndexes(db, tables);
         assert.equal(dump(db), whole);
       }),
-      { numRuns: 60 },
+      { numRuns: Number(process.env.TEST_RUNS ?? 30) },
     );
   });
 

@@ -12,6 +12,7 @@ import {
   type Header,
   type Payload,
 } from '../../events/envelope.ts';
+import { anyText } from '../helpers/text.ts';
 
 // Its types claim a default export inside the function that it is.
 const canonicalize = canonicalizeModule as unknown as (value: unknown) => string;
@@ -19,7 +20,7 @@ const canonicalize = canonicalizeModule as unknown as (value: unknown) => string
 // Its types say `export default`, but the module is CommonJS and is the function itself.
 const canonical = canonicalize as unknown as (value: unknown) => string;
 
-const text = fc.string({ unit: 'binary' });
+const text = anyText();
 
 const actor: fc.Arbitrary<Actor> = fc.record(
   { type: fc.constantFrom<Actor['type']>('user', 'apiKey', 'system', 'anonymous'), id: text },

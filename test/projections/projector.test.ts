@@ -11,6 +11,7 @@ import { compileUpcaster } from '../../events/upcasters.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, projectionHash, tablesOf } from '../../projections/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { anyText } from '../helpers/text.ts';
 import { dump } from './directory.ts';
 
 const config: Config = {
@@ -243,7 +244,7 @@ const history: fc.Arbitrary<RecordedEvent[]> = fc
       step: fc.constantFrom('write', 'write', 'write', 'delete', 'global'),
       values: fc.record(
         {
-          title: fc.option(fc.string({ unit: 'binary', maxLength: 5 })),
+          title: fc.option(anyText({ maxLength: 5 })),
           count: fc.option(fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }))),
           isOpen: fc.option(fc.boolean()),
           seo: fc.option(fc.record({ code: fc.option(fc.string({ maxLength: 2 })) })),

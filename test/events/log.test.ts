@@ -467,7 +467,7 @@ describe('appending to the log', () => {
         assert.deepEqual(new Map(stored.map(([value, stream]) => [JSON.parse(value) as string, stream])), model.held);
         db.close();
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
+      { numRuns: Number(process.env.TEST_RUNS ?? 100) },
     );
   });
 });

@@ -333,7 +333,7 @@ const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
 
 describe('what is folded about accounts', () => {
   it('is what each event makes of it, however the events are split into batches, and with any of them erased', () => {
-    const runs = Number(process.env.TEST_RUNS ?? 200);
+    const runs = Number(process.env.TEST_RUNS ?? 400);
     let alive = 0;
     fc.assert(
       fc.property(history, sizes, (events, split) => {
@@ -351,7 +351,7 @@ describe('what is folded about accounts', () => {
       fc.property(history, sizes, (events, split) => {
         assert.equal(dump(applied(events, split)), dump(applied(events, [Math.max(1, events.length)])));
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 75) },
+      { numRuns: Number(process.env.TEST_RUNS ?? 150) },
     );
   });
 });

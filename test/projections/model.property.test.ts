@@ -541,7 +541,7 @@ describe('the service against a plain model of it', () => {
       }),
       {
         examples: [[everything()]],
-        numRuns: Number(process.env.TEST_RUNS ?? 18),
+        numRuns: Number(process.env.TEST_RUNS ?? 30),
         endOnFailure: false,
       },
     );

@@ -282,7 +282,7 @@ describe('a read file', () => {
         assert.equal(dump(applied(events, sizes)), live, 'in chunks');
         assert.equal(dump(applied(events, [Math.max(1, events.length)])), live, 'as a whole');
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
+      { numRuns: Number(process.env.TEST_RUNS ?? 120) },
     );
   });
 
@@ -292,7 +292,7 @@ describe('a read file', () => {
         const { kept, counted } = countsOf(applied(events, sizes));
         assert.deepEqual(kept, counted);
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 30) },
+      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
     );
   });
 
@@ -310,7 +310,7 @@ describe('a read file', () => {
         createIndexes(db, tables);
         assert.equal(dump(db), whole);
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 30) },
+      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
     );
   });
 

@@ -2,7 +2,7 @@ import { describe, it } from 'node:test';
 import { runCrashes } from './rounds.ts';
 
 /** Many more are for `npm run crash`. */
-const rounds = 12;
+const rounds = 20;
 
 describe('a service that is killed', () => {
   it(`keeps every acknowledged write exactly once over ${rounds} kills under load`, { timeout: 120_000 }, async (t) => {

@@ -1,6 +1,10 @@
-// One process for all of them, and so one browser.
-import './account-pages.ts';
-import './client.ts';
-import './docs.ts';
-import './mail.ts';
-import './media.ts';
+import { it } from 'node:test';
+import { executablePath } from '../helpers/browser.ts';
+
+/** One process for all of them, and so one browser. */
+const files = ['account-pages', 'client', 'docs', 'mail', 'media'];
+
+// Without a browser none is imported, for each starts services when it is.
+if (executablePath) await Promise.all(files.map((file) => import(`./${file}.ts`)));
+else
+  for (const file of files) it(`test/browser/${file}.ts`, { skip: 'no Chromium was found; CHROME_PATH may name one' });

@@ -1,9 +1,9 @@
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
 
 const places = [
-  process.env.CHROME_PATH ?? '',
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -12,7 +12,11 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
-const executablePath = places.find((place) => place !== '' && existsSync(place));
+/** The one to test with; none where `CHROME_PATH` is the empty text. A path that is wrong fails, it does not skip. */
+const named = process.env.CHROME_PATH;
+
+/** The Chromium to test with, undefined where there is none. */
+export const executablePath = named === undefined ? places.find((place) => existsSync(place)) : named || undefined;
 
 /** Nothing but what a page asks for. */
 const args = [
@@ -28,18 +32,14 @@ const args = [
 let launched: Promise<Browser> | undefined;
 
 /**
- * A `describe` in Chromium, skipped where there is none. The browser is there once its tests run. It is one for all that are
- * in a process, for to start it costs more than most of their tests.
+ * A `describe` in Chromium. The browser is there once its tests run. It is one for all that are in a process, for to start it
+ * costs more than most of their tests.
  */
 export function describeInBrowser(name: string, tests: (browser: () => Browser) => void): void {
-  if (executablePath === undefined) {
-    // Not the whole describe: the runner does not count one that is skipped.
-    it(name, { skip: 'no Chromium was found; CHROME_PATH may name one' });
-    return;
-  }
   describe(name, () => {
     let browser: Browser;
     before(async () => {
+      assert.ok(executablePath, 'no Chromium was found; CHROME_PATH may name one');
       launched ??= chromium.launch({ executablePath, args });
       browser = await launched;
     });

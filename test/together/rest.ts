@@ -1,0 +1,3 @@
+import { runTogether } from '../helpers/together.ts';
+
+runTogether('rest');

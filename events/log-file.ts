@@ -1,4 +1,5 @@
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { statSync } from 'node:fs';
+import { isDiskFull, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { emptyRoot } from './merkle.ts';
 
 /** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. */
@@ -125,6 +126,23 @@ export function upgradeLog(db: Sqlite): void {
   db.exec(addedTables);
   db.pragma(`user_version = ${logFormat}`);
   db.exec('COMMIT');
+}
+
+/**
+ * Decides what a commit has left open whose sync failed. Its frame may be in the write-ahead log: recovery finds it, by whoever opens
+ * the log alone; who shares it with somebody who had it open before does not see it. What is written next takes the place of a
+ * frame that is not seen, and comes after one that is: so this writes something that changes nothing. For the only process that may
+ * write the log, before it believes that something is not there.
+ */
+export function settleLog(db: Sqlite): void {
+  const frames = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (frames === 0) return;
+  try {
+    db.pragma(`user_version = ${logFormat}`);
+  } catch (error) {
+    // In the place of a frame there is room for another: where there is none, there is no frame that nobody sees.
+    if (!isDiskFull(error)) throw error;
+  }
 }
 
 /** True when the file has the tables of a log; throws when it is something else or of a newer format. */

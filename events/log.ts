@@ -1,3 +1,4 @@
+import { DomainError } from '../config/errors.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { EventType } from './catalogue.ts';
 import type { Actor, Context, Header } from './envelope.ts';
@@ -61,5 +62,22 @@ export type Outcome =
   /** The attempt was recorded before. */
   | { ok: false; conflict: 'attempt'; first: FirstAnswer };
 
-/** The append port: the only way anything changes. Each command is answered once it is durable and can be read. */
+/**
+ * The append port: the only way anything changes. Each command is answered once it is durable and can be read.
+ *
+ * @throws UnknownOutcomeError, UnreadError; DomainError `unavailable` when there was no room and nothing was recorded.
+ */
 export type Append = (command: Command) => Promise<Outcome>;
+
+/**
+ * Thrown where a command was sent and its writer ended before it answered: only the next start finds out whether it was recorded.
+ * Nothing that it names may be undone: its commit may be on the disk although nobody sees it.
+ */
+export class UnknownOutcomeError extends Error {
+  override name = 'UnknownOutcomeError';
+}
+
+/** Thrown where a command was recorded, but nobody can read it yet. */
+export class UnreadError extends DomainError {
+  override name = 'UnreadError';
+}

@@ -5,7 +5,7 @@ import { documentStream, schemaStream } from '../events/catalogue.ts';
 import { uniqueFields } from '../events/claims.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
-import { BrokenLogError, createLog, isLog, upgradeLog } from '../events/log-file.ts';
+import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
@@ -65,7 +65,8 @@ export function boot(options: BootOptions): Booted {
   };
   try {
     upgradeLog(db);
-    if (!isLog(db)) createLog(db, options.logId);
+    if (isLog(db)) settleLog(db);
+    else createLog(db, options.logId);
     const log = openLog(db, options.ids, options.now);
     hearWitnesses([...checkpointsIn(directory), ...signedOf(log.head().log, options.signed)], log);
 

@@ -66,7 +66,13 @@ export function documentWrites(app: App, target: Target<Collection>, present: Pr
     run: () => Promise<ResponseObject>,
   ): Promise<ResponseObject> {
     const data = withFileValues(body, upload);
-    const replay = (first: FirstAnswer) => replayOf(app, request, h, { target, present, operation, data }, first);
+    const replay = async (first: FirstAnswer) => {
+      await upload?.hold();
+      const response = await replayOf(app, request, h, { target, present, operation, data }, first);
+      // The bytes came along once more: a store that has lost them has them again.
+      await upload?.keep();
+      return response;
+    };
     return atMostOnce(app, request, target, { body, file: upload?.values ?? null }, replay, run);
   }
 

@@ -110,8 +110,7 @@ export function startEngine(options: Options): Engine {
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size } = await writer.ready;
-    const { settled } = writer;
-    const blobGuard = await openBlobGuard({ settings, model, logId: logName, settled, isBrief, log });
+    const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief, log });
     guard = blobGuard;
     const mainNotary = await openSigning(blobGuard);
     const finisher = openEraser({

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { DomainError } from '../../config/errors.ts';
 import { isStoreFailure } from './refusals.ts';
 
 /** Removes, some time later, files whose upload was refused after their bytes had been stored, unless an event names them. */
@@ -25,7 +26,7 @@ export function createDiscarding(erase: (sha256: readonly string[]) => Promise<u
       } catch (error) {
         if (isClosed) return;
         const left = 'files of refused uploads are left to annals blobs gc';
-        if (isStoreFailure(error)) log.warn(`${left}: ${error.message}`);
+        if (isStoreFailure(error) || error instanceof DomainError) log.warn(`${left}: ${error.message}`);
         else log.error({ err: error }, left);
       }
     }

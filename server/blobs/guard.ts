@@ -9,6 +9,7 @@ import { type BlobHeldError, type BlobStore, BlobsRefusedError } from '../../sto
 import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { Writer } from '../threads/writer.ts';
 import { createCollector } from './collector.ts';
 import { createDiscarding } from './discarding.ts';
 import { openFileErasing } from './erasing.ts';
@@ -43,8 +44,7 @@ type Options = {
   model: Model;
   /** The log in the data directory. */
   logId: string;
-  /** Resolves when all that threads have sent to the writer is recorded or refused. */
-  settled: () => Promise<void>;
+  writer: Pick<Writer, 'settled' | 'hasFailed'>;
   /** Leave the store alone until something is asked of it. */
   isBrief: boolean;
   log: Logger;
@@ -57,7 +57,7 @@ type Options = {
  * @throws BlobsRefusedError when the store will not work as it is configured.
  */
 export async function openBlobGuard(options: Options): Promise<BlobGuard> {
-  const { settings, model, logId, settled, isBrief, log } = options;
+  const { settings, model, logId, writer, isBrief, log } = options;
   const blobSettings = blobSettingsOf(settings);
   const blobs = openBlobStore(blobSettings);
   const { ready, start, close } = createReadiness({ prepare: () => blobs.prepare(logId), log });
@@ -75,7 +75,10 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   }
   const db = openDatabase(logFile(resolve(settings.data)), { readonly: true, cacheMiB: 4 });
   const pins = createPins();
-  const { remove } = blobs;
+  async function remove(sha256: string): Promise<void> {
+    if (writer.hasFailed()) throw new DomainError('unavailable', inDoubt);
+    await blobs.remove(sha256);
+  }
   const collector = createCollector({ store: storeName(blobSettings), remove, ready, pins, isNamed: openTail(db) });
 
   const { erase, neededBeside } = openFileErasing({ db, pins, remove, ready });
@@ -98,9 +101,8 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
         collect: (candidates) =>
           asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
         async release() {
-          // What it had sent to the writer may be recorded without it.
-          await settled();
-          release();
+          // What it had sent to the writer may be recorded without it. If nobody knows, its pins stay.
+          if (await writer.settled()) release();
         },
       };
     },
@@ -116,6 +118,9 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
     },
   };
 }
+
+/** What the log does not show is no proof then that nothing names a file. */
+const inDoubt = 'the writer of the log has failed: no file is removed before the service has been started again';
 
 /** Else a file could be sent whole, each time, and be refused in the end. */
 function requireFit({ collections }: Model): void {

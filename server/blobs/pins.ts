@@ -4,7 +4,7 @@ import type { Collect } from './collector.ts';
 
 /**
  * Keeps the collector of unused files away from those that an upload is about to name in an event: pinned before they are
- * looked for in the store, unpinned when the event is recorded, or never will be.
+ * looked for in the store, unpinned when the event is recorded, or never will be. While nobody knows which, the pin stays.
  */
 export type Pins = {
   /** Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be stored. */

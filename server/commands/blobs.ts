@@ -1,5 +1,5 @@
 import { openTail, readNamings } from '../../events/blobs.ts';
-import { BrokenLogError, isLog } from '../../events/log-file.ts';
+import { BrokenLogError, isLog, settleLog } from '../../events/log-file.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { checkpointsIn, hearWitnesses, logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
@@ -118,6 +118,7 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
     // Asked for each batch: to wait each time for a service that will not let go would take most of the time.
     const lock = lockDirectory(directory, 'annals blobs gc', 0);
     try {
+      settle(directory);
       const { remove } = blobs;
       const ready = async () => {};
       const removing = createCollector({ store, remove, ready, pins: createPins(), isNamed: openTail(db) });
@@ -126,6 +127,16 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
       lock.release();
     }
   });
+}
+
+/** Of what a writer has left in doubt, whether it is recorded: only the log's one writer can tell, which this process is now. */
+function settle(directory: string): void {
+  const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 });
+  try {
+    settleLog(db);
+  } finally {
+    db.close();
+  }
 }
 
 /** `annals blobs verify`: exit 0 sound, 1 missing or altered, 2 could not run. */

@@ -4,7 +4,7 @@ import { DomainError, invalidField } from '../../config/errors.ts';
 import { isObject, type Json, memberOf } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import type { FileValues } from '../../config/uploads.ts';
-import type { Attempt, FirstAnswer } from '../../events/log.ts';
+import { type Attempt, type FirstAnswer, UnknownOutcomeError } from '../../events/log.ts';
 import type { App, Target } from '../app.ts';
 import { actorOf } from '../requests.ts';
 
@@ -51,6 +51,7 @@ export async function atMostOnce<T>(
   try {
     return await run();
   } catch (error) {
+    if (error instanceof UnknownOutcomeError) throw error;
     const first = error instanceof RepeatedError ? error.first : find();
     if (!first) throw error;
     return replay(same(attempt, first));

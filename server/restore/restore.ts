@@ -4,7 +4,7 @@ import type { JsonObject } from '../../config/schema.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { decideNothing } from '../../events/accounts.ts';
 import { type Current, decideRestore } from '../../events/documents.ts';
-import type { Change, FirstAnswer } from '../../events/log.ts';
+import { type Change, type FirstAnswer, UnknownOutcomeError } from '../../events/log.ts';
 import { isSha256 } from '../../storage/blobs.ts';
 import { authorize } from '../access.ts';
 import type { App } from '../app.ts';
@@ -71,6 +71,10 @@ async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: W
     const shown = occasion ? await after(app, target, 'afterChange', occasion, document) : document;
     const answer = await present.document(request, shown);
     return sendTagged(request, h, answer, present.tag(version, answer, { isStored: shown === document }));
+  } catch (error) {
+    // Nobody knows whether they are needed.
+    if (error instanceof UnknownOutcomeError) pinned.length = 0;
+    throw error;
   } finally {
     await Promise.allSettled(pinned.map((sha256) => app.pins.unpin(sha256)));
   }

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { DomainError } from '../../config/errors.ts';
-import type { Append, Outcome } from '../../events/log.ts';
+import { type Append, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './writer-thread.ts';
 
 type Waiting = { resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
@@ -20,7 +20,9 @@ export function connectWriter(port: MessagePort): Append {
   });
   port.on('close', () => {
     isClosed = true;
-    for (const { reject } of waiting.values()) reject(endedError());
+    for (const { reject } of waiting.values()) {
+      reject(new UnknownOutcomeError('the writer thread ended: the next start finds out what it has recorded'));
+    }
     waiting.clear();
   });
 
@@ -38,7 +40,7 @@ export function connectWriter(port: MessagePort): Append {
   }
 
   return (command) => {
-    if (isClosed) return Promise.reject(endedError());
+    if (isClosed) return Promise.reject(new Error('the writer thread ended: nothing was sent to it'));
     lastId += 1;
     const id = lastId;
     // One message carries all that the requests of one turn of the event loop want to append.
@@ -46,10 +48,6 @@ export function connectWriter(port: MessagePort): Append {
     queue.push({ id, command: JSON.stringify(command) });
     return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
   };
-}
-
-function endedError(): Error {
-  return new Error('the writer thread ended');
 }
 
 /** The refusal of what would have to be written to a disk that is full. */
@@ -60,7 +58,7 @@ export function noRoom(): DomainError {
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
   if (answer.failure === 'full') return noRoom();
   if (answer.failure === 'unread') {
-    return new DomainError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');
+    return new UnreadError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');
   }
   return new Error(answer.message);
 }

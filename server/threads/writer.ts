@@ -17,8 +17,13 @@ export type Writer = {
   ready: Promise<Ready>;
   /** A way in for one thread that answers requests. */
   connect: () => MessagePort;
-  /** Resolves when all that threads have sent until now, also those that have ended, is recorded or refused. */
-  settled: () => Promise<void>;
+  /**
+   * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false when the
+   * writer ended before, and nobody knows.
+   */
+  settled: () => Promise<boolean>;
+  /** True when it ended unasked. Then the log may hold what nobody sees who has it open. */
+  hasFailed: () => boolean;
   /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /**
@@ -43,7 +48,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
   const worker = new Worker(ownModule('./writer-thread.ts', import.meta.url), { workerData: input });
   const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
-  const settling: (() => void)[] = [];
+  const settling: ((isSettled: boolean) => void)[] = [];
   const keeping: PromiseWithResolvers<void>[] = [];
   const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
   let isReady = false;
@@ -59,7 +64,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       // The thread ends by itself now, and that is not a death.
       isClosing = true;
       ready.reject(new StartError(message.message));
-    } else if (message.kind === 'settled') settling.shift()?.();
+    } else if (message.kind === 'settled') settling.shift()?.(true);
     else if (message.kind === 'kept') {
       if (message.isKept) keeping.shift()?.resolve();
       else keeping.shift()?.reject(noRoomToSign());
@@ -77,8 +82,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     death = error;
     ready.reject(error);
     for (const { reject } of [...keeping.splice(0), ...scrubbing.splice(0)]) reject(error);
-    // Nothing more of what was sent will be recorded.
-    for (const resolve of settling.splice(0)) resolve();
+    for (const resolve of settling.splice(0)) resolve(false);
     onDeath(error);
   }
 
@@ -88,9 +92,9 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     return port2;
   }
 
-  function settled(): Promise<void> {
-    if (death) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
+  function settled(): Promise<boolean> {
+    if (death) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     settling.push(resolve);
     worker.postMessage({ kind: 'settle' } satisfies WriterOrder);
     return promise;
@@ -121,5 +125,5 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
     await worker.terminate();
   }
 
-  return { ready: ready.promise, connect, settled, keepCheckpoint, scrub, close };
+  return { ready: ready.promise, connect, settled, hasFailed: () => death !== null, keepCheckpoint, scrub, close };
 }

@@ -1,20 +1,26 @@
 import { rm } from 'node:fs/promises';
+import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { FileValues } from '../../config/uploads.ts';
+import { UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import { receiveFile } from '../../storage/incoming.ts';
 import type { App } from '../app.ts';
+import { isStoreFailure } from '../blobs/refusals.ts';
 import { inspectFile } from '../inspection/inspect.ts';
+import { once } from '../once.ts';
 import { cleanFilename } from './filenames.ts';
 import { type FilePart, filePart, formType, readForm, type Texts } from './form.ts';
 
 /** A file that was received and is not in the store yet. */
 export type Upload = {
   values: FileValues;
+  /** Sees to it that nobody removes these bytes from the store until the write is over. @throws DomainError `unavailable`. */
+  hold: () => Promise<void>;
   /**
-   * Puts the bytes into the store, once however often it is called. Until the write is over, no collector takes them.
+   * Holds the bytes and puts them into the store, once however often it is called.
    *
    * @throws BlobsUnavailableError.
    */
@@ -25,7 +31,8 @@ type Receiving = { app: App; request: Request; options: UploadOptions; readTexts
 
 /**
  * Reads a form, its file into the folder of files that come in, and runs a write with both. Whatever happens, the received
- * file is gone in the end; its bytes are in the store only when the write has kept them and was not refused.
+ * file is gone in the end. Its bytes, if the write has kept them, are taken out of the store again only when it was refused; where
+ * nobody knows whether it was recorded, they are held for as long as this process lives, and the next start knows.
  *
  * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file.
  */
@@ -33,43 +40,50 @@ export async function withUpload<T>(
   { app, request, options, readTexts }: Receiving,
   write: (body: JsonObject, upload: Upload | null) => Promise<T>,
 ): Promise<T> {
-  const undo: (() => Promise<void>)[] = [];
-  const discard: (() => Promise<void>)[] = [];
+  const received: string[] = [];
+  let held: string[] = [];
+  let discarded: string[] = [];
 
   async function take({ filename, content }: FilePart): Promise<Upload> {
     const inspector = inspectFile(options);
-    const received = await receiveFile(app.blobs.incoming, content, inspector.look);
-    undo.push(() => rm(received.path, { force: true }));
-    const { size: filesize, sha256 } = received;
-    const { mimeType, width, height } = await inspector.finish(received.path);
+    const file = await receiveFile(app.blobs.incoming, content, inspector.look);
+    received.push(file.path);
+    const { size: filesize, sha256 } = file;
+    const { mimeType, width, height } = await inspector.finish(file.path);
     const values = { filename: cleanFilename(filename), mimeType, filesize, width, height, sha256 };
-    let kept: Promise<void> | null = null;
-    async function pinAndKeep(): Promise<void> {
+    const hold = once(async () => {
       await app.pins.pin(sha256);
-      undo.push(() => app.pins.unpin(sha256));
-      discard.push(() => app.pins.discard(sha256));
-      await app.blobs.keep(received);
-    }
-    return {
-      values,
-      keep() {
-        kept ??= pinAndKeep();
-        return kept;
-      },
-    };
+      held.push(sha256);
+    });
+    const keep = once(async () => {
+      await hold();
+      await app.blobs.keep(file);
+    });
+    return { values, hold, keep };
   }
 
   try {
     const { texts, file } = await readForm(request, app.model.limits.body, take);
     return await write(readTexts(texts), file);
   } catch (error) {
+    if (error instanceof UnknownOutcomeError) held = [];
     // A write that was overtaken, by the end of its document for instance, leaves no bytes behind.
-    undo.push(...discard);
+    if (isRefusal(error)) discarded = held;
     throw error;
   } finally {
-    // In this order: what is pinned is not discarded.
-    await Promise.allSettled(undo.map((step) => step()));
+    await Promise.allSettled([
+      ...received.map((path) => rm(path, { force: true })),
+      // In this order: what is pinned is not discarded.
+      ...held.map((sha256) => app.pins.unpin(sha256)),
+      ...discarded.map((sha256) => app.pins.discard(sha256)),
+    ]);
   }
+}
+
+/** True for the no of somebody who knows: the log, a rule, a hook, the store. Any other error tells nothing of what is recorded. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof UnreadError) return false;
+  return error instanceof DomainError || Boom.isBoom(error) || isStoreFailure(error);
 }
 
 /** The refusal of a new document of an upload collection that comes without its file. */

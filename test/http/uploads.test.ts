@@ -58,15 +58,18 @@ const textFile = (text: string) => new Blob([text]);
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 
 /** Sends a form as browsers do. */
-async function send(method: string, path: string, parts: Parts, key: string | null = apiKey): Promise<Answer> {
+async function send(method: string, path: string, parts: Parts, key: string | null = apiKey, attempt?: string) {
   const form = new FormData();
   for (const [name, value, filename] of parts) {
     if (typeof value === 'string') form.append(name, value);
     else form.append(name, value, filename ?? 'file.txt');
   }
-  const headers = key === null ? undefined : { 'x-api-key': key };
-  const response = await fetch(service.url + path, { method, body: form, ...(headers ? { headers } : {}) });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  const headers = {
+    ...(key === null ? {} : { 'x-api-key': key }),
+    ...(attempt === undefined ? {} : { 'idempotency-key': attempt }),
+  };
+  const response = await fetch(service.url + path, { method, body: form, headers });
+  return { status: response.status, headers: response.headers, body: await response.json() } as Answer;
 }
 
 /** A form with an input for a file that was left empty, which `FormData` of Node does not send as browsers do. */
@@ -87,6 +90,13 @@ const blobs = (): string[] => {
     .map((path) => path.split('/').at(-1) as string)
     .filter((name) => /^[0-9a-f]{64}$/.test(name));
 };
+
+const pathOf = (content: string) => join(service.data, 'blobs', sha256(content).slice(0, 2), sha256(content));
+
+async function download({ url }: Answer['body']): Promise<[status: number, text: string]> {
+  const response = await fetch(service.url + url, { headers: { 'x-api-key': apiKey } });
+  return [response.status, await response.text()];
+}
 
 /** Nothing of a refused upload is left. */
 function assertNothingOf(content: string): void {
@@ -392,6 +402,26 @@ describe('Documents of an upload collection', () => {
     assert.equal((await service.call('DELETE', `${media}/${id}`)).status, 200);
     assert.equal((await service.call('GET', `${media}/${id}`)).status, 404);
     assert.ok(blobs().includes(hash));
+  });
+});
+
+describe('An upload that is sent again under its Idempotency-Key', () => {
+  it('gives a store that has lost the bytes them back, as a new document and as a new file of one', async () => {
+    const create = () => send('POST', media, [['file', textFile('lost once')]], apiKey, 'create');
+    const { body } = await create();
+    const replace = () => send('PATCH', `${media}/${body.id}`, [['file', textFile('lost twice')]], apiKey, 'replace');
+    const replaced = await replace();
+    for (const [repeat, first, content] of [
+      [create, body, 'lost once'],
+      [replace, replaced.body, 'lost twice'],
+    ] as const) {
+      rmSync(pathOf(content));
+      const again = await repeat();
+      assert.deepEqual([again.headers.get('idempotent-replayed'), again.body], ['true', first]);
+      assert.equal(readFileSync(pathOf(content), 'utf8'), content);
+    }
+    assert.deepEqual(await download(replaced.body), [200, 'lost twice']);
+    assert.deepEqual(readdirSync(join(service.data, 'blobs/incoming')), []);
   });
 });
 

@@ -1,0 +1,47 @@
+import { existsSync, openSync, readSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
+import Database from 'better-sqlite3';
+
+// Loaded before a service (`NODE_OPTIONS=--import …`), it makes the commits of log.db fail as a failed fsync does, from the moment
+// on in which the file is there that FAIL_SYNC_WHEN names. SQLite alone, which no test can get at, would need a disk that fails.
+
+/** The two copies of the header in the index that all who have a write-ahead log open share: how far it goes. */
+const headerBytes = 96;
+
+/**
+ * Commits as a disk does whose fsync fails: the commit frame is in the write-ahead log, and nobody is told. Who has the file open
+ * does not see the transaction; recovery, by whoever opens it alone, finds it.
+ *
+ * @param commit commits a transaction of the SQLite file at `path`.
+ */
+export function commitUnseen(path: string, commit: () => void): void {
+  // Never closed: with any of its numbers, POSIX lets go of all the locks that the process has on a file.
+  const index = openSync(`${path}-shm`, 'r+');
+  const header = Buffer.alloc(headerBytes);
+  readSync(index, header, 0, headerBytes, 0);
+  commit();
+  writeSync(index, header, 0, headerBytes, 0);
+}
+
+/** The environment of a service whose commits fail as soon as the file is there. */
+export function failingSync(when: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import=${import.meta.url}`, FAIL_SYNC_WHEN: when };
+}
+
+const when = process.env.FAIL_SYNC_WHEN;
+
+if (when !== undefined) {
+  const { prepare } = Database.prototype;
+  Database.prototype.prepare = function (this: Database.Database, source: string) {
+    const statement = Reflect.apply(prepare, this, [source]);
+    if (source !== 'COMMIT' || basename(this.name) !== 'log.db') return statement;
+    const { run } = statement;
+    return Object.defineProperty(statement, 'run', {
+      value: () => {
+        if (!existsSync(when)) return Reflect.apply(run, statement, []);
+        commitUnseen(this.name, () => Reflect.apply(run, statement, []));
+        throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+      },
+    });
+  } as typeof prepare;
+}

@@ -65,10 +65,10 @@ export function boot(options: BootOptions): Booted {
   };
   try {
     upgradeLog(db);
-    if (isLog(db)) settleLog(db);
-    else createLog(db, options.logId);
+    if (!isLog(db)) createLog(db, options.logId);
     const log = openLog(db, options.ids, options.now);
     hearWitnesses([...checkpointsIn(directory), ...signedOf(log.head().log, options.signed)], log);
+    settleLog(db);
 
     const epochs = epochsOf(log);
     const isChanged = JSON.stringify(epochs.at(-1)?.schema) !== JSON.stringify(schema);

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, openSync } from 'node:fs';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
@@ -12,10 +11,8 @@ export type Vault = ReturnType<typeof openVault>;
  */
 export type Counter = { failures: number; lockedUntil: number | null; touched: number; isKnown: boolean };
 
-/** Opens `vault.db`, where secrets are kept that must never be in an event. Only its owner may read the file. */
+/** Opens `vault.db`, where secrets are kept that must never be in an event. */
 export function openVault(path: string) {
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
   const db = openDatabase(path, { durability: 'full', secureDelete: true, cacheMiB: 2 });
   db.exec(tables);
   return {

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/check.ts';
 import { didYouMean } from '../config/suggest.ts';
 import { BlobsRefusedError, BlobsUnavailableError } from '../storage/blobs.ts';
+import { UnwritableError } from '../storage/data-directory.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
 import { createUser, revokeSessions, unlock } from './commands/accounts.ts';
@@ -291,7 +292,8 @@ function help(): string {
 function explain(error: unknown, name: string): number {
   if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);
   if (error instanceof ConfigError) return fail(error.message, 2);
-  if (error instanceof LockedError || error instanceof StartError) return fail(error.message, 2);
+  if (error instanceof LockedError || error instanceof UnwritableError || error instanceof StartError)
+    return fail(error.message, 2);
   if (error instanceof BlobsRefusedError || error instanceof BlobsUnavailableError) return fail(error.message, 2);
   if (error instanceof CallError || error instanceof Cancelled) return fail(error.message, 2);
   if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`, 2);

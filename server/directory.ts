@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openVault, type Vault } from '../events/vault.ts';
+import { prepareDirectory } from '../storage/data-directory.ts';
 import { lockDirectory } from '../storage/lock.ts';
 import { type ApiKey, readApiKeys } from './authentication.ts';
 import type { Settings } from './settings/settings.ts';
@@ -13,6 +13,8 @@ export type Directory = {
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   vault: Vault;
+  /** What others may reach of it who should not. */
+  warnings: readonly string[];
   /** Tells a second server under which address this one answers. */
   announce: (address: string) => void;
   close: () => void;
@@ -28,11 +30,11 @@ export const embeddedHolder = 'Annals inside of another server';
  * Takes a data directory, made if it is missing.
  *
  * @param holder whose it is then, as others are told who want it too.
- * @throws LockedError when another process works on it.
+ * @throws LockedError when another process works on it; UnwritableError when this user may not.
  */
 export function openDirectory({ data, apiKeys, secrets }: Settings, holder = serveHolder): Directory {
   const path = resolve(data);
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const warnings = prepareDirectory(path);
   const lock = lockDirectory(path, holder);
   try {
     const vault = openVault(resolve(path, 'vault.db'));
@@ -42,6 +44,7 @@ export function openDirectory({ data, apiKeys, secrets }: Settings, holder = ser
       generatedKey,
       apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
       vault,
+      warnings,
       secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
       announce: lock.describe,
       close() {

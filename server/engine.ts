@@ -79,13 +79,14 @@ type Options = {
 /**
  * Starts what works on a data directory: the writer, what keeps the secrets of accounts, what guards files, signing and mail.
  *
- * @throws LockedError when another process works on it, or this one already does.
+ * @throws LockedError when another process works on it, or this one already does; UnwritableError when this user may not.
  */
 export function startEngine(options: Options): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
   const { model } = loaded;
   warn(log, settings, model);
   const directory = openDirectory(settings, holder);
+  for (const warning of directory.warnings) log.warn(warning);
   const state = createState();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const logId = `annals/${createIds(counter, Date.now).next().id}`;

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { privateFile } from '../storage/private.ts';
 import { showProgress } from './commands/progress.ts';
 import type { Loaded } from './configuration.ts';
 import type { Directory } from './directory.ts';
@@ -20,5 +21,5 @@ export async function runSeed(
   await seed({ baseUrl, apiKey, siteId: site, progress }).catch((error: Error) => {
     throw new StartError(`the first load failed, the next start goes on with it: ${error.message}`);
   });
-  writeFileSync(marker, `${new Date().toISOString()}\n`);
+  writeFileSync(marker, `${new Date().toISOString()}\n`, { mode: privateFile });
 }

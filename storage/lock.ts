@@ -2,6 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { writing } from './data-directory.ts';
+import { createPrivate, privateFile } from './private.ts';
 
 /** The process that works on a data directory. `address` is where it answers; null where it does not, or not yet. */
 export type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
@@ -30,11 +32,13 @@ const held = new Set<Database.Database>();
  *
  * @param what names the holder in the message that a second one gets, for example "annals serve".
  * @param patience how many milliseconds another process is given to let go.
- * @throws LockedError naming the process that holds it.
+ * @throws LockedError naming the process that holds it; UnwritableError.
  */
 export function lockDirectory(directory: string, what: string, patience = 200): Lock {
   const holderFile = join(directory, 'lock.json');
-  const db = new Database(join(directory, 'lock.db'));
+  const lockFile = join(directory, 'lock.db');
+  writing(lockFile, () => createPrivate(lockFile));
+  const db = new Database(lockFile);
   try {
     db.pragma(`busy_timeout = ${patience}`);
     db.pragma('journal_mode = DELETE');
@@ -44,14 +48,21 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
     const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
     throw isBusy ? new LockedError(directory, readHolder(holderFile)) : error;
   }
-  held.add(db);
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), what, address: null };
-  writeFileSync(holderFile, JSON.stringify(holder));
+  try {
+    writing(holderFile, () => describe(holder));
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  held.add(db);
+
+  function describe(known: Holder): void {
+    writeFileSync(holderFile, JSON.stringify(known), { mode: privateFile });
+  }
 
   return {
-    describe(address) {
-      writeFileSync(holderFile, JSON.stringify({ ...holder, address }));
-    },
+    describe: (address) => describe({ ...holder, address }),
     release() {
       rmSync(holderFile, { force: true });
       db.exec('ROLLBACK');

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { createPrivate } from './private.ts';
 
 /** An open SQLite file. */
 export type Sqlite = Database.Database;
@@ -32,6 +33,7 @@ const taken = new Set<string>();
  */
 export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   const { durability = 'normal', readonly = false, secureDelete = false, cacheMiB = 16 } = options;
+  if (!readonly && path !== ':memory:') createPrivate(path);
   const db = new Database(path, { readonly, fileMustExist: readonly });
   try {
     if (!readonly) setJournal(db, durability === 'off' || path === ':memory:' ? 'memory' : 'wal');

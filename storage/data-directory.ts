@@ -1,0 +1,106 @@
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isSystemError } from './disk.ts';
+import { privateFile, privateFolder } from './private.ts';
+
+/** Thrown when a data directory cannot be worked on as it is; the message is one line that says what to do. */
+export class UnwritableError extends Error {
+  override name = 'UnwritableError';
+}
+
+const { R_OK, W_OK, X_OK } = constants;
+const hasModes = process.platform !== 'win32';
+const forOthers = 0o077;
+
+/** What the service itself keeps in a data directory, as files: others may lie there too. */
+const own = /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|seeded)$/;
+
+/**
+ * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to everybody. Gives
+ * a warning for each thing that others may reach all the same.
+ *
+ * @throws UnwritableError when this user may not write there.
+ */
+export function prepareDirectory(path: string): string[] {
+  return writing(path, () => {
+    makeFolder(path);
+    accessSync(path, R_OK | W_OK | X_OK);
+    const entries = readdirSync(path, { withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile() && own.test(entry.name)).map(({ name }) => name);
+    const open = files.filter((name) => !isClosed(join(path, name)));
+    return [...warningOf(path), ...warningsOf(path, open)];
+  });
+}
+
+/**
+ * Runs what writes to a data directory, or to a file there.
+ *
+ * @throws UnwritableError where the file system or the modes refuse.
+ */
+export function writing<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const meaning = isSystemError(error) && meanings[error.code];
+    if (!meaning) throw error;
+    throw new UnwritableError(`${error.path ?? path} ${meaning}`, { cause: error });
+  }
+}
+
+const another = 'or name another data directory';
+const user = process.getuid ? ` (uid ${process.getuid()})` : '';
+const denied = `cannot be read and written by the user that runs this${user}: give it to that user, with all that is in it, ${another}`;
+
+/** What errors of the system mean, each going on with a sentence that the path begins. */
+const meanings: Record<string, string> = {
+  EROFS: `cannot be written, its file system is mounted read-only: mount it for writing, ${another}`,
+  EACCES: denied,
+  EPERM: denied,
+  EEXIST: 'is no folder: name another data directory',
+  ENOTDIR: 'is below something that is no folder: name another data directory',
+};
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: privateFolder });
+  } catch (error) {
+    // On a read-only file system Node says that it is not there.
+    if (isSystemError(error) && error.code === 'ENOENT') accessSync(nearestOf(path), W_OK);
+    throw error;
+  }
+}
+
+function nearestOf(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestOf(dirname(path));
+}
+
+/** Leaves a file to its owner alone. False when that is somebody else, who may let us work with it. */
+function isClosed(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // What SQLite keeps beside a file comes and goes.
+  if (!stats) return true;
+  accessSync(path, R_OK | W_OK);
+  if (!hasModes || (stats.mode & forOthers) === 0) return true;
+  try {
+    chmodSync(path, privateFile);
+    return true;
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'EPERM') return false;
+    throw error;
+  }
+}
+
+function warningOf(path: string): string[] {
+  const { mode } = statSync(path);
+  if (!hasModes || (mode & forOthers) === 0) return [];
+  const octal = (mode & 0o7777).toString(8).padStart(4, '0');
+  return [`the data directory ${path} is open to others (mode ${octal}): chmod 700 ${path}`];
+}
+
+function warningsOf(path: string, open: readonly string[]): string[] {
+  if (open.length === 0) return [];
+  const paths = open.map((name) => join(path, name)).join(' ');
+  return [
+    `files of the data directory are open to others, and belong to another user, who can close them: chmod 600 ${paths}`,
+  ];
+}

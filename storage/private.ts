@@ -1,0 +1,18 @@
+import { closeSync, openSync } from 'node:fs';
+
+/** The modes of what is for the user of this process alone. Windows knows no modes. */
+export const privateFile = 0o600;
+export const privateFolder = 0o700;
+
+/**
+ * Makes an empty file that its owner alone may read and write, unless it is there. What SQLite puts beside a file has the mode of
+ * that one.
+ */
+export function createPrivate(path: string): void {
+  try {
+    // One that is there is not opened: closed again, it would take the locks with it that this process has on it (POSIX).
+    closeSync(openSync(path, 'wx', privateFile));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { useSmallDisk } from '../helpers/disk.ts';
+import { type HereService, startHere } from '../helpers/embedded.ts';
+import { runHere } from '../helpers/in-process.ts';
+import { apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { eventually } from '../helpers/shared.ts';
+
+const skip = process.platform === 'win32' && 'Windows has no such modes';
+const config = {
+  collections: [
+    { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
+    { slug: 'media', upload: true, fields: [] },
+    { slug: 'users', auth: true, fields: [] },
+  ],
+};
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+/** Everything below a folder whose mode is not that of what is private, by its mode. */
+function openIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => ({ path: join(entry.parentPath, entry.name), wanted: entry.isDirectory() ? '700' : '600' }))
+    .filter(({ path, wanted }) => modeOf(path) !== wanted)
+    .map(({ path }) => `${modeOf(path)} ${path}`);
+}
+
+/** Files are made for everybody while a test runs, as far as who makes them lets it be. */
+function withoutMask(t: TestContext): void {
+  const mask = process.umask(0);
+  t.after(() => process.umask(mask));
+}
+
+async function use({ call, url }: HereService): Promise<void> {
+  const { body } = await call('POST', '/api/collections/posts', { title: 'one' });
+  await call('PATCH', `/api/collections/posts/${body.id}`, { title: 'two' });
+  const form = new FormData();
+  form.append('file', new Blob(['text']), 'file.txt');
+  const sent = await fetch(`${url}/api/collections/media`, {
+    method: 'POST',
+    body: form,
+    headers: { 'x-api-key': apiKey },
+  });
+  assert.equal(sent.status, 201);
+  // Both data files are written anew.
+  const erasure = { collection: 'posts', id: body.id, reason: 'asked to' };
+  assert.equal((await call('POST', '/api/audit/erasures', erasure)).status, 201);
+  // A copy of it is beside the files.
+  assert.equal((await fetch(`${url}/api/audit/checkpoint`, { headers: { 'x-api-key': apiKey } })).status, 200);
+}
+
+describe('A data directory', { skip }, () => {
+  it('that was there before holds nothing that others may read, whatever the umask, which stays as it is', async (t) => {
+    withoutMask(t);
+    const data = join(temporaryFolder(t), 'data');
+    mkdirSync(data, { mode: 0o755 });
+    const service = await startHere(t, config, { data });
+    await use(service);
+    await eventually(() => readdirSync(join(data, 'blobs')).includes('checkpoints'));
+    assert.deepEqual(openIn(data), []);
+    const [warning] = service.lines().filter(({ level }) => level === 40);
+    assert.equal(warning.msg, `the data directory ${data} is open to others (mode 0755): chmod 700 ${data}`);
+    await service.stop();
+    const rebuilt = await runHere(['rebuild', '--config', writeConfig(temporaryFolder(t), config), '--data', data]);
+    assert.deepEqual([rebuilt.code, openIn(data)], [0, []]);
+    assert.equal((await runHere(['verify', '--data', data])).code, 0);
+    assert.equal(process.umask(), 0);
+  });
+
+  it('is made for its owner alone, and not warned of', async (t) => {
+    withoutMask(t);
+    const service = await startHere(t, config);
+    assert.deepEqual([modeOf(service.data), openIn(service.data)], ['700', []]);
+    assert.deepEqual(
+      service.lines().filter(({ level }) => level >= 40),
+      [],
+    );
+  });
+
+  it('of an earlier version has its files closed by the start, and no other file is touched', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const first = await startHere(t, config, { data });
+    await use(first);
+    await first.stop();
+    const files = readdirSync(data).filter((name) => statSync(join(data, name)).isFile());
+    const left = ['log.db-wal', 'log.db-shm', 'lock.json', 'seeded'];
+    for (const name of left) writeFileSync(join(data, name), '');
+    const own = [...files, ...left].map((name) => join(data, name));
+    const foreign = join(data, 'notes.db');
+    writeFileSync(foreign, '');
+    for (const path of [...own, foreign]) chmodSync(path, 0o644);
+    const again = await startHere(t, config, { data });
+    assert.deepEqual(openIn(data), [`644 ${foreign}`]);
+    assert.equal((await again.call('GET', '/api/collections/media')).body.total, 1);
+  });
+});
+
+describe('A data directory that cannot be worked on', { skip }, () => {
+  const disk = useSmallDisk(1_000_000);
+
+  async function refusalOf(t: TestContext, data: string): Promise<string> {
+    const args = ['serve', '--config', writeConfig(temporaryFolder(t), config), '--data', data, '--port', '0'];
+    const { code, stdout, stderr } = await runHere(args);
+    assert.deepEqual([code, stdout], [2, '']);
+    return stderr;
+  }
+
+  /** What a start says to a user who owns nothing: root may do everything, and becomes nobody for it. */
+  function refusalToOthers(data: string): string {
+    const module = new URL('../../storage/data-directory.ts', import.meta.url).href;
+    const source = `
+      import { prepareDirectory } from ${JSON.stringify(module)};
+      if (process.getuid() === 0) process.setuid(65534);
+      try { console.log(prepareDirectory(${JSON.stringify(data)}).join()) } catch ({ name, message }) { console.log(name, message) }`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8' });
+    return stdout;
+  }
+
+  it('refuses the start in one line where its disk is read-only, whether it is there or not', {
+    skip: disk.skip,
+  }, async (t) => {
+    const there = join(disk.folder, 'there');
+    mkdirSync(there, { mode: 0o700 });
+    assert.equal(spawnSync('mount', ['-o', 'remount,ro', disk.folder]).status, 0);
+    for (const [data, named] of [
+      [there, there],
+      [join(disk.folder, 'not/there'), disk.folder],
+    ] as const) {
+      assert.equal(
+        await refusalOf(t, data),
+        `${named} cannot be written, its file system is mounted read-only: mount it for writing, or name another data directory\n`,
+      );
+    }
+  });
+
+  it('refuses the start in one line where something else has its name', async (t) => {
+    const file = join(temporaryFolder(t), 'file');
+    writeFileSync(file, '');
+    assert.equal(await refusalOf(t, file), `${file} is no folder: name another data directory\n`);
+    const below = join(file, 'data');
+    const said = `${below} is below something that is no folder: name another data directory\n`;
+    assert.equal(await refusalOf(t, below), said);
+  });
+
+  it('names what this user may not read or write, the folder or a file in it', (t) => {
+    const folder = temporaryFolder(t);
+    chmodSync(folder, 0o755);
+    const data = join(folder, 'data');
+    mkdirSync(data, { mode: 0o500 });
+    const denied = (path: string) =>
+      new RegExp(
+        `^UnwritableError ${path} cannot be read and written by the user that runs this \\(uid \\d+\\): give it to`,
+      );
+    assert.match(refusalToOthers(data), denied(data));
+    chmodSync(data, 0o777);
+    assert.match(refusalToOthers(data), /is open to others \(mode 0777\)/);
+    const log = join(data, 'log.db');
+    writeFileSync(log, '', { mode: 0o400 });
+    assert.match(refusalToOthers(data), denied(log));
+  });
+});

@@ -1,15 +1,17 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqliteLog } from '../events/sqlite-log.ts';
-import { emptyWal, isWithoutRoom, rewrite } from '../storage/scrub.ts';
+import { emptyWal, type Hindrance, hindranceOf, rewrite } from '../storage/scrub.ts';
 import { logFile } from './boot.ts';
 import { removeDatabase } from './files.ts';
 
 /** Which files of an erasure are still in their store. */
 export type Remaining = { position: number; files: string[] };
 
-/** `reader`: another process has old pages in use, or a copy of its own. `room`: there is none to write the files anew. */
-export type Scrubbed = { isClean: true } | { isClean: false; because: 'reader' | 'room' };
+/** `reader`: another process has old pages in use, or a copy of its own. */
+export type Obstacle = 'reader' | Hindrance;
+
+export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle };
 
 export type Scrubber = ReturnType<typeof openScrubber>;
 
@@ -43,8 +45,9 @@ export function openScrubber({ directory, readFile, log }: Options) {
       log.erasing.finish(newest);
       return { isClean: true };
     } catch (error) {
-      if (isWithoutRoom(error)) return { isClean: false, because: 'room' };
-      throw error;
+      const because = hindranceOf(error);
+      if (because === null) throw error;
+      return { isClean: false, because };
     }
   }
 

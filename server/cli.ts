@@ -4,6 +4,7 @@ import { BlobsRefusedError, BlobsUnavailableError } from '../storage/blobs.ts';
 import { UnwritableError } from '../storage/data-directory.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
+import { adviceOn, advised } from './advice.ts';
 import { createUser, revokeSessions, unlock } from './commands/accounts.ts';
 import { collectBlobs, verifyBlobs } from './commands/blobs.ts';
 import { configCheck, rebuild, verify } from './commands/data.ts';
@@ -289,6 +290,9 @@ function help(): string {
   return `Annals ${version()}: a content service over a verifiable log\n\n${lines.join('\n')}\n\nannals COMMAND --help says more.`;
 }
 
+/** Codes of errors whose message says all there is to say: what, and of which file or address. */
+const plain = new Set(['EACCES', 'EADDRNOTAVAIL', 'ENOSPC', 'ENOTFOUND', 'EPERM', 'EROFS']);
+
 function explain(error: unknown, name: string): number {
   if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);
   if (error instanceof ConfigError) return fail(error.message, 2);
@@ -297,11 +301,10 @@ function explain(error: unknown, name: string): number {
   if (error instanceof BlobsRefusedError || error instanceof BlobsUnavailableError) return fail(error.message, 2);
   if (error instanceof CallError || error instanceof Cancelled) return fail(error.message, 2);
   if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`, 2);
+  if (error instanceof Error && adviceOn(error) !== null) return fail(advised(error), 2);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one', 2);
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EPERM' || code === 'ENOSPC') {
-    return fail((error as Error).message, 2);
-  }
+  if (plain.has(code)) return fail((error as Error).message, 2);
   return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), 2);
 }
 

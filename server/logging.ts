@@ -1,4 +1,5 @@
-import pino, { type Logger } from 'pino';
+import pino, { type Logger, type SerializedError } from 'pino';
+import { adviceOn } from './advice.ts';
 
 /** Where log lines go: whole lines, as text. pino flushes it itself after a fatal one. */
 export type LogSink = { write: (lines: string) => void; flushSync: () => void };
@@ -8,7 +9,15 @@ const flushMilliseconds = 100;
 
 /** A logger of JSON lines; of several sites each line says which it is about. */
 export function createLog(level: string, sink: { write: (line: string) => void }, site: string | null = null): Logger {
-  return pino({ level, base: site === null ? null : { site }, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+  const base = site === null ? null : { site };
+  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: described } }, sink);
+}
+
+/** An error as a line has it, with what the operator can do about it. */
+function described(error: Error): SerializedError {
+  const advice = adviceOn(error);
+  const told = pino.stdSerializers.err(error);
+  return advice === null ? told : { ...told, advice };
 }
 
 /** The process's standard error, written to in the background. One thread only may do this, or lines would mix. */

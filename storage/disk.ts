@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { BlobsUnavailableError } from './blobs.ts';
-import { isDiskFull } from './sqlite.ts';
+import { isDiskFull, isOutOfFiles } from './sqlite.ts';
 
 /**
  * Waits for a call to the file system.
@@ -16,6 +16,8 @@ export async function onDisk<T>(call: Promise<T>): Promise<T> {
   } catch (error) {
     if (isDiskFull(error)) throw new BlobsUnavailableError('full', 'there is no room on the disk', { cause: error });
     if (!isSystemError(error) || error.code === 'ENOENT') throw error;
+    if (isOutOfFiles(error))
+      throw new BlobsUnavailableError('unreachable', 'too many files are open', { cause: error });
     throw new BlobsUnavailableError('unreachable', `the disk refuses it: ${error.message}`, { cause: error });
   }
 }

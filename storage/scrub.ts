@@ -1,4 +1,4 @@
-import { isDiskFull, openDatabase } from './sqlite.ts';
+import { explained, isDiskFull, isOutOfFiles, isUnopened, openDatabase } from './sqlite.ts';
 
 /** A reader is given this long to let go of the write-ahead log; its caller tries again later. */
 const patienceMilliseconds = 50;
@@ -9,13 +9,13 @@ const patienceMilliseconds = 50;
  * or a value that is given up leaves its own. For the only process that writes the file; readers go on reading beside it. What
  * was there before is still in the write-ahead log and in the file until {@link emptyWal} has succeeded.
  *
- * @throws SqliteError of {@link isWithoutRoom} when there is no room for a copy among temporary files and for one beside the file.
+ * @throws what {@link hindranceOf} tells of, when there is no room for a copy among temporary files and for one beside the file.
  */
 export function rewrite(path: string): void {
   // Pages begin as zeros only with this: the memory that they are made in has held others.
   const db = openDatabase(path, { durability: 'full', secureDelete: true });
   try {
-    db.exec('VACUUM');
+    explained(() => db.exec('VACUUM'));
   } finally {
     db.close();
   }
@@ -32,8 +32,16 @@ export function emptyWal(path: string): boolean {
   }
 }
 
-/** True for the errors of {@link rewrite} that mean "no room", or no place for temporary files: it may work later. */
-export function isWithoutRoom(error: unknown): boolean {
-  if (isDiskFull(error)) return true;
-  return error instanceof Error && 'code' in error && /^SQLITE_(CANTOPEN|IOERR_GETTEMPPATH)/.test(String(error.code));
+/**
+ * Why a file cannot be written anew now, though it may be later. `room`: there is none for it. `files`: too many are open. `place`: a
+ * temporary file cannot be made.
+ */
+export type Hindrance = 'room' | 'files' | 'place';
+
+/** What an error of {@link rewrite} means; null for one that does not pass by itself. */
+export function hindranceOf(error: unknown): Hindrance | null {
+  if (isDiskFull(error)) return 'room';
+  if (isOutOfFiles(error)) return 'files';
+  const isPlaceless = error instanceof Error && 'code' in error && error.code === 'SQLITE_IOERR_GETTEMPPATH';
+  return isPlaceless || isUnopened(error) ? 'place' : null;
 }

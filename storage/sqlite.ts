@@ -1,3 +1,5 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import Database from 'better-sqlite3';
 import { createPrivate } from './private.ts';
 
@@ -30,13 +32,15 @@ const taken = new Set<string>();
 /**
  * Opens a SQLite file with the settings every file of the service uses, reads them back once and throws when one did not take:
  * better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the WAL-reset bug.
+ *
+ * @throws OutOfFilesError, SqliteError.
  */
 export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   const { durability = 'normal', readonly = false, secureDelete = false, cacheMiB = 16 } = options;
   if (!readonly && path !== ':memory:') createPrivate(path);
-  const db = new Database(path, { readonly, fileMustExist: readonly });
+  const db = explained(() => new Database(path, { readonly, fileMustExist: readonly }));
   try {
-    if (!readonly) setJournal(db, durability === 'off' || path === ':memory:' ? 'memory' : 'wal');
+    if (!readonly) explained(() => setJournal(db, durability === 'off' || path === ':memory:' ? 'memory' : 'wal'));
     const settings: Record<string, number> = {
       busy_timeout: 5000,
       synchronous: synchronousOf[durability],
@@ -53,7 +57,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
     };
     const pragmas = Object.entries(settings).map(([name, value]) => `PRAGMA ${name} = ${value};`);
     const text = pragmas.join('');
-    db.exec(text);
+    explained(() => db.exec(text));
     if (!taken.has(text)) {
       assertTaken(db, settings);
       taken.add(text);
@@ -91,6 +95,51 @@ function assertVersion(db: Sqlite): void {
   if (major * 1e6 + minor * 1e3 + patch < 3_051_003) {
     throw new Error(`SQLite ${version} has the WAL-reset bug; 3.51.3 or newer is needed`);
   }
+}
+
+/** Thrown when SQLite cannot open a file because too many are open. */
+export class OutOfFilesError extends Error {
+  override name = 'OutOfFilesError';
+  readonly code = 'EMFILE';
+}
+
+/**
+ * Runs what opens files of SQLite, which says "unable to open database file" whatever the reason. So it is found out, before
+ * anything is closed.
+ *
+ * @throws OutOfFilesError where no more files may be opened; else what was thrown.
+ */
+export function explained<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!isUnopened(error) || mayOpenMore()) throw error;
+    throw new OutOfFilesError('too many files are open', { cause: error });
+  }
+}
+
+function mayOpenMore(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return true;
+  } catch (error) {
+    return !isOutOfFiles(error);
+  }
+}
+
+/** True where SQLite could not open a file. */
+export function isUnopened(error: unknown): boolean {
+  return codeOf(error)?.startsWith('SQLITE_CANTOPEN') === true;
+}
+
+/** True where this process, or all of the system, may open no more files. */
+export function isOutOfFiles(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE'].includes(codeOf(error) ?? '');
+}
+
+/** True for the errors of a disk that fails, or that gives something else than was written to it. */
+export function isDiskTrouble(error: unknown): boolean {
+  return /^(SQLITE_(IOERR(?!_NOMEM|_GETTEMPPATH)|CORRUPT)|EIO$)/.test(codeOf(error) ?? '');
 }
 
 /** True for the errors that mean "no room": nothing was written, and it may work later. */

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { splitStream } from '../../events/catalogue.ts';
 import { readLog } from '../../events/log-reader.ts';
-import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import type { Obstacle, Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { BlobGuard } from '../blobs/guard.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
@@ -173,7 +173,9 @@ export function openEraser(options: Options): Eraser {
   };
 }
 
-const reasons: Record<'reader' | 'room', string> = {
+const reasons: Record<Obstacle, string> = {
   reader: 'somebody still reads from before it',
   room: 'there is no room to write the data files anew',
+  files: 'too many files are open to write the data files anew (ulimit -n)',
+  place: 'a temporary file cannot be made to write the data files anew (SQLITE_TMPDIR)',
 };

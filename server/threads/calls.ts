@@ -2,11 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { DomainError, type ErrorCode, type FieldError } from '../../config/errors.ts';
 
 type Call = { id: number; name: string; args: unknown[] };
-type Answer = { id: number } & (
-  | { value: unknown }
-  | { refusal: Refusal }
-  | { failure: { message: string; stack?: string } }
-);
+type Answer = { id: number } & ({ value: unknown } | { refusal: Refusal } | { failure: Failure });
+type Failure = { message: string; stack?: string; code?: string };
 type Refusal = { code: ErrorCode; message: string; errors: readonly FieldError[]; retryAfter: number | null };
 
 /** Answers the calls that come through a port. It does not keep its thread from ending. */
@@ -36,14 +33,16 @@ function run(functions: object, name: string, args: unknown[]): Promise<unknown>
   return (functions as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]?.(...args) as Promise<unknown>;
 }
 
-function described(error: unknown): { refusal: Refusal } | { failure: { message: string; stack?: string } } {
+function described(error: unknown): { refusal: Refusal } | { failure: Failure } {
   if (error instanceof DomainError) {
     const { code, message, errors, retryAfter } = error;
     return { refusal: { code, message, errors, retryAfter } };
   }
   // Anything can be thrown.
   if (!(error instanceof Error)) return { failure: { message: String(error) } };
-  return { failure: { message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) } };
+  const { message, stack } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return { failure: { message, ...(stack === undefined ? {} : { stack }), ...(code === undefined ? {} : { code }) } };
 }
 
 /**

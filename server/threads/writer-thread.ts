@@ -11,6 +11,7 @@ import { type Booted, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
+import { advised } from '../advice.ts';
 
 /** What the writer thread is started with. */
 export type WriterInput = {
@@ -81,7 +82,7 @@ function start(): Started | null {
     say({ kind: 'ready', readFile: booted.readFile, log, size });
     return { ...booted, scrubber };
   } catch (error) {
-    say({ kind: 'refused', message: (error as Error).message });
+    say({ kind: 'refused', message: advised(error as Error) });
     return null;
   }
 }

@@ -253,7 +253,7 @@ describe('annals blobs where no service runs', () => {
 
   it('a service whose folder cannot be written does not start, and says so in one line', async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    mkdirSync(data);
+    mkdirSync(data, { mode: 0o700 });
     writeFileSync(join(data, 'blobs'), 'a file');
     const serve = ['serve', '--config', writeConfig(temporaryFolder(t), config), '--data', data, '--port', '0'];
     const { code, stderr } = await runHere(serve, { environment: { ANNALS_THREADS: '0' } });

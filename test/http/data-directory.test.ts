@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { useSmallDisk } from '../helpers/disk.ts';
@@ -160,5 +160,54 @@ describe('A data directory that cannot be worked on', { skip }, () => {
     const log = join(data, 'log.db');
     writeFileSync(log, '', { mode: 0o400 });
     assert.match(refusalToOthers(data), denied(log));
+  });
+});
+
+describe('A log that its disk has changed', () => {
+  const advice =
+    'the disk fails, or what was written to it has been changed: look at the disk, and run "annals verify" and "annals blobs verify"';
+  const pageBytes = 4096;
+
+  /** Changes the pages of the log that hold a text, as a disk does: nothing on them is what it was. */
+  function spoil(data: string, text: string): void {
+    const path = join(data, 'log.db');
+    const bytes = readFileSync(path);
+    let count = 0;
+    for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + 1), count += 1) {
+      const page = at - (at % pageBytes);
+      bytes.fill(0xff, page, page + pageBytes);
+    }
+    assert.ok(count > 0);
+    writeFileSync(path, bytes);
+  }
+
+  it('is a bare 500 where it is read, and the line about it says what to do, as a command does and a start', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const first = await startHere(t, config, { data });
+    const ids: string[] = [];
+    // More than a start reads.
+    for (let count = 0; count < 40; count += 1) {
+      const title = `${count}: ${'long '.repeat(300)}`;
+      ids.push((await first.call('POST', '/api/collections/posts', { title })).body.id);
+    }
+    await first.stop();
+    spoil(data, '"title":"7: long');
+    const service = await startHere(t, config, { data });
+    const { status, body } = await service.call('GET', `/api/audit/documents/posts/${ids[7]}/versions/1`);
+    assert.deepEqual(
+      [status, body],
+      [500, { statusCode: 500, error: 'Internal Server Error', message: 'An internal server error occurred' }],
+    );
+    const line = await eventually(() => service.lines().find(({ err }) => err));
+    assert.deepEqual([line.msg, line.err.code, line.err.advice], ['a request failed', 'SQLITE_CORRUPT', advice]);
+    await service.stop();
+
+    const told = await runHere(['diff', `posts/${ids[7]}`, '--from', '0', '--data', data]);
+    assert.deepEqual([told.code, told.stderr], [2, `database disk image is malformed; ${advice}\n`]);
+
+    spoil(data, `posts/${ids[39]}`);
+    const args = ['serve', '--config', writeConfig(temporaryFolder(t), config), '--data', data, '--port', '0'];
+    const refused = await runHere(args, { environment: { ANNALS_THREADS: '0' } });
+    assert.deepEqual([refused.code, refused.stderr], [2, `database disk image is malformed; ${advice}\n`]);
   });
 });

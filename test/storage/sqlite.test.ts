@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -68,6 +69,37 @@ describe('opening a SQLite file', () => {
 });
 
 describe('errors of SQLite', () => {
+  it('name too many open files, which SQLite itself does not', { skip: process.platform === 'win32' }, (t) => {
+    const source = `
+      import { closeSync, openSync } from 'node:fs';
+      import { devNull } from 'node:os';
+      import { openDatabase } from ${JSON.stringify(new URL('../../storage/sqlite.ts', import.meta.url).href)};
+      import { hindranceOf, rewrite } from ${JSON.stringify(new URL('../../storage/scrub.ts', import.meta.url).href)};
+      const path = ${JSON.stringify(join(temporaryFolder(t), 'a.db'))};
+      const db = openDatabase(path);
+      // More than is kept in memory.
+      db.exec('CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(30000000))');
+      db.close();
+      const told = [];
+      const open = [];
+      try { for (;;) open.push(openSync(devNull)); } catch {}
+      // With none to spare, with one, and so on, until there are enough.
+      while (told.at(-1) !== 'done') {
+        try { rewrite(path); told.push('done'); } catch (error) { told.push(hindranceOf(error)); }
+        closeSync(open.pop());
+      }
+      console.log(JSON.stringify(told));`;
+    const node = [process.execPath, '--input-type=module', '-e', source];
+    const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 100 && exec "$@"', 'sh', ...node], {
+      encoding: 'utf8',
+    });
+    assert.notEqual(stdout, '', stderr);
+    const told: string[] = JSON.parse(stdout);
+    // The file, its write-ahead log, and a temporary one.
+    assert.ok(told.length > 3, stdout);
+    assert.deepEqual(new Set(told.slice(0, -1)), new Set(['files']));
+  });
+
   it('are told apart: no room, a damaged file, a refused statement', (t) => {
     const folder = temporaryFolder(t);
     const db = openDatabase(join(folder, 'a.db'));

@@ -1,4 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import { createPrivate, privateFile } from '../storage/private.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
@@ -11,8 +13,10 @@ export type Vault = ReturnType<typeof openVault>;
  */
 export type Counter = { failures: number; lockedUntil: number | null; touched: number; isKnown: boolean };
 
-/** Opens `vault.db`, where secrets are kept that must never be in an event. */
+/** Opens `vault.db`, where secrets are kept that must never be in an event. Only its owner may read the file, who is this user. */
 export function openVault(path: string) {
+  createPrivate(path);
+  chmodSync(path, privateFile);
   const db = openDatabase(path, { durability: 'full', secureDelete: true, cacheMiB: 2 });
   db.exec(tables);
   return {

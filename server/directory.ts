@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { openVault, type Vault } from '../events/vault.ts';
-import { prepareDirectory } from '../storage/data-directory.ts';
+import { prepareDirectory, writing } from '../storage/data-directory.ts';
 import { lockDirectory } from '../storage/lock.ts';
 import { type ApiKey, readApiKeys } from './authentication.ts';
 import type { Settings } from './settings/settings.ts';
@@ -37,7 +37,8 @@ export function openDirectory({ data, apiKeys, secrets }: Settings, holder = ser
   const warnings = prepareDirectory(path);
   const lock = lockDirectory(path, holder);
   try {
-    const vault = openVault(resolve(path, 'vault.db'));
+    const vaultFile = resolve(path, 'vault.db');
+    const vault = writing(vaultFile, () => openVault(vaultFile));
     const generatedKey = apiKeys.length > 0 ? null : vault.secret('api-key');
     return {
       path,

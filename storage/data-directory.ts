@@ -27,7 +27,7 @@ export function prepareDirectory(path: string): string[] {
     accessSync(path, R_OK | W_OK | X_OK);
     const entries = readdirSync(path, { withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile() && own.test(entry.name)).map(({ name }) => name);
-    const open = files.filter((name) => !isClosed(join(path, name)));
+    const open = files.filter((name) => !leaveToOwner(join(path, name)));
     return [...warningOf(path), ...warningsOf(path, open)];
   });
 }
@@ -41,24 +41,34 @@ export function writing<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    const meaning = isSystemError(error) && meanings[error.code];
-    if (!meaning) throw error;
-    throw new UnwritableError(`${error.path ?? path} ${meaning}`, { cause: error });
+    const meaning = isSystemError(error) ? meaningOf(error.code) : null;
+    if (meaning === null) throw error;
+    throw new UnwritableError(`${(error as NodeJS.ErrnoException).path ?? path} ${meaning}`, { cause: error });
   }
 }
 
-const another = 'or name another data directory';
-const user = process.getuid ? ` (uid ${process.getuid()})` : '';
-const denied = `cannot be read and written by the user that runs this${user}: give it to that user, with all that is in it, ${another}`;
+const another = 'name another data directory';
 
-/** What errors of the system mean, each going on with a sentence that the path begins. */
-const meanings: Record<string, string> = {
-  EROFS: `cannot be written, its file system is mounted read-only: mount it for writing, ${another}`,
-  EACCES: denied,
-  EPERM: denied,
-  EEXIST: 'is no folder: name another data directory',
-  ENOTDIR: 'is below something that is no folder: name another data directory',
-};
+/** What an error of the system means, going on with a sentence that the path begins; null where it says that itself. */
+function meaningOf(code: string): string | null {
+  switch (code) {
+    case 'EROFS':
+      return `cannot be written, its file system is mounted read-only: mount it for writing, or ${another}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `cannot be read and written by the user that runs this${whoAmI()}: give it to that user, with all that is in it, or ${another}`;
+    case 'EEXIST':
+      return `is no folder: ${another}`;
+    case 'ENOTDIR':
+      return `is below something that is no folder: ${another}`;
+    default:
+      return null;
+  }
+}
+
+function whoAmI(): string {
+  return process.getuid ? ` (uid ${process.getuid()})` : '';
+}
 
 function makeFolder(path: string): void {
   try {
@@ -74,8 +84,8 @@ function nearestOf(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestOf(dirname(path));
 }
 
-/** Leaves a file to its owner alone. False when that is somebody else, who may let us work with it. */
-function isClosed(path: string): boolean {
+/** Sees to it that only its owner may open a file. False when that is somebody else, who lets us work with it. */
+function leaveToOwner(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   // What SQLite keeps beside a file comes and goes.
   if (!stats) return true;

@@ -41,6 +41,7 @@ export async function withUpload<T>(
   write: (body: JsonObject, upload: Upload | null) => Promise<T>,
 ): Promise<T> {
   const received: string[] = [];
+  const kept: string[] = [];
   let held: string[] = [];
   let discarded: string[] = [];
 
@@ -57,6 +58,7 @@ export async function withUpload<T>(
     });
     const keep = once(async () => {
       await hold();
+      kept.push(sha256);
       await app.blobs.keep(file);
     });
     return { values, hold, keep };
@@ -68,7 +70,7 @@ export async function withUpload<T>(
   } catch (error) {
     if (error instanceof UnknownOutcomeError) held = [];
     // A write that was overtaken, by the end of its document for instance, leaves no bytes behind.
-    if (isRefusal(error)) discarded = held;
+    if (isRefusal(error)) discarded = kept;
     throw error;
   } finally {
     await Promise.allSettled([

@@ -1,4 +1,4 @@
-import type { Collection } from '../../config/model.ts';
+import type { Collection, Model } from '../../config/model.ts';
 import { maxPasswordBytes, minPasswordCharacters } from '../../config/passwords.ts';
 import { closed, flag, text, time } from './basics.ts';
 import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
@@ -41,7 +41,11 @@ export const accountSchemas: Record<string, Schema> = {
 };
 
 /** The schemas of account routes that have the fields of an auth collection in them. */
-export function usersSchemas({ slug, fields }: Collection, own: Record<string, Schema>): Record<string, Schema> {
+export function usersSchemas(
+  { adminCollection }: Model,
+  { slug, fields }: Collection,
+  own: Record<string, Schema>,
+): Record<string, Schema> {
   const name = `collections.${slug}`;
   const bodyWithout = (left: string, members: Record<string, Schema>) => {
     const given = fields.filter((field) => field.name !== left && !Object.hasOwn(members, field.name));
@@ -50,7 +54,9 @@ export function usersSchemas({ slug, fields }: Collection, own: Record<string, S
   return {
     [`${name}.login`]: closed({ token, user: schemaRef(name) }),
     [`${name}.acceptInvite`]: bodyWithout('email', { token: oneTimeToken, password: newPassword }),
-    [`${name}.firstUser`]: bodyWithout('', { setupToken, password: newPassword }),
+    ...(slug === adminCollection
+      ? { [`${name}.firstUser`]: bodyWithout('', { setupToken, password: newPassword }) }
+      : {}),
   };
 }
 

@@ -145,17 +145,19 @@ export function initOperation({ slug }: Collection): Operation {
   };
 }
 
-/** `POST /api/collections/<slug>/first-user` */
-export function firstUserOperation({ adminCollection }: Model, target: Collection): Operation {
+/** `POST /api/collections/<slug>/first-user` of the admin collection: nobody else has a first user. */
+export function firstUserOperation(target: Collection): Operation {
   const { slug } = target;
+  // Nobody is there yet who could have anything that is unique.
+  const { 409: _, ...answers } = registered(target);
   return {
     id: `createFirstUser_${slug}`,
     tag: slug,
     summary: `Become the first user of ${slug} with the setup token`,
     body: `collections.${slug}.firstUser`,
     answers: {
-      ...(slug === adminCollection ? firstRegistered(target) : refusals([400, 408, 413, 415])),
-      403: json('There is a user, the token is wrong, or this is not the admin collection.', 'Error'),
+      ...answers,
+      403: json('There is a user, or the token is wrong.', 'Error'),
     },
     caller: counted,
   };
@@ -197,12 +199,6 @@ function registered(target: Collection): Answers {
     ...refusalsForNow([503]),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
   };
-}
-
-/** As {@link registered}, where nobody is yet who could have anything that is unique. */
-function firstRegistered(target: Collection): Answers {
-  const { 409: _, ...answers } = registered(target);
-  return answers;
 }
 
 function withCookie({ slug, auth }: Collection, answer: Answer): Answer {

@@ -14,7 +14,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
     ...fixed,
     ...previewSchemas,
     ...(hasAccounts ? { ...accountSchemas, Schemas: schemasOf('forUsers') } : {}),
-    ...Object.assign({}, ...[...model.collections.values()].map(collectionSchemas)),
+    ...Object.assign({}, ...[...model.collections.values()].map((one) => collectionSchemas(model, one))),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),
   };
 }
@@ -22,7 +22,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
 const count: Schema = { type: 'integer', minimum: 0 };
 const pageNumber: Schema = { type: 'integer', minimum: 1 };
 
-function collectionSchemas(collection: Collection): Record<string, Schema> {
+function collectionSchemas(model: Model, collection: Collection): Record<string, Schema> {
   const { slug, fields, auth } = collection;
   const name = `collections.${slug}`;
   const made = fields.filter(({ type, isServerMade }) => type === 'join' || isServerMade);
@@ -48,7 +48,7 @@ function collectionSchemas(collection: Collection): Record<string, Schema> {
       prevPage: { ...pageNumber, nullable: true },
     }),
     [`${name}.where`]: whereOf(collection),
-    ...(auth ? usersSchemas(collection, own) : {}),
+    ...(auth ? usersSchemas(model, collection, own) : {}),
   };
 }
 

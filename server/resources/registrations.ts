@@ -98,7 +98,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       path: `${path}/first-user`,
       options: {
         auth: publicStrategy,
-        plugins: { openApi: () => firstUserOperation(app.model, model) },
+        // Elsewhere it can only refuse.
+        plugins: slug === app.model.adminCollection ? { openApi: () => firstUserOperation(model) } : {},
         payload: jsonPayload,
       },
       handler: async (request, h) => {

@@ -42,6 +42,20 @@ type Checked = { schema: FieldSchema[]; fields: Field[] };
 /** `and` and `or` are words of a where, at every depth. */
 const whereWords: [string, string][] = ['and', 'or'].map((word) => [word, 'is a word of filters']);
 
+/**
+ * Names that openapi-typescript 7 fails on, all of Object.prototype: it looks fields up in a plain object. redocly and spectral
+ * fail on the first.
+ */
+const breaking: ReadonlySet<string> = new Set([
+  'hasOwnProperty',
+  'isPrototypeOf',
+  'propertyIsEnumerable',
+  'toLocaleString',
+  'valueOf',
+]);
+const breaks =
+  'is a name that every object of JavaScript has: openapi-typescript and other readers of the OpenAPI document fail on it';
+
 /** The order of a field's keys, so that fields that mean the same give the same JSON. */
 const order: readonly (keyof FieldSchema)[] = [
   'name',
@@ -141,6 +155,7 @@ function checkName(checking: Checking, path: string, input: Entry, place: Place,
   const given = name as string;
   const problem = nameProblem(given, place);
   if (problem) report(checking, namePath, problem);
+  if (breaking.has(given)) checking.warnings.push(`${path}: ${show(given)} ${breaks}`);
   take(checking, namePath, siblings, given);
   return given;
 }

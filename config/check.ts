@@ -4,7 +4,7 @@ import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkFunction, checkHooks } from './check-functions.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
-import type { AuditRule, Collection, Global, Model, RateLimit } from './model.ts';
+import type { AuditRule, Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
 import {
   type Checking,
   checkKeys,
@@ -53,6 +53,7 @@ const topKeys = [
   'rateLimit',
   'bcryptCost',
   'limits',
+  'openapi',
 ];
 
 const entryKeys: Record<Kind, readonly string[]> = {
@@ -223,6 +224,7 @@ function checkSettings(checking: Checking, input: Entry) {
     email: checkEmail(checking, own(input, 'email')),
     rateLimit: checkRateLimit(checking, own(input, 'rateLimit')),
     bcryptCost: checkBcryptCost(checking, input),
+    openapi: checkOpenApi(checking, own(input, 'openapi')),
   };
 }
 
@@ -244,6 +246,14 @@ function checkBcryptCost(checking: Checking, input: Entry): number {
     checking.warnings.push(`bcryptCost: ${cost} is for tests; passwords need ${soundBcryptCost} or more`);
   }
   return cost;
+}
+
+function checkOpenApi(checking: Checking, input: unknown): OpenApiInfo {
+  if (!passes(checking, 'openapi', input, rules.entry)) return {};
+  const names = ['title', 'version', 'description'] as const;
+  checkKeys(checking, 'openapi', input as Entry, names, 'openapi');
+  const given = names.filter((name) => passes(checking, join('openapi', name), own(input as Entry, name), rules.text));
+  return Object.fromEntries(given.map((name) => [name, own(input as Entry, name)]));
 }
 
 function isEmpty(input: unknown): boolean {

@@ -219,6 +219,16 @@ export type RateLimitConfig = {
   email?: number;
 };
 
+/** What the OpenAPI document says of itself, so that who reads several knows which is which. */
+export type OpenApiConfig = {
+  /** Default `Annals`. */
+  title?: string;
+  /** Default: that of the service. */
+  version?: string;
+  /** May be Markdown. It takes the place of ours. */
+  description?: string;
+};
+
 /** What `annals.config.ts` exports by default. At least one collection or global is needed. */
 export type Config = {
   collections?: readonly CollectionConfig[];
@@ -244,6 +254,7 @@ export type Config = {
     /** Bytes of a JSON body; default 1 MiB. */
     body?: number;
   };
+  openapi?: OpenApiConfig;
 };
 
 /** Gives the configuration back as it is; only its types are looked at, and its literals kept for the client. */

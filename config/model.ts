@@ -128,6 +128,9 @@ export type EmailOptions = {
 /** Calls of the public account routes in a minute. */
 export type RateLimit = { address: number; email: number };
 
+/** What the OpenAPI document says of itself, as far as its author does; `description` may be Markdown. */
+export type OpenApiInfo = { title?: string; version?: string; description?: string };
+
 /** A collection as the service uses it: checked, with every default in it. */
 export type Collection = {
   kind: 'collection';
@@ -175,6 +178,7 @@ export type Model = {
   /** Null: turned off. */
   rateLimit: RateLimit | null;
   bcryptCost: number;
+  openapi: OpenApiInfo;
   /** Things that work but are probably not meant; printed once at start. */
   warnings: string[];
 };

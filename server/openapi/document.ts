@@ -25,15 +25,20 @@ const auditDescription =
   'earlier configuration is told as it was.';
 
 type Contents = {
-  title: string;
+  title: (name: string) => string;
   description: string;
   tags: (app: App) => Tag[];
   schemas: (model: Model) => Record<string, Schema>;
 };
 
 const contents: Record<Api, Contents> = {
-  contract: { title: 'Annals', description, tags: tagsOf, schemas: componentsOf },
-  audit: { title: 'Annals: audit', description: auditDescription, tags: () => auditTags, schemas: () => auditSchemas },
+  contract: { title: (name) => name, description, tags: tagsOf, schemas: componentsOf },
+  audit: {
+    title: (name) => `${name}: audit`,
+    description: auditDescription,
+    tags: () => auditTags,
+    schemas: () => auditSchemas,
+  },
 };
 
 /**
@@ -41,7 +46,7 @@ const contents: Record<Api, Contents> = {
  * listens, and {@link mend} mends what it cannot know. This takes a tenth of a second and more: do it once.
  */
 export async function makeOpenApi(app: App, api: Api = 'contract'): Promise<string> {
-  const { title, tags, schemas, ...told } = contents[api];
+  const { tags, schemas } = contents[api];
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: routes, options: { app } });
   const described = server.table().filter(({ path }) => apiOf(path) === api);
@@ -57,7 +62,7 @@ export async function makeOpenApi(app: App, api: Api = 'contract'): Promise<stri
       routeTag: (tags: string[]) => tags.length > 0,
       tagsGroupingFilter: () => true,
       grouping: 'tags',
-      info: { title, version: version(), description: told.description },
+      info: infoOf(app.model, api),
       tags: tags(app),
       securityDefinitions: schemesOf(app.model, app.site),
     },
@@ -65,6 +70,16 @@ export async function makeOpenApi(app: App, api: Api = 'contract'): Promise<stri
   const { statusCode, result } = await server.inject(jsonPath);
   if (statusCode !== 200) throw new Error(`hapi-swagger answered ${statusCode}: ${JSON.stringify(result)}`);
   return JSON.stringify(mend(result as Draft, operations, schemas(app.model), app.basePath));
+}
+
+/** The author's words where there are some; what the audit routes are, no author has to say. */
+function infoOf({ openapi }: Model, api: Api): Record<'title' | 'version' | 'description', string> {
+  const { title, description: ours } = contents[api];
+  return {
+    title: title(openapi.title ?? 'Annals'),
+    version: openapi.version ?? version(),
+    description: api === 'contract' ? (openapi.description ?? ours) : ours,
+  };
 }
 
 function apiOf(path: string): Api {

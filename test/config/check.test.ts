@@ -65,6 +65,44 @@ describe('a configuration', () => {
     assert.deepEqual(problemsOf({ collections: 3, globals: [] }), ['collections: must be a list, got 3']);
   });
 
+  it('says what the OpenAPI document is called, as texts', () => {
+    const collections = [{ slug: 'posts', fields: [] }];
+    const openapi = { title: 'Library', version: '2026-11', description: 'Books.\n\n**All** of them.' };
+    assert.deepEqual(checkConfig({ collections, openapi }).openapi, openapi);
+    assert.deepEqual(checkConfig({ collections, openapi: { title: 'Library' } }).openapi, { title: 'Library' });
+    assert.deepEqual(checkConfig({ collections }).openapi, {});
+    assert.deepEqual(problemsOf({ collections, openapi: { titel: 'x', version: 1, description: '' } }), [
+      'openapi.titel: is not a key of openapi; did you mean "title"?',
+      'openapi.version: must be a text, got 1',
+      'openapi.description: must be a text, got ""',
+    ]);
+    assert.deepEqual(problemsOf({ collections, openapi: true }), ['openapi: must be an object, got true']);
+    assert.deepEqual(problemsOf({ collections, openApi: {} }), [
+      'openApi: is not a key of the configuration; did you mean "openapi"?',
+    ]);
+  });
+
+  it('is warned of names in which tools that read the OpenAPI document break', () => {
+    const warningsOf = (...fields: object[]) => checkConfig({ collections: [{ slug: 'posts', fields }] }).warnings;
+    const named = (name: string) => ({ name, type: 'text' });
+    const [told, ...others] = warningsOf(
+      named('valueOf'),
+      { name: 'parts', type: 'array', fields: [named('hasOwnProperty')] },
+      named('constructor'),
+      named('toString'),
+      named('hasownproperty'),
+    );
+    const why =
+      'is a name that every object of JavaScript has: openapi-typescript and other readers of the OpenAPI document fail on it';
+    assert.deepEqual(
+      [told, ...others],
+      [
+        `collections.posts.fields.valueOf: "valueOf" ${why}`,
+        `collections.posts.fields.parts.fields.hasOwnProperty: "hasOwnProperty" ${why}`,
+      ],
+    );
+  });
+
   it('says whose pages may call it, by exact origins or any', () => {
     const collections = [{ slug: 'posts', fields: [] }];
     const right = [

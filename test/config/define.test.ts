@@ -8,6 +8,7 @@ describe('defineConfig', () => {
     const config = defineConfig({
       publicSchema: true,
       limits: { body: 1000 },
+      openapi: { title: 'Blog', version: '1.0.0', description: 'Posts and their authors.' },
       collections: [
         {
           slug: 'posts',

@@ -36,8 +36,11 @@ export async function compileTypes(documents: Record<string, OpenApi>, source: s
   }
 }
 
-/** It asks for TypeScript 5, whose compiler can be called. Ours is newer, and one of its kind comes with another package. */
-async function typesOf(document: OpenApi): Promise<string> {
+/**
+ * The types that openapi-typescript makes of a document. It asks for TypeScript 5, whose compiler can be called. Ours is newer,
+ * and one of its kind comes with another package.
+ */
+export async function typesOf(document: OpenApi): Promise<string> {
   const require = createRequire(import.meta.url);
   const older = createRequire(require.resolve('@arethetypeswrong/core')).resolve('typescript');
   const url = pathToFileURL(older).href;

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { checkConfig } from '../../config/check.ts';
 import { fieldTypeNames } from '../../config/fields.ts';
 import { dataFields, type FieldSchema } from '../../config/schema.ts';
 import atlas from '../../examples/atlas/annals.config.ts';
 import { type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
-import { compileTypes } from '../helpers/openapi-types.ts';
+import { compileTypes, typesOf } from '../helpers/openapi-types.ts';
 
 const open = { read: () => true };
 const text = { name: 'text', type: 'text' };
@@ -253,6 +255,21 @@ describe('The OpenAPI document (4.7)', () => {
   it('has servers with the path that the service is reached under', async () => {
     const document = await withApp(alone, (app) => app.openApi(), 'https://example.org/cms');
     assert.deepEqual(JSON.parse(document).servers, [{ url: '/cms' }]);
+  });
+
+  it('has the name, the version and the description that the author gives it', async () => {
+    const infoOf = async (config: object, api?: 'audit') =>
+      withApp(config, async (app) => JSON.parse(await app.openApi(api ?? 'contract')).info);
+    const openapi = { title: 'Library', version: '2026-11', description: 'Books, and who wrote them.' };
+    const own = await infoOf({ ...alone, openapi });
+    assert.deepEqual(own, openapi);
+    const ofAudit = await infoOf({ ...alone, openapi }, 'audit');
+    assert.deepEqual([ofAudit.title, ofAudit.version], ['Library: audit', '2026-11']);
+    assert.match(ofAudit.description, /^What happened, to what, by whom and why/);
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    const unnamed = (await documentOf(alone)).info;
+    assert.deepEqual([unnamed.title, unnamed.version], ['Annals', version]);
+    assert.match(unnamed.description, /^Every answer is JSON/);
   });
 
   it('names the statuses of every operation', async () => {
@@ -512,6 +529,20 @@ describe('The OpenAPI document (4.7)', () => {
 });
 
 describe('The types that openapi-typescript makes of the documents', () => {
+  it('cannot be made of just the names that a warning is about', async () => {
+    for (const name of Object.getOwnPropertyNames(Object.prototype).filter((one) => !one.startsWith('_'))) {
+      const properties = { [name]: { type: 'string' } };
+      const components = { schemas: { things: { type: 'object', properties } } };
+      const document = { openapi: '3.0.3', info: { title: 'x', version: '1' }, paths: {}, components };
+      const fails = await typesOf(document).then(
+        () => false,
+        () => true,
+      );
+      const { warnings } = checkConfig({ globals: [{ slug: 'things', fields: [{ name, type: 'text' }] }] });
+      assert.equal(warnings.length === 1, fails, name);
+    }
+  });
+
   it('compile, and say what is answered and taken', async () => {
     const found = await compileTypes(
       { api: await documentOf(rich), audit: JSON.parse(await withApp(rich, (app) => app.openApi('audit'))) },

@@ -2,7 +2,7 @@ import Joi from 'joi';
 import type { Collection, Model } from '../../config/model.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../hooks.ts';
 import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from './answers.ts';
-import type { Caller } from './callers.ts';
+import type { Account, Caller } from './callers.ts';
 import { type Operation, readsThroughHooks } from './operations.ts';
 
 /** Routes that look at no credential, whose calls are counted. */
@@ -10,12 +10,16 @@ const counted: Caller = { kind: 'anybody', isCounted: true };
 const ofBodies = [400, 408, 413, 415, 500] as const;
 
 /** `POST /api/collections/<slug>/login` */
-export function loginOperation(target: Collection): Operation {
-  const { slug } = target;
+export function loginOperation(target: Account): Operation {
+  const { slug, auth } = target;
   return {
     id: `login_${slug}`,
     tag: slug,
     summary: `Log a user of ${slug} in`,
+    description:
+      `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${auth.tokenExpiration} seconds.` +
+      `${auth.cookies ? ' A browser gets it as a cookie too.' : ''} A wrong password and an unknown e-mail are the same answer. After ` +
+      `${auth.maxLoginAttempts} failures in a row the account is locked for ${auth.lockTime} seconds: 429, with the right password too.`,
     body: 'Login',
     answers: {
       200: withCookie(target, json('A token, and the user.', `collections.${slug}.login`)),
@@ -30,12 +34,13 @@ export function loginOperation(target: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/logout` */
-export function logoutOperation(target: Collection): Operation {
-  const { slug } = target;
+export function logoutOperation(target: Account): Operation {
+  const { slug, auth } = target;
   return {
     id: `logout_${slug}`,
     tag: slug,
     summary: 'End the session of the token',
+    description: `Ends the session of the request, with every token of it; other sessions of the user go on.${auth.cookies ? ' The cookie is cleared.' : ''}`,
     answers: {
       200: withCookie(target, { description: 'It has ended.' }),
       ...refusals([400, 500]),
@@ -46,25 +51,31 @@ export function logoutOperation(target: Collection): Operation {
 }
 
 /** `GET /api/collections/<slug>/me` */
-export function meOperation(model: Model, target: Collection): Operation {
+export function meOperation(model: Model, target: Account): Operation {
   const { slug, auth } = target;
-  const isHooked = auth?.depth ? readsThroughHooks(model, target) : hasReadHooks(target);
+  const isHooked = auth.depth ? readsThroughHooks(model, target) : hasReadHooks(target);
   return {
     id: `me_${slug}`,
     tag: slug,
     summary: 'Read the user whose token it is',
+    description:
+      'Answers the account whose token it is, whatever the rule for reading the collection says; rules of fields hold.' +
+      (auth.depth ? ` Related documents stand in the place of their ids, as with \`depth=${auth.depth}\`.` : ''),
     answers: { 200: json('The user.', `collections.${slug}`), ...refusals([400, 500]), ...ofHooks(isHooked) },
     caller: { kind: 'user', of: slug },
   };
 }
 
 /** `POST /api/collections/<slug>/refresh-token` */
-export function refreshOperation(target: Collection): Operation {
-  const { slug } = target;
+export function refreshOperation(target: Account): Operation {
+  const { slug, auth } = target;
   return {
     id: `refreshToken_${slug}`,
     tag: slug,
     summary: 'Exchange the token for one that is valid for longer',
+    description:
+      `Gives a token of the same session that lives another ${auth.tokenExpiration} seconds. The one before is good until it expires ` +
+      'by itself, or the session ends.',
     answers: {
       200: withCookie(target, json('The new token, of the same session.', 'Token')),
       ...refusals([400, 500]),
@@ -80,6 +91,9 @@ export function sessionsOperation({ slug }: Collection): Operation {
     id: `listSessions_${slug}`,
     tag: slug,
     summary: 'List the sessions of the user',
+    description:
+      'Tells where the user is logged in, the oldest session first: when it began, from which address and with which program. ' +
+      '`isCurrent` is the session of this request.',
     answers: { 200: json('Those that have not ended.', 'Sessions'), ...refusals([400, 500]) },
     caller: { kind: 'user', of: slug },
   };
@@ -91,6 +105,9 @@ export function endSessionOperation({ slug }: Collection): Operation {
     id: `endSession_${slug}`,
     tag: slug,
     summary: 'End a session of the user',
+    description:
+      'Ends a session of the user whose token it is, by the `sid` that the list of sessions tells: its tokens open nothing from now ' +
+      'on. The sessions of others are a 404.',
     params: Joi.object({ sid: Joi.string().guid().required().description('The id of the session.') }),
     answers: {
       200: json('The session that was.', 'Session'),
@@ -108,6 +125,9 @@ export function inviteOperation({ slug }: Collection): Operation {
     id: `invite_${slug}`,
     tag: slug,
     summary: `Invite somebody to become a user of ${slug}`,
+    description:
+      'Sends a mail with a link that works once, for 7 days: who opens it chooses a password and has an account. A second invitation ' +
+      'to one address replaces the first. It takes a user who may create accounts here; an API key alone may not.',
     body: 'Invite',
     answers: {
       200: json('The invitation is on its way.', 'Success'),
@@ -128,6 +148,9 @@ export function acceptInviteOperation(target: Collection): Operation {
     id: `acceptInvite_${slug}`,
     tag: slug,
     summary: 'Become a user with the token of an invitation',
+    description:
+      'Makes the account that an invitation is for, with its e-mail, and logs in. Fields of the account may come with it, required ' +
+      'ones must. An attempt that is refused does not use the token up.',
     body: `collections.${slug}.acceptInvite`,
     answers: { ...registered(target), ...(isRuled ? refusals([403]) : {}) },
     caller: counted,
@@ -140,6 +163,8 @@ export function initOperation({ slug }: Collection): Operation {
     id: `readInit_${slug}`,
     tag: slug,
     summary: `Ask whether ${slug} has a user`,
+    description:
+      'Tells whether there is any account, so that a front end knows whether to show a login. It needs no credential.',
     answers: { 200: json('Whether there is one.', 'Init'), ...refusals([400, 500]) },
     caller: { kind: 'anybody' },
   };
@@ -154,6 +179,9 @@ export function firstUserOperation(target: Collection): Operation {
     id: `createFirstUser_${slug}`,
     tag: slug,
     summary: `Become the first user of ${slug} with the setup token`,
+    description:
+      'Makes the first account, with the setup token that the service prints at each start while there is none, and logs in. No rule ' +
+      'is asked. Of several calls at once one succeeds; from then on it is a 403.',
     body: `collections.${slug}.firstUser`,
     answers: {
       ...answers,
@@ -169,6 +197,9 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
     id: `forgotPassword_${slug}`,
     tag: slug,
     summary: 'Ask for a mail with which a password can be reset',
+    description:
+      'Sends a mail with a link that works once, for an hour; only the newest one works. The answer is the same, whether there is ' +
+      'such an account or not. An account gets at most five of these mails in an hour.',
     body: 'ForgotPassword',
     answers: { 200: json('The same whether there is such an account or not.', 'Success'), ...refusals(ofBodies) },
     caller: counted,
@@ -181,6 +212,9 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
     id: `resetPassword_${slug}`,
     tag: slug,
     summary: 'Set a new password with the token of a mail',
+    description:
+      'Sets a password with the token of such a mail, the first one of an account too. All sessions of the user end, and a lock. ' +
+      'It does not log in.',
     body: 'ResetPassword',
     answers: {
       200: json('The password is changed, and all sessions of the user have ended.', 'Success'),

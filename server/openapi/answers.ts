@@ -1,3 +1,4 @@
+import type { Json } from '../../config/schema.ts';
 import { type Schema, schemaRef } from './fields.ts';
 
 /** What a status comes with: JSON where no other type is said, and without a schema no body. `others`: by media type. */
@@ -7,6 +8,8 @@ export type Answer = {
   type?: string;
   others?: Record<string, Schema>;
   headers?: Record<string, Schema>;
+  /** Of a body in JSON. */
+  example?: Json;
 };
 
 /** The answers of an operation by their status. */
@@ -29,6 +32,11 @@ const meaningsForNow = {
   429: 'There were too many calls, or too many failed logins.',
   503: 'There is no room on the disk, or too many passwords wait to be looked at.',
 } as const;
+
+/** An answer with an example of its body, where there is one. */
+export function withExample(answer: Answer, example: Json | undefined): Answer {
+  return example === undefined ? answer : { ...answer, example };
+}
 
 /** The header that says when to come again. */
 export const retryAfter = {

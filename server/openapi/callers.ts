@@ -108,7 +108,8 @@ function refusalsOfAudit(
   return { ...refusals([401]), ...(reasons.length > 0 ? { 403: json(sentence, 'Error') } : {}) };
 }
 
-type Account = Collection & { auth: AuthOptions };
+/** A collection of accounts. */
+export type Account = Collection & { auth: AuthOptions };
 
 /** Without a rule nobody who has a credential is refused, and a key may write every field; but not all that a user may not. */
 function mayBeForbidden(model: Model, { target, right }: { target: Collection | Global; right: Right }): boolean {

@@ -6,6 +6,7 @@ import { version } from '../version.ts';
 import { auditSchemas } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';
+import { ofGlobalsTag, ofTag } from './descriptions.ts';
 import type { Schema } from './fields.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type Draft, mend } from './mend.ts';
@@ -91,9 +92,10 @@ function describe({ method, path, settings }: RequestRoute, { model, site }: App
   const { plugins = {} } = settings;
   if (!plugins.openApi) return [];
   const operation = plugins.openApi();
-  const { id, tag, summary, params, query, headers, caller } = operation;
+  const { id, tag, summary, description, params, query, headers, caller } = operation;
   settings.tags = [tag];
   settings.description = summary;
+  settings.notes = description;
   const credentials = securityOf(model, caller);
   // What is outside of the API is the process's own.
   const security = site !== null && path.startsWith('/api/') ? withSite(credentials) : credentials;
@@ -104,18 +106,20 @@ function describe({ method, path, settings }: RequestRoute, { model, site }: App
 type Tag = { name: string; description: string };
 
 const auditTags: Tag[] = [
-  { name: 'histories', description: 'What became of documents, globals, accounts and invitations' },
-  { name: 'events', description: 'The events of the whole log' },
-  { name: 'proofs', description: 'What the log is, for who trusts nobody' },
-  { name: 'exports', description: 'Evidence packs, and ranges of the log' },
-  { name: 'erasures', description: 'Erasing documents, and what was erased' },
-  { name: 'system', description: 'This description' },
+  { name: 'histories', description: 'What became of documents, globals, accounts and invitations.' },
+  { name: 'events', description: 'The events of the whole log.' },
+  { name: 'proofs', description: 'What the log is, for who trusts nobody.' },
+  { name: 'exports', description: 'Evidence packs, and ranges of the log.' },
+  { name: 'erasures', description: 'Erasing documents, and what was erased.' },
+  { name: 'system', description: 'This description.' },
 ];
 
 function tagsOf({ model }: App): Tag[] {
-  const collections = [...model.collections.values()].map(({ slug, schema }) => {
-    return { name: slug, description: schema.labels?.plural ?? `The collection ${slug}` };
-  });
-  const globals = model.globals.size > 0 ? [{ name: 'globals', description: 'One document each' }] : [];
-  return [...collections, ...globals, { name: 'system', description: 'The service itself' }];
+  const collections = [...model.collections.values()].map((one) => ({ name: one.slug, description: ofTag(one) }));
+  const globals = [...model.globals.values()];
+  return [
+    ...collections,
+    ...(globals.length > 0 ? [{ name: 'globals', description: ofGlobalsTag(globals) }] : []),
+    { name: 'system', description: 'What is configured, previews of drafts, and how the service is.' },
+  ];
 }

@@ -31,6 +31,9 @@ export function mediaOperation(target: Collection, site: string | null): Operati
     id: `readFile_${slug}`,
     tag: slug,
     summary: `Read the file of a document of ${slug}`,
+    description:
+      'Answers the bytes, with the type that they show; the path is the `url` of the document. Whoever may read the document may read ' +
+      'its file. `Range` asks for a part. What could run in a browser is sent so that it does not.',
     params: file,
     query: site === null ? momentOnly : momentOnly.keys({ site: ofSite }),
     headers: ofFile,

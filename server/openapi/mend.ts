@@ -59,18 +59,24 @@ function bodiesOf({ body, form }: Operation): Schema {
 }
 
 function responsesOf(answers: Answers): Schema {
-  const responses = Object.entries(answers).map(([status, { schema, type, others = {}, ...rest }]) => {
+  const responses = Object.entries(answers).map(([status, { schema, type, others = {}, example, ...rest }]) => {
     const bodies = schema ? { [type ?? 'application/json']: schema, ...others } : {};
-    const content = Object.entries(bodies).map(([name, body]) => [name, { schema: body }] as const);
+    const content = Object.entries(bodies).map(([name, body]) => {
+      const isShown = example !== undefined && name === 'application/json';
+      return [name, { schema: body, ...(isShown ? { example } : {}) }] as const;
+    });
     return [status, { ...rest, ...(schema ? { content: Object.fromEntries(content) } : {}) }] as const;
   });
   return Object.fromEntries(responses);
 }
 
 function mendParameter(parameter: Parameter, { where }: Operation): Parameter {
-  const { 'x-format': format, description: _, ...schema } = parameter.schema;
-  if (parameter.name !== 'where' || where === undefined)
-    return { ...parameter, schema: format ? { ...schema, format: 'uuid' } : schema };
-  // Without an example of our own, Swagger UI fills in one that no configuration has the fields for.
-  return { ...parameter, schema: schemaRef(where), style: 'deepObject', explode: true, example: {} };
+  const { 'x-format': format, description: _, example, ...schema } = parameter.schema;
+  if (parameter.name !== 'where' || where === undefined) {
+    const shown = example === undefined ? {} : { example };
+    return { ...parameter, schema: format ? { ...schema, format: 'uuid' } : schema, ...shown };
+  }
+  // Clients that can write no object that is nested deeper than one level send a text.
+  const filter = { anyOf: [schemaRef(where.schema), { type: 'string', description: 'The same as JSON.' }] };
+  return { ...parameter, schema: filter, style: 'deepObject', explode: true, examples: where.examples };
 }

@@ -19,8 +19,11 @@ import {
   refusalsOfUploads,
   restored,
   unchanged,
+  withExample,
 } from './answers.ts';
 import type { Caller } from './callers.ts';
+import { ofCreate, ofDelete, ofList, ofRead, ofRestore, ofUpdate } from './descriptions.ts';
+import { documentExample, type Examples, listExample, sortExample, whereExamples } from './examples.ts';
 import { type Form, formOf, isUploadCollection } from './uploads.ts';
 
 /** What the OpenAPI document says about a route. */
@@ -29,11 +32,13 @@ export type Operation = {
   id: string;
   tag: string;
   summary: string;
+  /** What it does, in CommonMark: more than the summary says. */
+  description: string;
   params?: Joi.ObjectSchema;
   query?: Joi.ObjectSchema;
   headers?: Joi.ObjectSchema;
-  /** The name of the schema of the parameter `where`. */
-  where?: string;
+  /** The name of the schema of the parameter `where`, and examples of it. */
+  where?: { schema: string; examples: Examples };
   /** The name of the schema of a JSON body. */
   body?: string;
   /** The form that is taken, in the place of a JSON body or beside it. */
@@ -54,16 +59,18 @@ const depth = Joi.number()
   .integer()
   .min(0)
   .default(0)
-  .description('How many levels of related documents stand in the place of their ids; above 10 is 10.');
+  .description('How many levels of related documents stand in the place of their ids; above 10 is 10.')
+  .example(1);
 const id = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
 const asOf = Joi.string().description(
   'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
 );
-const depthAndMoment = Joi.object({ depth, asOf });
+/** The query of a document or global that is read. */
+export const depthAndMoment = Joi.object({ depth, asOf });
 /** A query that says nothing but the moment. */
 export const momentOnly = Joi.object({ asOf });
-const listQuery = Joi.object({
-  limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.'),
+const listed = {
+  limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.').example(20),
   page: Joi.number().integer().min(1).default(1).description('The page, from 1.'),
   sort: Joi.string()
     .default('-createdAt')
@@ -73,12 +80,18 @@ const listQuery = Joi.object({
   where: Joi.object().description(
     'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
   ),
-});
+};
 
-const ifKnown = Joi.object({
+function listQueryOf(target: Collection): Joi.ObjectSchema {
+  return Joi.object({ ...listed, sort: listed.sort.example(sortExample(target)) });
+}
+
+/** The headers of a document or global that is read. */
+export const ifKnown = Joi.object({
   'If-None-Match': Joi.string().description('The `ETag` of the answer that is there already.'),
 });
-const ifMatch = Joi.string().description(
+/** Which version of a document or global a write is meant for, as a header. */
+export const ifMatch = Joi.string().description(
   'The `ETag` of the document as it is known, or `*`: else 412, and nothing is done.',
 );
 /** Why the caller writes, as a header. */
@@ -93,7 +106,7 @@ const key = Joi.string()
   .description('Names this attempt: sent again within 7 days with the same body, it gets the first answer again.');
 
 /** What a write may say about itself. */
-function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {
+export function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {
   const isNeeded = target.kind === 'collection' && target.requiresReason;
   return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, 'Idempotency-Key': key, ...others });
 }
@@ -105,10 +118,11 @@ export function listOperation(model: Model, target: Collection): Operation {
     id: `list_${slug}`,
     tag: slug,
     summary: `List the documents of ${slug}`,
-    query: listQuery,
-    where: `collections.${slug}.where`,
+    description: ofList(model, target),
+    query: listQueryOf(target),
+    where: { schema: `collections.${slug}.where`, examples: whereExamples(target) },
     answers: {
-      200: asOfThen(json('A page of documents.', `collections.${slug}.list`)),
+      200: asOfThen(withExample(json('A page of documents.', `collections.${slug}.list`), listExample(target))),
       ...readRefusals(model, target),
     },
     caller: { kind: 'admitted', target, right: 'read' },
@@ -122,11 +136,12 @@ export function readOperation(model: Model, target: Collection): Operation {
     id: `read_${slug}`,
     tag: slug,
     summary: `Read a document of ${slug}`,
+    description: ofRead(model, target),
     params: id,
     query: depthAndMoment,
     headers: ifKnown,
     answers: {
-      200: asOfThen(document('The document.', `collections.${slug}`)),
+      200: asOfThen(withExample(document('The document.', `collections.${slug}`), documentExample(target))),
       ...unchanged(),
       ...readRefusals(model, target),
       ...refusals([404]),
@@ -136,13 +151,14 @@ export function readOperation(model: Model, target: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>` */
-export function createOperation({ rateLimit }: Model, target: Collection): Operation {
+export function createOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
   const isUnique = uniqueFields(slug, target.schema.fields).length > 0;
   return {
     id: `create_${slug}`,
     tag: slug,
     summary: `Create a document of ${slug}`,
+    description: ofCreate(model, target),
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
@@ -151,19 +167,20 @@ export function createOperation({ rateLimit }: Model, target: Collection): Opera
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
       // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
-      ...(target.auth && target.access.create && rateLimit ? refusalsForNow([429]) : {}),
+      ...(target.auth && target.access.create && model.rateLimit ? refusalsForNow([429]) : {}),
     },
     caller: { kind: 'admitted', target, right: 'create' },
   };
 }
 
 /** `PATCH /api/collections/<slug>/{id}` */
-export function updateOperation(target: Collection): Operation {
+export function updateOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
   return {
     id: `update_${slug}`,
     tag: slug,
     summary: `Change fields of a document of ${slug}`,
+    description: ofUpdate(model, target),
     params: id,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: `collections.${slug}.update`,
@@ -180,12 +197,13 @@ export function updateOperation(target: Collection): Operation {
 }
 
 /** `DELETE /api/collections/<slug>/{id}` */
-export function deleteOperation(target: Collection): Operation {
+export function deleteOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
   return {
     id: `delete_${slug}`,
     tag: slug,
     summary: `Delete a document of ${slug}`,
+    description: ofDelete(model, target),
     params: id,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
@@ -200,7 +218,8 @@ export function deleteOperation(target: Collection): Operation {
   };
 }
 
-const dryRun = Joi.object({
+/** The query of a restore. */
+export const dryRun = Joi.object({
   dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
 });
 
@@ -211,6 +230,7 @@ export function restoreOperation(target: Collection): Operation {
     id: `restore_${slug}`,
     tag: slug,
     summary: `Make a document of ${slug} what it was, also one that was deleted`,
+    description: ofRestore(target),
     params: id,
     query: dryRun,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
@@ -227,67 +247,8 @@ export function restoreOperation(target: Collection): Operation {
   };
 }
 
-/** `POST /api/globals/<slug>/restore` */
-export function restoreGlobalOperation(target: Global): Operation {
-  const { slug } = target;
-  return {
-    id: `restoreGlobal_${slug}`,
-    tag: 'globals',
-    summary: `Make the global ${slug} what it was`,
-    query: dryRun,
-    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
-    body: 'Restore',
-    answers: {
-      200: attempted(restored(`globals.${slug}`)),
-      ...refusalOfStale(),
-      ...refusalOfOther(),
-      ...writeRefusals(target),
-      ...refusals([403]),
-      ...refusalOfRestore(),
-    },
-    caller: { kind: 'admitted', target, right: 'update' },
-  };
-}
-
-/** `GET /api/globals/<slug>` */
-export function readGlobalOperation(model: Model, target: Global): Operation {
-  const { slug } = target;
-  return {
-    id: `readGlobal_${slug}`,
-    tag: 'globals',
-    summary: `Read the global ${slug}`,
-    query: depthAndMoment,
-    headers: ifKnown,
-    answers: {
-      200: asOfThen(document('The global.', `globals.${slug}`)),
-      ...unchanged(),
-      ...readRefusals(model, target),
-    },
-    caller: { kind: 'admitted', target, right: 'read' },
-  };
-}
-
-/** `PATCH /api/globals/<slug>` */
-export function updateGlobalOperation(target: Global): Operation {
-  const { slug } = target;
-  return {
-    id: `updateGlobal_${slug}`,
-    tag: 'globals',
-    summary: `Change fields of the global ${slug}`,
-    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
-    body: `globals.${slug}.update`,
-    answers: {
-      200: attempted(document('The whole global.', `globals.${slug}`)),
-      ...refusalOfStale(),
-      ...refusalOfOther(),
-      ...writeRefusals(target),
-      ...refusals([409]),
-    },
-    caller: { kind: 'admitted', target, right: 'update' },
-  };
-}
-
-function readRefusals(model: Model, target: Collection | Global): Answers {
+/** How a read is refused, but for who may not. */
+export function readRefusals(model: Model, target: Collection | Global): Answers {
   return {
     ...refusals([400, 500]),
     ...refusalOfLookingBack(target),
@@ -301,8 +262,8 @@ function refusalOfLookingBack(target: Collection | Global): Answers {
   return target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403]);
 }
 
-/** A write is answered as a read is, but takes no `depth`. */
-function writeRefusals(target: Collection | Global): Answers {
+/** How a write is refused, but for who may not. It is answered as a read is, but takes no `depth`. */
+export function writeRefusals(target: Collection | Global): Answers {
   const collection = target.kind === 'collection' ? target : null;
   return {
     ...refusals([400, 408, 413, 415, 500]),

@@ -24,6 +24,9 @@ export function previewTokenOperation({ collections }: Model): Operation {
     id: 'keepPreview',
     tag: 'system',
     summary: 'Keep a draft of a document, to be shown by a token',
+    description:
+      'Keeps what somebody means to write, for 15 minutes, so that a front end can show it. The document stays as it is; nothing of ' +
+      'the draft is checked or recorded. It takes the right to update the document.',
     body: 'Preview',
     answers: {
       200: json('The token.', 'PreviewToken'),
@@ -44,6 +47,8 @@ export function previewDataOperation(): Operation {
     id: 'readPreview',
     tag: 'system',
     summary: 'Read a draft by its token',
+    description:
+      'Answers a draft to whoever has its token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
     query: token,
     answers: { 200: json('The draft.', 'Preview'), ...refusals([400, 401, 500]) },
     caller: { kind: 'anybody' },

@@ -10,6 +10,9 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     id: 'readSchemas',
     tag: 'system',
     summary: 'Read the schemas of all collections and globals',
+    description:
+      'Answers what is configured: every collection and global with its fields and options, without functions. A user is told what ' +
+      'they may do in each, in `access`: `false` is sure, `true` may hold for some documents only.',
     query: momentOnly,
     answers: {
       200: asOfThen(json('What is configured.', 'Schemas')),
@@ -26,6 +29,7 @@ export function openApiOperation({ publicSchema }: Model): Operation {
     id: 'readOpenApi',
     tag: 'system',
     summary: 'Read this description',
+    description: 'Answers this document, which is made of the configuration when it is asked for first.',
     answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 500]) },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
@@ -37,6 +41,7 @@ export function auditOpenApiOperation({ publicSchema }: Model): Operation {
     id: 'audit_openApi',
     tag: 'system',
     summary: 'Read this description',
+    description: 'Answers this document. All other routes are in `/api/openapi.json`.',
     answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...ofEveryRoute() },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
@@ -48,6 +53,8 @@ export function healthOperation(): Operation {
     id: 'readHealth',
     tag: 'system',
     summary: 'Ask whether the process answers',
+    description:
+      'For what restarts a process that hangs: it answers as long as the process does, and looks at nothing else.',
     answers: { 200: { description: 'It does.', schema: stateSchema(['ok']) } },
     caller: { kind: 'anybody' },
   };
@@ -59,6 +66,8 @@ export function readyOperation(): Operation {
     id: 'readReady',
     tag: 'system',
     summary: 'Ask whether the service is meant to be used',
+    description:
+      'For what sends requests: 503 while the service loads its first data, and from when it is told to end.',
     answers: {
       200: { description: 'It is.', schema: stateSchema(['ready']) },
       503: { description: 'Not yet, or no longer.', schema: stateSchema(['starting', 'stopping']) },

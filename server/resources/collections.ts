@@ -78,7 +78,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path: `${path}/{id}`,
       options: {
         auth: strategy,
-        plugins: { openApi: () => updateOperation(model), takes: ['if-match', 'idempotency-key'] },
+        plugins: { openApi: () => updateOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
         ...writes.intake.options('update'),
       },
       handler: writes.update,
@@ -89,7 +89,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: {
         auth: strategy,
         payload: noPayload,
-        plugins: { openApi: () => deleteOperation(model), takes: ['if-match', 'idempotency-key'] },
+        plugins: { openApi: () => deleteOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
       },
       handler: writes.remove,
     },

@@ -18,7 +18,7 @@ import { sendTagged, textTag } from '../concurrency/etags.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
 import { replayOf } from '../concurrency/replay.ts';
 import { after } from '../hooks.ts';
-import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from '../openapi/operations.ts';
+import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from '../openapi/global-operations.ts';
 import { lookBack, tellPosition } from '../past/as-of.ts';
 import { readDepth, readNoQuery } from '../query.ts';
 import { noteReason } from '../reason.ts';
@@ -60,7 +60,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: {
         auth: strategy,
-        plugins: { openApi: () => updateGlobalOperation(model), takes: ['if-match', 'idempotency-key'] },
+        plugins: { openApi: () => updateGlobalOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
         payload: jsonPayload,
       },
       handler: async (request, h) => {

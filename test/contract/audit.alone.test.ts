@@ -11,7 +11,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { routes } from '../../server/routes.ts';
 import { bearer } from '../helpers/accounts.ts';
-import { answersOf, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';
+import { answersOf, assertTold, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
 import { request, type Sent } from '../helpers/requests.ts';
@@ -97,6 +97,7 @@ function assertWhole(document: OpenApi): void {
   const operations = Object.values<OpenApi>(document.paths).flatMap((methods) => Object.values<OpenApi>(methods));
   const ids = operations.map(({ operationId }) => operationId);
   assert.deepEqual([...new Set(ids)], ids);
+  assertTold(document);
   for (const { operationId, summary, tags: its, parameters = [] } of operations) {
     assert.match(operationId, /^audit_[a-zA-Z]+$/);
     assert.ok(summary && its.length === 1 && tags.includes(its[0]), operationId);

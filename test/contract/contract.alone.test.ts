@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { described, operationsOf, schemasIn } from '../helpers/contract.ts';
+import { described, type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import type { Answer } from '../helpers/service.ts';
 import { eventually, useService } from '../helpers/shared.ts';
 import { provoke } from './answers.ts';
 import { type Operation, operationOf, rightCall, vary } from './calls.ts';
-import { requestsFor } from './requests.ts';
+import { pairsOf, requestsFor } from './requests.ts';
 import { damage, expectAll, fill, overtake, type Prepared, prepare, stall } from './trouble.ts';
 import { inJson } from './values.ts';
 import { createWorld, type World } from './world.ts';
@@ -84,6 +84,20 @@ describe('The contract', () => {
       await t.test(operation.name, async () => {
         for (const status of statuses.filter(isOfAll)) await provoke(world, operation, status);
       });
+    }
+  });
+
+  it('gives examples of parameters that the service takes', async () => {
+    for (const operation of operations.filter(({ kind }) => kind === 'list')) {
+      const call = await rightCall(world, operation);
+      for (const { name, example, examples = {} } of described(world.contract.document, operation.name).parameters) {
+        const values = [example, ...Object.values<OpenApi>(examples).map(({ value }) => value)];
+        for (const value of values.filter((one) => one !== undefined)) {
+          const query = pairsOf(name, value).map((pair) => pair.map(encodeURIComponent).join('='));
+          const answer = await world.send(operation.name, vary(call, { query: query.join('&') }));
+          assert.equal(answer.status, 200, `${operation.name} ${query}: ${JSON.stringify(answer.body)}`);
+        }
+      }
     }
   });
 

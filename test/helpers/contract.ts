@@ -59,6 +59,21 @@ export function described(document: OpenApi, operation: string): OpenApi {
   return document.paths[path]?.[method.toLowerCase()];
 }
 
+/** Asserts that a document says of every operation and tag what it is, and more than its name: nothing is left to be filled in. */
+export function assertTold(document: OpenApi): void {
+  const unfilled = /undefined|\bnull\b(?!`)|NaN|\[object|\$\{/;
+  for (const operation of operationsOf(document)) {
+    const { summary, description = '' } = described(document, operation);
+    assert.match(description, /^[A-Z].{40,}\.$/s, operation);
+    assert.doesNotMatch(description, unfilled, operation);
+    assert.ok(!description.startsWith(summary), operation);
+  }
+  for (const { name, description } of document.tags) {
+    assert.match(description, /^\S+( \S+)+\.$/, name);
+    assert.doesNotMatch(description, unfilled, name);
+  }
+}
+
 /** Compiles schemas of a document: a path like `/components/schemas/Error`, whose parts may hold any character. */
 export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFunction {
   const ajv = new Ajv({ strict: false, allErrors: true });

@@ -6,7 +6,7 @@ import { checkConfig } from '../../config/check.ts';
 import { fieldTypeNames } from '../../config/fields.ts';
 import { dataFields, type FieldSchema } from '../../config/schema.ts';
 import atlas from '../../examples/atlas/annals.config.ts';
-import { type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
+import { assertTold, type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
 import { compileTypes, typesOf } from '../helpers/openapi-types.ts';
 
@@ -452,9 +452,10 @@ describe('The OpenAPI document (4.7)', () => {
     assert.deepEqual(byName.limit.schema, { type: 'integer', minimum: 1, default: 10 });
     assert.deepEqual(byName.depth.schema, { type: 'integer', minimum: 0, default: 0 });
     const { style, explode, schema } = byName.where;
+    const [filter, text] = schema.anyOf;
     assert.deepEqual(
-      [style, explode, schema],
-      ['deepObject', true, { $ref: '#/components/schemas/collections.things.where' }],
+      [style, explode, filter, text.type],
+      ['deepObject', true, { $ref: '#/components/schemas/collections.things.where' }, 'string'],
     );
     const where = schemasIn(document)('components', 'schemas', 'collections.things.where');
     assert.ok(
@@ -587,6 +588,7 @@ describe('The types that openapi-typescript makes of the documents', () => {
         'other.text': { like: 'x' },
         or: [{ boolean: { equals: true } }, { and: [{ others: { contains: 'x' } }] }],
       };
+      const asText: Where = JSON.stringify(where);
       // @ts-expect-error no number has this operator
       const unlike: Where = { number: { like: 'x' } };
 
@@ -598,7 +600,7 @@ describe('The types that openapi-typescript makes of the documents', () => {
       type Export = NonNullable<auditOperations['audit_export']['parameters']['query']>;
       isTrue<Same<Export['format'], 'ndjson' | 'csv' | 'cloudevents' | undefined>>();
       const said = (event: Audit['Event']) => ('erased' in event || 'withheld' in event ? null : event.data);
-      export { create, neither, said, unlike, where, without, wrong };
+      export { asText, create, neither, said, unlike, where, without, wrong };
     `,
     );
     assert.equal(found, '');
@@ -622,6 +624,7 @@ const isFile = /^get \/api\/media\/.* 20[06]$/;
 function assertWhole(document: OpenApi): void {
   const ids = new Set<string>();
   const tags = new Set(document.tags.map(({ name }: { name: string }) => name));
+  assertTold(document);
   assert.doesNotMatch(JSON.stringify(document), /"x-[^"]*":/, 'there are extensions of hapi-swagger left');
   const used = new Set(
     [...JSON.stringify(document).matchAll(/#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name),

@@ -43,6 +43,9 @@ export function eventsOperation(): Operation {
     id: 'audit_events',
     tag: 'events',
     summary: 'List the events of the log',
+    description:
+      'Answers what was recorded, in the order of the positions. What was said stands in `data` for who has the scope `payloads`, ' +
+      'else it is withheld. `next` is the `after` of the next page.',
     query: Joi.object({
       stream,
       ...filters,
@@ -74,6 +77,10 @@ export function feedOperation(): Operation {
     id: 'audit_feed',
     tag: 'events',
     summary: 'Follow the log',
+    description:
+      'For programs that act on what happens. As JSON it answers a page, and `next` is where to ask again. For who accepts ' +
+      '`text/event-stream` it goes on as server-sent events: who comes again with `Last-Event-ID` misses nothing. Rights are ' +
+      'asked again while a stream lasts.',
     query: Joi.object({
       after: position('The position after which to begin.'),
       ...filters,
@@ -113,6 +120,9 @@ export function logOperation(): Operation {
     id: 'audit_log',
     tag: 'proofs',
     summary: 'Read what the log is, and its newest checkpoints',
+    description:
+      'Answers how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
+      'key somewhere else: whatever this service proves is checked against it.',
     answers: { 200: json('The log.', 'Log'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
   };

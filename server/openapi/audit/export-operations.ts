@@ -33,6 +33,9 @@ export function bundleOperation(name: Bundled): Operation {
     id: `audit_${name}Bundle`,
     tag: 'exports',
     summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
+    description:
+      'Answers a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
+      'somebody who gets nothing else, and trusts nobody. It takes the scope `payloads`.',
     params: bundleParams[name],
     query: bundleQuery,
     answers: {
@@ -52,6 +55,10 @@ export function exportOperation(): Operation {
     id: 'audit_export',
     tag: 'exports',
     summary: 'Export a range of the log, which is itself put on record',
+    description:
+      'Answers a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
+      'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
+      '`payloads` for what was said.',
     query: Joi.object({
       ...range,
       format: Joi.string()
@@ -89,6 +96,10 @@ export function eraseOperation(): Operation {
     id: 'audit_erase',
     tag: 'erasures',
     summary: 'Erase a document with all that is about it',
+    description:
+      'Takes what was said about a document out of the log, for ever, with its account, invitations, mails, drafts and files. That ' +
+      'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. The ' +
+      '`reason` is kept for ever, so it must name nobody.',
     query: Joi.object({
       dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
     }),
@@ -113,6 +124,7 @@ export function erasuresOperation(): Operation {
     id: 'audit_erasures',
     tag: 'erasures',
     summary: 'List what was erased',
+    description: 'Answers erasures, newest first: what was erased, when and by whom; why, with the scope `payloads`.',
     query: Joi.object({
       before: Joi.number().integer().min(1).description('The position before which the page begins.'),
       limit: Joi.number().integer().min(1).default(100).description('How many; above 100 is 100.'),
@@ -128,6 +140,8 @@ export function erasureOperation(): Operation {
     id: 'audit_erasure',
     tag: 'erasures',
     summary: 'Read how far an erasure is',
+    description:
+      'Tells whether the last byte is gone, and where it is not what it waits for: files in the store, or the data directory.',
     params: atPosition,
     answers: {
       200: json('The erasure.', 'Erasure'),

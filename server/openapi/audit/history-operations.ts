@@ -23,6 +23,9 @@ export function historyOperation(name: Subject): Operation {
     id: `audit_${name}History`,
     tag: 'histories',
     summary: `List the versions of ${article(name)}`,
+    description:
+      'Tells who did what and when, one version for each event, oldest first; with the scope `payloads` also why, and which fields ' +
+      'changed. What was deleted is there too. `next` is the `after` of the next page.',
     params: params[name],
     query: Joi.object({ limit, after: after.description('The version after which the page begins.') }),
     answers: {
@@ -40,6 +43,10 @@ export function versionOperation(name: Subject): Operation {
   return {
     ...ofPayloads(name, 'Version'),
     summary: `Read one version of ${article(name)}, and its event`,
+    description: isDocument
+      ? 'Answers the event as it was recorded, and the whole document after it, in the names and fields of that time. It takes the ' +
+        'scope `payloads`.'
+      : 'Answers the event as it was recorded. It takes the scope `payloads`.',
     params: params[name].append({ version }),
     answers: {
       200: json('The version.', isDocument ? 'DocumentThen' : 'AccountThen'),
@@ -55,6 +62,9 @@ export function diffOperation(name: Subject): Operation {
   return {
     ...ofPayloads(name, 'Diff'),
     summary: `Compare two versions of ${article(name)}`,
+    description:
+      'Answers each field that differs with both values, and a JSON Patch (RFC 6902) from the one to the other, in the names of ' +
+      'today. It takes the scope `payloads`.',
     params: params[name],
     query: Joi.object({
       from: of.description('A version; 0 is before there was anything. By default the one before `to`.'),
@@ -73,6 +83,9 @@ export function blameOperation(name: Subject): Operation {
   return {
     ...ofPayloads(name, 'Blame'),
     summary: `Ask which event gave each field of ${article(name)} its value`,
+    description:
+      'Answers every field of a version with the event that gave it its value: who is to be asked about it. It takes the scope ' +
+      '`payloads`.',
     params: params[name],
     query: Joi.object({
       version: Joi.number().integer().min(1).description('The version that is asked about, by default the newest.'),

@@ -11,6 +11,9 @@ export function checkpointOperation(): Operation {
     id: 'audit_checkpoint',
     tag: 'proofs',
     summary: 'Read a signed checkpoint of the log as it is now',
+    description:
+      'Signs the size of the log and the root of the tree over all its events. Who keeps one can have it proven later that the log ' +
+      'only went on from there.',
     answers: {
       200: plainText('A signed note (C2SP tlog-checkpoint).'),
       ...ofEveryRoute(),
@@ -34,6 +37,9 @@ export function tileOperation(): Operation {
     id: 'audit_tile',
     tag: 'proofs',
     summary: 'Read a tile of the tree, or the headers of the events under it',
+    description:
+      'For who holds the log against its checkpoints without asking for proofs, or keeps a copy of the tree. A tile never changes, ' +
+      'and may be cached for ever.',
     params: Joi.object({ path: tilePath }),
     answers: {
       200: {
@@ -55,6 +61,9 @@ export function inclusionOperation(): Operation {
     id: 'audit_inclusionProof',
     tag: 'proofs',
     summary: 'Prove that an event is in the log',
+    description:
+      'Answers the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
+      'believed. The header tells who did what and when; of what was said it has the hash.',
     params: atPosition,
     query: Joi.object({
       format: Joi.string().valid('tlog-proof', 'json').default('tlog-proof').description('How it is written.'),
@@ -79,6 +88,9 @@ export function consistencyOperation(): Operation {
     id: 'audit_consistencyProof',
     tag: 'proofs',
     summary: 'Prove that the log only goes on from what it was',
+    description:
+      'Answers the hashes by which whoever kept a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
+      'in the log of `to` events.',
     query: Joi.object({
       from: size.required().description('The size that it had.'),
       to: size.description('The size that it came to, not less than `from`; by default that of the newest checkpoint.'),

@@ -1,0 +1,185 @@
+import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
+
+/*
+ * What operations on documents do, for who reads nothing else: what each does to what, who may, and what a header is good for.
+ * Texts are CommonMark.
+ */
+
+type Target = Collection | Global;
+
+/** `GET /api/collections/<slug>` */
+export function ofList(model: Model, target: Collection): string {
+  return paragraphs(
+    'Answers a page of the documents that the caller may read; `total` counts all of them that match. `where` filters and `sort` ' +
+      'orders by fields that the caller may read, also through objects, lists and relationships by dotted paths. An unknown ' +
+      'parameter, path or operator is a 400 that names it.',
+    whoMay(model, target, 'read'),
+  );
+}
+
+/** `GET /api/collections/<slug>/{id}` */
+export function ofRead(model: Model, target: Collection): string {
+  return paragraphs(
+    'Answers a document with every field that the caller may read: `null` where there is no value, `[]` for lists.',
+    known,
+    whoMay(model, target, 'read'),
+  );
+}
+
+/** `POST /api/collections/<slug>` */
+export function ofCreate(model: Model, target: Collection): string {
+  const { auth, upload } = target;
+  return paragraphs(
+    'Creates a document and answers it. A field that is missing in the body gets its default, else `null`, or `[]` for lists; an ' +
+      "unknown one is a 400. `id`, `createdAt` and `updatedAt` are the server's, and ignored in a body.",
+    upload
+      ? `The part \`file\` is the file, of at most ${upload.maxFileSize} bytes; every other part is a field.`
+      : bodyOf(model),
+    auth ? 'The document is an account: without a `password` nobody can log in as it until one is set.' : '',
+    reasonOf(target),
+    repeatable,
+    whoMay(model, target, 'create'),
+  );
+}
+
+/** `PATCH /api/collections/<slug>/{id}` */
+export function ofUpdate(model: Model, target: Collection): string {
+  const { auth, upload } = target;
+  return paragraphs(
+    merged,
+    upload
+      ? 'A form with the part `file` replaces the file, one without it and JSON leave it as it is.'
+      : bodyOf(model),
+    auth ? 'A `password` ends the sessions of the account, but for the one that sets it.' : '',
+    reasonOf(target),
+    matched,
+    repeatable,
+    whoMay(model, target, 'update'),
+  );
+}
+
+/** `DELETE /api/collections/<slug>/{id}` */
+export function ofDelete(model: Model, target: Collection): string {
+  const { auth, upload } = target;
+  return paragraphs(
+    'Deletes a document and answers what it was. Its unique values are free again, and relationships to it keep its id. What it ' +
+      'was stays in the log, and a restore brings it back.',
+    auth ? 'Its sessions end.' : '',
+    upload ? 'Its file is served no longer; the bytes stay for a restore.' : '',
+    reasonOf(target),
+    matched,
+    repeatable,
+    whoMay(model, target, 'delete'),
+  );
+}
+
+/** `POST /api/collections/<slug>/{id}/restore` */
+export function ofRestore(target: Collection): string {
+  return paragraphs(
+    'Makes a document what it was at one of its versions, or when the log stood at a position; one that was deleted too. That is ' +
+      'one more version: nothing that came since is lost.',
+    target.auth ? 'An account comes back without its password and its sessions.' : '',
+    restored,
+    reasonOf(target),
+    matched,
+    repeatable,
+    'It takes the right to update the document, or to create it where it is gone, and the right to see what it was.',
+  );
+}
+
+/** `GET /api/globals/<slug>` */
+export function ofReadGlobal(model: Model, target: Global): string {
+  return paragraphs(
+    'Answers the one document of this global. While nobody has written it, that is its defaults, and `createdAt` and `updatedAt` ' +
+      'are `null`.',
+    known,
+    whoMay(model, target, 'read'),
+  );
+}
+
+/** `PATCH /api/globals/<slug>` */
+export function ofUpdateGlobal(model: Model, target: Global): string {
+  return paragraphs(merged, bodyOf(model), matched, repeatable, whoMay(model, target, 'update'));
+}
+
+/** `POST /api/globals/<slug>/restore` */
+export function ofRestoreGlobal(): string {
+  return paragraphs(
+    'Makes the global what it was at one of its versions, or when the log stood at a position. That is one more version: nothing ' +
+      'that came since is lost.',
+    restored,
+    matched,
+    repeatable,
+    'It takes the right to update the global, and the right to see what it was.',
+  );
+}
+
+/** What the documents of a collection are, by the first of their fields. */
+export function ofTag({ fields, auth, upload, schema }: Collection): string {
+  const kind = auth ? 'Accounts' : upload ? 'Files' : 'Documents';
+  const { plural } = schema.labels ?? {};
+  const what = withFields(fields.filter(({ isServerMade }) => !isServerMade));
+  return plural === undefined ? `${kind} ${what}.` : `${plural}: ${kind.toLowerCase()} ${what}.`;
+}
+
+/** Which globals there are. */
+export function ofGlobalsTag(globals: readonly Global[]): string {
+  const names = globals.map(({ slug, schema }) => schema.label ?? `\`${slug}\``);
+  return `One document each: ${listOf(names)}.`;
+}
+
+const shownFields = 4;
+
+function withFields(fields: readonly Field[]): string {
+  if (fields.length === 0) return 'without fields of their own';
+  const more = fields.length - shownFields;
+  const names = fields.slice(0, more > 1 ? shownFields : fields.length).map(({ name }) => `\`${name}\``);
+  return `with ${listOf(more > 1 ? [...names, `${more} more fields`] : names)}`;
+}
+
+function listOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+const known =
+  'With `If-None-Match` the answer is a 304 without a body, as long as it would be the one that has this `ETag`.';
+const merged =
+  'Changes the fields in the body and leaves all others as they are. Each is replaced whole: an object or a list takes the place of ' +
+  'the one before, and what it leaves out is gone, or gets its default. `null` takes a value away. Where nothing differs nothing ' +
+  'is recorded.';
+const matched =
+  'With `If-Match` it is done only at the version that has this `ETag`, else it is a 412; without it the last write of a field wins.';
+const repeatable = 'With an `Idempotency-Key` it can be sent again by whoever got no answer, and is done once.';
+const restored =
+  'With `dryRun` nothing is done, and the answer tells what would be. The values of then must fit the fields of today, else 400.';
+
+function bodyOf({ limits }: Model): string {
+  return `The body has at most ${limits.body} bytes.`;
+}
+
+function reasonOf({ requiresReason }: Collection): string {
+  return requiresReason ? '`X-Change-Reason` is needed: it says why.' : '';
+}
+
+/** Who is let in, as far as the configuration says it in data: what a rule says, only it knows. */
+function whoMay(model: Model, target: Target, right: Right): string {
+  const auth = target.kind === 'collection' ? target.auth : null;
+  if (target.access[right]) {
+    const isOpenToKeys = !auth || auth.useAPIKey;
+    const each = right === 'create' || target.kind === 'global' ? '' : ', which may tell documents apart';
+    const rule = `a rule of the configuration decides${each}.`;
+    return isOpenToKeys ? `Open to API keys; about other callers ${rule}` : `About every caller ${rule}`;
+  }
+  if (!auth) return `Open to any API key${hasUsers(model) ? ' and to any user' : ''}.`;
+  const keys = auth.useAPIKey ? 'and to any API key' : 'not to an API key alone';
+  const others = right === 'read' || right === 'update' ? ', to any other user for their own account' : '';
+  return `Open to users of \`${model.adminCollection}\`${others}, ${keys}.`;
+}
+
+function hasUsers({ collections }: Model): boolean {
+  return [...collections.values()].some(({ auth }) => auth);
+}
+
+function paragraphs(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}

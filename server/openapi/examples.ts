@@ -1,0 +1,176 @@
+import { affinityOf } from '../../config/columns.ts';
+import { fieldTypes, validation } from '../../config/fields.ts';
+import type { Collection, Field, UploadOptions } from '../../config/model.ts';
+import { type FieldType, isList, type Json, type JsonObject } from '../../config/schema.ts';
+import { mediaPath } from '../../config/uploads.ts';
+import type { Operator } from '../../projections/where.ts';
+import { leafOf } from '../paths.ts';
+import { operatorsFor } from '../values.ts';
+
+/** Examples of a parameter by their names, as OpenAPI has them. */
+export type Examples = Record<string, { summary: string; value: Json }>;
+
+const id = '0190a5d2-7c1e-7000-8a3b-5d2f6c9e1b40';
+const times = { createdAt: '2024-02-29T12:30:00.000Z', updatedAt: '2024-03-01T08:00:00.000Z' };
+
+/** A document of a collection; undefined where no value comes to mind for one of its fields that needs one. */
+export function documentExample({ slug, fields, upload }: Collection): JsonObject | undefined {
+  const values = objectExample(fields.filter(({ isServerMade }) => !isServerMade));
+  return values && { id, ...times, ...(upload ? fileExample(slug, upload) : {}), ...values };
+}
+
+/** A page with one document; undefined as for {@link documentExample}. */
+export function listExample(collection: Collection): JsonObject | undefined {
+  const document = documentExample(collection);
+  const page = { total: 1, limit: 10, page: 1, totalPages: 1, hasNextPage: false, hasPrevPage: false };
+  return document && { docs: [document], ...page, nextPage: null, prevPage: null };
+}
+
+/** A global of these fields that was written; undefined as for {@link documentExample}. */
+export function globalExample(fields: readonly Field[]): JsonObject | undefined {
+  const values = objectExample(fields);
+  return values && { ...times, ...values };
+}
+
+/** Filters of a collection. The first is one that most documents meet, since Swagger UI fills it in. */
+export function whereExamples({ fields }: Collection): Examples {
+  const since: JsonObject = { createdAt: { greater_than_equal: '2024-01-01' } };
+  const ofField = firstOf(open(fields), conditionOf);
+  const either = { or: [ofField ?? { updatedAt: { less_than: '2024-01-01' } }, since] };
+  return {
+    since: { summary: 'Created on a day or later', value: since },
+    ...(ofField ? { field: { summary: 'By a field', value: ofField } } : {}),
+    either: { summary: 'One or the other', value: either },
+    json: { summary: 'The same as JSON', value: JSON.stringify(either) },
+  };
+}
+
+/** An order of the documents of a collection. */
+export function sortExample({ fields }: Collection): string {
+  const sortable = open(fields).find((field) => affinityOf(field) !== null && field.type !== 'boolean');
+  return sortable ? `${sortable.name},-createdAt` : '-updatedAt';
+}
+
+/** Those that every caller may filter and sort by. */
+function open(fields: readonly Field[]): Field[] {
+  return fields.filter(({ access }) => !access?.read);
+}
+
+/** Operators that tell something, the best first. */
+const telling: readonly Operator[] = ['greater_than_equal', 'contains', 'like', 'equals'];
+
+function conditionOf(field: Field): JsonObject | undefined {
+  const operators = operatorsFor({ steps: [], leaf: leafOf(field, true), field });
+  const isOneOfFew = Boolean(field.options ?? field.relationTo);
+  const operator = telling.find((one) => operators.includes(one) && !(one === 'like' && isOneOfFew));
+  const value = exampleOf(field);
+  if (operator === undefined || value === undefined) return undefined;
+  return { [field.name]: { [operator]: Array.isArray(value) ? (value[0] ?? null) : value } };
+}
+
+function objectExample(fields: readonly Field[]): JsonObject | undefined {
+  const values = fields.map((field) => [field.name, memberExample(field)] as const);
+  return values.every(([, value]) => value !== undefined) ? (Object.fromEntries(values) as JsonObject) : undefined;
+}
+
+/** A value, or none where the field may do without. */
+function memberExample(field: Field): Json | undefined {
+  const value = exampleOf(field);
+  if (value !== undefined || field.required) return value;
+  return isList(field) ? [] : null;
+}
+
+/** The first value that comes to mind which the field takes. */
+function exampleOf(field: Field): Json | undefined {
+  const { type, defaultValue, admin, fields, blocks } = field;
+  if (defaultValue !== undefined && defaultValue !== '') return defaultValue;
+  // What is inside has been looked at by itself.
+  if (fields || blocks) return ideas[type](field)[0];
+  const schema = fieldTypes[type].schema(field);
+  return firstOf([...some(admin?.placeholder), ...ideas[type](field)], (idea) => {
+    const { value, error } = schema.validate(idea, validation);
+    return error ? undefined : value;
+  });
+}
+
+function firstOf<T, R>(items: readonly T[], give: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const given = give(item);
+    if (given !== undefined) return given;
+  }
+  return undefined;
+}
+
+/** What may be an example of each type; where a field has rules, they say which of these is one. */
+const ideas: Record<FieldType, (field: Field) => readonly Json[]> = {
+  text: texts,
+  textarea: texts,
+  richText: () => [{}],
+  email: () => ['ada@example.org'],
+  url: () => ['https://example.org/'],
+  number: ({ min, max }) => [1, ...[min, max, Math.ceil(min ?? 0)].filter((one) => one !== undefined)],
+  boolean: () => [true],
+  date: () => ['2024-02-29'],
+  datetime: () => ['2024-02-29T12:30:00.000Z'],
+  time: () => ['23:59:59'],
+  select: optionsOf,
+  radio: optionsOf,
+  multiSelect: (field) => [optionsOf(field).slice(0, Math.max(1, field.minLength ?? 0))],
+  relationship: references,
+  upload: references,
+  object: ({ fields = [] }) => some(objectExample(fields)),
+  array: (field) => repeated(field, objectExample(field.fields ?? [])),
+  blocks: (field) => repeated(field, blockExample(field)),
+  json: () => [{}],
+  join: () => [[id]],
+  row: () => [],
+};
+
+/** No longer than needed, so that a pattern which takes long over a long text does not here. */
+const alphabets = ['abcdefghijkl', 'ABCDEFGHIJKL', '123456789012'];
+
+function texts({ name, pattern, minLength = 0, maxLength = name.length }: Field): string[] {
+  if (pattern === undefined)
+    return minLength > 200 ? [] : [name.padEnd(minLength, name).slice(0, Math.max(maxLength, minLength))];
+  return alphabets.flatMap((letters) => [...letters].map((_, index) => letters.slice(0, index + 1)));
+}
+
+function optionsOf({ options = [] }: Field): string[] {
+  return options.map(({ value }) => value);
+}
+
+function references(field: Field): Json[] {
+  return field.hasMany ? repeated(field, id) : [id];
+}
+
+function blockExample({ blocks = [] }: Field): Json | undefined {
+  const examples = blocks.map(({ slug, fields }) => ({ slug, values: objectExample(fields) }));
+  const found = examples.find(({ values }) => values !== undefined);
+  return found && { blockType: found.slug, ...found.values };
+}
+
+/** As many as a list needs, where that is not too many to show. */
+function repeated({ minLength = 0, maxLength = 10 }: Field, item: Json | undefined): Json[] {
+  if (item === undefined || minLength > 10) return [];
+  return [Array.from({ length: Math.min(Math.max(1, minLength), maxLength) }, () => item)];
+}
+
+function some(value: Json | undefined): Json[] {
+  return value === undefined ? [] : [value];
+}
+
+/** What is told of a file. Where any type of a kind is taken it is that of examples (RFC 4735), `audio/example`. */
+function fileExample(slug: string, { mimeTypes }: UploadOptions): JsonObject {
+  const [first = 'image/*'] = mimeTypes ?? [];
+  const mimeType = first === 'image/*' ? 'image/png' : first.replace('*', 'example');
+  const filename = `example.${mimeType.slice(mimeType.indexOf('/') + 1).replace(/\+.*/, '')}`;
+  const size = mimeType.startsWith('image/') ? { width: 800, height: 600 } : { width: null, height: null };
+  return {
+    filename,
+    mimeType,
+    filesize: 2048,
+    ...size,
+    sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    url: mediaPath(slug, id, filename),
+  };
+}

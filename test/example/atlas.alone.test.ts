@@ -8,6 +8,7 @@ import { useMailbox } from '../helpers/mail.ts';
 import { apiKey, runCommand, type Service, startService, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder, useService } from '../helpers/shared.ts';
 import { describeDocumentation } from './documentation.ts';
+import { describeGeneratedClients } from './generated-clients.ts';
 
 const example = new URL('../../examples/atlas/annals.config.ts', import.meta.url).href;
 const atlas = JSON.stringify(example);
@@ -145,6 +146,8 @@ describe('the example, whose first load was killed twice', () => {
   });
 
   // After those that count what is there, for these add to it.
+  describeGeneratedClients(service);
+
   describe('and the examples in the documentation', () => describeDocumentation(service, mailbox));
 
   it('is imported by hand without touching what is there, and with borders put right', async () => {

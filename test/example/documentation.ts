@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { format, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import type { Mailbox } from '../helpers/mail.ts';
 import { apiKey, type Service } from '../helpers/service.ts';
 import { useFolder } from '../helpers/shared.ts';
+import { runProgram } from './programs.ts';
 
 const run = promisify(execFile);
 /**
@@ -70,22 +70,11 @@ export function describeDocumentation(service: Service, mailbox: Mailbox): void 
     const text = readFileSync(new URL('../../docs/client.md', import.meta.url), 'utf8');
     const program = [...text.matchAll(programs)].map(([, code = '']) => code).join('\n');
     const library = JSON.stringify(new URL('../../client/index.ts', import.meta.url).href);
-    const file = join(folder, 'client.ts');
-    const printed: string[] = [];
-    const print = (...values: unknown[]) => printed.push(format(...values));
     const code = program
       .replace("'annals/client'", library)
-      .replaceAll('process.env.ANNALS_API_KEY', JSON.stringify(apiKey))
-      .replaceAll("'http://127.0.0.1:4000'", JSON.stringify(service.url))
-      .replaceAll('console.log(', '(globalThis as any).printOfExample(');
-    writeFileSync(file, code);
-    Object.assign(globalThis, { printOfExample: print });
-    await import(pathToFileURL(file).href);
-    const expected = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, line]) => line);
-    assert.deepEqual(
-      printed.map((line) => line.replaceAll(service.url, 'http://127.0.0.1:4000').replace(/\s+/g, ' ')),
-      expected,
-    );
+      .replaceAll('process.env.ANNALS_API_KEY', JSON.stringify(apiKey));
+    const { printed, expected } = await runProgram(join(folder, 'client.ts'), code, service);
+    assert.deepEqual(printed, expected);
     assert.ok(expected.length >= 15, `only ${expected.length} lines are printed`);
   });
 }

@@ -21,26 +21,35 @@ export async function compileTypes(documents: Record<string, OpenApi>, source: s
       writeFileSync(join(folder, `${name}.ts`), await typesOf(document));
     }
     writeFileSync(join(folder, 'uses.ts'), source);
-    const compilerOptions = {
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      target: 'es2024',
-      module: 'nodenext',
-      noEmit: true,
-      types: [],
-    };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-    return await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+    return await compile(folder, { exactOptionalPropertyTypes: true, module: 'nodenext' });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** Compiles what is in a folder. @returns what the compiler has to say. */
+export function compile(folder: string, options: Record<string, unknown>): Promise<string> {
+  const compilerOptions = { strict: true, target: 'es2024', noEmit: true, types: [], ...options };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  return run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+}
+
+/** The types that openapi-typescript makes of a document. */
+export function typesOf(document: OpenApi): Promise<string> {
+  return withOlderTypeScript(async () => {
+    // Its types are about TypeScript 5 too.
+    const name = 'openapi-typescript';
+    const { default: make, astToString } = await import(name);
+    // Else what has a default would be needed in a body.
+    return astToString(await make(document, { defaultNonNullable: false }));
+  });
+}
+
 /**
- * The types that openapi-typescript makes of a document. It asks for TypeScript 5, whose compiler can be called. Ours is newer,
- * and one of its kind comes with another package.
+ * Runs a generator that asks for TypeScript 5, whose compiler can be called. Ours is newer, and one of its kind comes with another
+ * package.
  */
-export async function typesOf(document: OpenApi): Promise<string> {
+export async function withOlderTypeScript<T>(generate: () => Promise<T>): Promise<T> {
   const require = createRequire(import.meta.url);
   const older = createRequire(require.resolve('@arethetypeswrong/core')).resolve('typescript');
   const url = pathToFileURL(older).href;
@@ -48,11 +57,7 @@ export async function typesOf(document: OpenApi): Promise<string> {
     resolve: (name, context, next) => (name === 'typescript' ? { url, shortCircuit: true } : next(name, context)),
   });
   try {
-    // Its types are about TypeScript 5 too.
-    const name = 'openapi-typescript';
-    const { default: make, astToString } = await import(name);
-    // Else what has a default would be needed in a body.
-    return astToString(await make(document, { defaultNonNullable: false }));
+    return await generate();
   } finally {
     hooks.deregister();
   }

@@ -1,9 +1,8 @@
 import type { Server as Listener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
-import { type Address, createListener, guardListener, listen } from './listener.ts';
+import { type Address, createListener, guardListener, listen, requireHead } from './listener.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { routes } from './routes.ts';
 
@@ -75,8 +74,7 @@ function hapiOn(listener: Listener, hasConnections = true): Server {
     routes: { state: { failAction: 'ignore' } },
   });
   server.ext('onRequest', ({ raw: { req } }, h) => {
-    if (req.headers.host === undefined && req.httpVersion === '1.1')
-      throw Boom.badRequest('the Host header is missing');
+    requireHead(req);
     return h.continue;
   });
   return server;

@@ -2,13 +2,11 @@
 // JavaScript, so that a Node that knows no TypeScript gets to say so, and that what is compiled for us is not loaded here.
 import module from 'node:module';
 import { compileCacheFolder } from './compile-cache.js';
+import { isNewEnough, neededNode } from './node-version.js';
 
-// better-sqlite3 13 crashes an older Node without a word, so nothing of it may be imported before this check.
-const [major = 0] = process.versions.node.split('.').map(Number);
-if (major < 26) {
-  console.error(
-    `Annals needs Node 26; this is ${process.version}. npx, npm start and npm run find the one that npm has installed with it.`,
-  );
+// Nothing of better-sqlite3 may be imported before this: it crashes an older Node without a word.
+if (!isNewEnough()) {
+  console.error(`Annals needs ${neededNode}; this is ${process.version}, ${process.execPath}`);
   process.exit(2);
 }
 // What has been compiled once is not compiled again at the next start, nor by each thread: that is half of the time and a

@@ -1,3 +1,4 @@
-// better-sqlite3 13 crashes an older Node without a word. Whoever imports this first is told before any of it is loaded.
-const [major = 0] = process.versions.node.split('.').map(Number);
-if (major < 26) throw new Error(`annals/server needs Node 26; this is ${process.version}`);
+import { isNewEnough, neededNode } from '../node-version.js';
+
+// better-sqlite3 crashes an older Node without a word. Whoever imports this first is told before any of it is loaded.
+if (!isNewEnough()) throw new Error(`annals/server needs ${neededNode}; this is ${process.version}`);

@@ -183,6 +183,8 @@ const almostHttp: [string, string, number | null][] = [
   ['a header without a name', 'GET /health HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n', 400],
   ['a header name of 20 KB', head('GET /health', `${'n'.repeat(20_000)}: x`), 431],
   ['1,500 short headers', head('GET /health', ...Array(1500).fill('a:')), 431],
+  ['1,001 headers', head('GET /health', ...Array(1000).fill('a:')), 431],
+  ['1,000 headers', head('GET /health', ...Array(999).fill('a:')), 200],
   ['900 short headers', head('GET /health', ...Array(900).fill('a:')), 200],
   ['17 KB of headers', head('GET /health', `a: ${'x'.repeat(17_000)}`), 431],
   ['15 KB of headers', head('GET /health', `a: ${'x'.repeat(15_000)}`), 200],

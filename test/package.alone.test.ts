@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
@@ -147,13 +147,21 @@ describe('The package that npm makes', () => {
 
   describe('in an empty folder', () => {
     const site = useFolder();
-    /** Node 26 is here already; to bring it along is what the lockfile is for. */
-    const options = ['--prefer-offline', '--ignore-scripts', '--omit=optional'];
     before(async () => {
       writeFileSync(join(site, 'package.json'), '{ "type": "module" }');
-      const { stderr } = await npm(site, 'install', tarball, ...options);
+      const { stderr } = await npm(site, 'install', tarball, '--prefer-offline', '--ignore-scripts');
       assert.doesNotMatch(stderr, /ERESOLVE|deprecated/);
       writeFileSync(join(site, 'annals.config.ts'), config);
+    });
+
+    it('brings no Node, which would be the one that all scripts there run on, and no 100 MB', () => {
+      const modules = join(site, 'node_modules');
+      const commands = readdirSync(join(modules, '.bin')).filter((name) => /^node(\.|$)/.test(name));
+      assert.deepEqual(commands, []);
+      const files = readdirSync(modules, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+      const sizes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+      const bytes = sizes.reduce((sum, size) => sum + size);
+      assert.ok(bytes > 10_000_000 && bytes < 100_000_000, `${bytes} bytes`);
     });
 
     it('serves ten lines of configuration, and its client makes the first call', async (t) => {

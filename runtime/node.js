@@ -1,0 +1,72 @@
+// All of this folder is JavaScript of the old kind: it runs on a Node that is too old for the rest.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { isNewEnough, neededNode } from '../server/node-version.js';
+
+/** The packages of Debian and its like that have what a Node is linked against. */
+const packages = { 'libatomic.so.1': 'libatomic1', 'libgcc_s.so.1': 'libgcc-s1', 'libstdc++.so.6': 'libstdc++6' };
+
+/** The executable to run on: this Node, or where it is too old the one that came along. Without one, the process ends. */
+export function chooseNode() {
+  if (isNewEnough()) return process.execPath;
+  const brought = findBrought();
+  const problem = problemOf(brought);
+  if (!problem) return brought.file;
+  console.error(problem);
+  process.exit(2);
+}
+
+/**
+ * The Node that `npm ci` has brought (install.js), unless another one is wanted by now.
+ *
+ * @returns {{ version: string, file: string } | null}
+ */
+export function findBrought() {
+  for (const [name, version] of Object.entries(manifestOf('.').optionalDependencies)) {
+    const folder = `./node_modules/${name}`;
+    const manifest = manifestOf(folder);
+    if (manifest?.version === version) {
+      return { version, file: fileURLToPath(new URL(`${folder}/${manifest.bin.node}`, import.meta.url)) };
+    }
+  }
+  return null;
+}
+
+/** Why the Node that came along cannot be run on, and what to do, in one line; null where it can. */
+export function problemOf(brought) {
+  const told = `Annals needs ${neededNode}; this is ${process.version}`;
+  if (!brought) {
+    return `${told}, and npm ci has brought none for ${process.platform}-${process.arch}: run npm ci again, or install such a Node`;
+  }
+  const { status, signal, stderr, error } = spawnSync(brought.file, ['--version'], { encoding: 'utf8' });
+  if (status === 0) return null;
+  const [reason] = (stderr || error?.message || `it ended with ${signal ?? status}`).trim().split('\n');
+  const [, library] = /loading shared libraries: (\S+):/.exec(reason) ?? [];
+  const mending = packages[library] ? `apt-get install ${packages[library]}` : 'install the package that has it';
+  const what = library ? `lacks ${library}: ${mending}` : `does not start: ${reason}`;
+  return `${told}, and Node ${brought.version}, which npm ci brought, ${what}`;
+}
+
+/**
+ * Goes on as that Node, with its arguments: in place of this process where this one can do that (from 22.15 on, but not on
+ * Windows), else as its parent, which passes signals on and ends as it does.
+ */
+export function handOver(file, args) {
+  if (process.execve && process.platform !== 'win32') process.execve(file, [file, ...args], process.env);
+  let child;
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  child = spawn(file, args, { stdio: 'inherit' });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.exitCode = 128 + constants.signals[signal];
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+function manifestOf(folder) {
+  const file = new URL(`${folder}/package.json`, import.meta.url);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { inherited, temporaryFolder } from '../helpers/service.ts';
+import { eventually } from '../helpers/shared.ts';
+import { lacks, oldCheckout, works } from './checkout.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const needsUnix = { skip: process.platform === 'win32' && 'a shell script cannot stand for a Node here' };
+
+type Running = { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<unknown[]> };
+
+/** Runs this Node with these arguments in a folder; it is ended after the test. */
+function run(t: TestContext, cwd: string, args: readonly string[], command = process.execPath): Running {
+  // What the runner of this test tells its own processes is none of this one's.
+  const { NODE_TEST_CONTEXT: _, ...env } = inherited();
+  const child = spawn(command, args, { cwd, env });
+  t.after(() => child.kill('SIGKILL'));
+  const printed = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      printed[name] += text;
+    });
+  }
+  return { child, output: () => printed, ended: once(child, 'close') };
+}
+
+/** Writes a script that goes on until something ends it, and says which signals come. */
+function waiting(folder: string): string {
+  const file = join(folder, 'waiting.js');
+  writeFileSync(
+    file,
+    `for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => {
+      console.log(signal);
+      setTimeout(() => process.exit(3), 200);
+    });
+    setInterval(() => {}, 1000);
+    console.log('runs as ' + process.pid);`,
+  );
+  return file;
+}
+
+async function pidOf({ output }: Running): Promise<number> {
+  return eventually(() => Number(/^runs as (\d+)$/m.exec(output().stdout)?.[1]), 20_000);
+}
+
+const signalsOf = ({ output }: Running) => output().stdout.trim().split('\n').slice(1);
+
+describe('runtime/run.js on a Node that is new enough', () => {
+  it('is that Node: it has the arguments, and there is no other process', async (t) => {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, 'script.mjs'), 'console.log(JSON.stringify([process.pid, process.argv]))');
+    const running = run(t, folder, [join(root, 'runtime/run.js'), 'script.mjs', '--flag', 'a b', '']);
+    assert.deepEqual(await running.ended, [0, null], running.output().stderr);
+    assert.deepEqual(JSON.parse(running.output().stdout), [
+      running.child.pid,
+      [process.execPath, join(folder, 'script.mjs'), '--flag', 'a b', ''],
+    ]);
+  });
+
+  it('takes options of Node', async (t) => {
+    const running = run(t, root, [
+      'runtime/run.js',
+      '--no-warnings',
+      '-p',
+      '[process.pid, ...process.execArgv].join()',
+    ]);
+    assert.deepEqual(await running.ended, [0, null], running.output().stderr);
+    const [pid, ...options] = running.output().stdout.trim().split(',');
+    assert.deepEqual(options, ['--no-warnings', '-p', '[process.pid', ' ...process.execArgv].join()']);
+    if (process.platform !== 'win32') assert.equal(Number(pid), running.child.pid);
+  });
+
+  it('ends when the shell ends that npm has put between', needsUnix, async (t) => {
+    const file = waiting(temporaryFolder(t));
+    const words = [process.execPath, join(root, 'runtime/run.js'), file];
+    const running = run(t, root, ['-c', '"$@"; exit', 'sh', ...words], 'sh');
+    const pid = await pidOf(running);
+    assert.notEqual(pid, running.child.pid);
+    running.child.kill('SIGTERM');
+    await running.ended;
+    assert.deepEqual(signalsOf(running), ['SIGTERM']);
+  });
+});
+
+/** A Node that is too old cannot become another one either. */
+const asOlder = ['--import', 'data:text/javascript,process.execve = undefined'];
+
+describe('runtime/run.js on a Node that is too old', needsUnix, () => {
+  it('is the one that came along: it has the arguments, what comes in, and says how it ends', async (t) => {
+    const folder = oldCheckout(t, works);
+    writeFileSync(
+      join(folder, 'script.js'),
+      `process.stdin.on('data', (text) => process.stderr.write(text)).on('end', () => process.exit(7));
+      console.log(JSON.stringify(process.argv.slice(1)));`,
+    );
+    const running = run(t, folder, [...asOlder, 'runtime/run.js', 'script.js', '--flag', 'a b', '']);
+    running.child.stdin?.end('typed');
+    assert.deepEqual(await running.ended, [7, null]);
+    const { stdout, stderr } = running.output();
+    assert.deepEqual([JSON.parse(stdout), stderr], [[join(folder, 'script.js'), '--flag', 'a b', ''], 'typed']);
+  });
+
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+    it(`passes ${signal} on, once, and ends as it ends`, async (t) => {
+      const folder = oldCheckout(t, works);
+      const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+      assert.notEqual(await pidOf(running), running.child.pid);
+      running.child.kill(signal);
+      assert.deepEqual(await running.ended, [3, null], running.output().stderr);
+      assert.deepEqual(signalsOf(running), [signal]);
+    });
+  }
+
+  it('is ended by the signal that has ended it', async (t) => {
+    const folder = oldCheckout(t, works);
+    const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+    process.kill(await pidOf(running), 'SIGKILL');
+    assert.deepEqual(await running.ended, [null, 'SIGKILL']);
+  });
+
+  it('leaves nothing running when it is killed', async (t) => {
+    const folder = oldCheckout(t, works);
+    const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+    await pidOf(running);
+    running.child.kill('SIGKILL');
+    // The other one has the same standard output.
+    await running.ended;
+    assert.deepEqual(signalsOf(running), ['SIGTERM']);
+  });
+
+  const told = `Annals needs Node 99 or newer; this is ${process.version}, and`;
+  const cases: Record<string, [string | undefined, string]> = {
+    'lacks a library': [
+      lacks('libatomic.so.1'),
+      'Node 99.1.0, which npm ci brought, lacks libatomic.so.1: apt-get install libatomic1',
+    ],
+    'lacks another library': [
+      lacks('libexotic.so.2'),
+      'Node 99.1.0, which npm ci brought, lacks libexotic.so.2: install the package that has it',
+    ],
+    'does not start': [
+      'printf "version GLIBC_9.9 not found\\nand more\\n" >&2; exit 1',
+      'Node 99.1.0, which npm ci brought, does not start: version GLIBC_9.9 not found',
+    ],
+    'is killed': ['kill -ILL $$', 'Node 99.1.0, which npm ci brought, does not start: it ended with SIGILL'],
+    'is not there': [
+      undefined,
+      `npm ci has brought none for ${process.platform}-${process.arch}: run npm ci again, or install such a Node`,
+    ],
+  };
+  for (const [what, [brought, words]] of Object.entries(cases)) {
+    it(`says so in one line when that which came along ${what}`, async (t) => {
+      const folder = oldCheckout(t, brought);
+      const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+      assert.deepEqual(await running.ended, [2, null]);
+      assert.deepEqual(running.output(), { stdout: '', stderr: `${told} ${words}\n` });
+    });
+  }
+});
+
+describe('npm test', () => {
+  it('runs the files and folders that it is given, with options of the runner', async (t) => {
+    const folder = temporaryFolder(t);
+    mkdirSync(join(folder, 'inner'));
+    const test = (name: string) =>
+      `import { it } from 'node:test';\nit('${name} one', () => {});\nit('two', () => {});`;
+    writeFileSync(join(folder, 'a.test.ts'), test('a'));
+    writeFileSync(join(folder, 'inner/b.test.ts'), test('b'));
+    for (const [args, count] of [
+      [[folder], 4],
+      [[join(folder, 'a.test.ts')], 2],
+      [['--test-name-pattern', 'one', folder], 2],
+    ] as const) {
+      const running = run(t, root, ['test/run.js', '--test-reporter=tap', ...args]);
+      assert.deepEqual(await running.ended, [0, null], running.output().stderr);
+      assert.match(running.output().stdout, new RegExp(`^# pass ${count}$`, 'm'), running.output().stdout);
+    }
+  });
+});

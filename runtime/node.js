@@ -55,6 +55,7 @@ export function problemOf(brought) {
  */
 export function handOver(file, args) {
   if (process.execve && process.platform !== 'win32') process.execve(file, [file, ...args], process.env);
+  endWithParent();
   let child;
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child = spawn(file, args, { stdio: 'inherit' });
@@ -64,6 +65,19 @@ export function handOver(file, args) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+/**
+ * Between npm and a script there is a shell, which passes no signal on, or a parent as above, which can be killed. Nobody would
+ * end what has lost its parent, and it would keep its port and its data. (On Windows nothing tells.)
+ */
+export function endWithParent() {
+  const { ppid } = process;
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500).unref();
 }
 
 function manifestOf(folder) {

@@ -138,7 +138,7 @@ function refuse(message: string): never {
   throw new Error(message);
 }
 
-/** By hand: `node examples/atlas/import.ts --url http://127.0.0.1:4000 --key KEY`. */
+/** By hand: `npm run node -- examples/atlas/import.ts --url http://127.0.0.1:4000 --key KEY`. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -70,7 +70,7 @@ describe('npm ci in a checkout', needsUnix, () => {
 });
 
 describe('package-lock.json', () => {
-  it('keeps npm 10 from compiling better-sqlite3, which that does by all that it reads there and no script forbids', () => {
+  it('keeps npm from compiling better-sqlite3, of which older ones ask here alone whether that is needed', () => {
     const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'));
     const told = 'npm has written it anew: put "gypfile": false back below "node_modules/better-sqlite3"';
     assert.equal(packages['node_modules/better-sqlite3'].gypfile, false, told);

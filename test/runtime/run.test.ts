@@ -15,9 +15,15 @@ const needsUnix = { skip: process.platform === 'win32' && 'a shell script cannot
 type Running = { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<unknown[]> };
 
 /** Runs this Node with these arguments in a folder; it is ended after the test. */
-function run(t: TestContext, cwd: string, args: readonly string[], command = process.execPath): Running {
+function run(
+  t: TestContext,
+  cwd: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  command = process.execPath,
+): Running {
   // What the runner of this test tells its own processes is none of this one's.
-  const { NODE_TEST_CONTEXT: _, ...env } = inherited();
+  const { NODE_TEST_CONTEXT: _, ...env } = { ...inherited(), ...environment };
   const child = spawn(command, args, { cwd, env });
   t.after(() => child.kill('SIGKILL'));
   const printed = { stdout: '', stderr: '' };
@@ -29,11 +35,11 @@ function run(t: TestContext, cwd: string, args: readonly string[], command = pro
   return { child, output: () => printed, ended: once(child, 'close') };
 }
 
-/** Writes a script that goes on until something ends it, and says which signals come. */
-function waiting(folder: string): string {
-  const file = join(folder, 'waiting.js');
+/** A checkout whose server only waits until something ends it, and says which signals come. */
+function waitingCheckout(t: TestContext): string {
+  const folder = oldCheckout(t, works);
   writeFileSync(
-    file,
+    join(folder, 'server/main.js'),
     `for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => {
       console.log(signal);
       setTimeout(() => process.exit(3), 200);
@@ -41,7 +47,7 @@ function waiting(folder: string): string {
     setInterval(() => {}, 1000);
     console.log('runs as ' + process.pid);`,
   );
-  return file;
+  return folder;
 }
 
 async function pidOf({ output }: Running): Promise<number> {
@@ -50,35 +56,33 @@ async function pidOf({ output }: Running): Promise<number> {
 
 const signalsOf = ({ output }: Running) => output().stdout.trim().split('\n').slice(1);
 
-describe('runtime/run.js on a Node that is new enough', () => {
-  it('is that Node: it has the arguments, and there is no other process', async (t) => {
+describe('On a Node that is new enough', () => {
+  it('runtime/annals.js is annals, and there is no other process', needsUnix, async (t) => {
+    const running = run(t, waitingCheckout(t), ['runtime/annals.js', 'serve'], { IS_NEW_ENOUGH: 'yes' });
+    assert.equal(await pidOf(running), running.child.pid);
+    const command = run(t, root, ['runtime/annals.js', 'verify', '--help']);
+    assert.deepEqual(await command.ended, [0, null], command.output().stderr);
+    assert.match(command.output().stdout, /^annals verify \[--config FILE\]/);
+  });
+
+  it('runtime/run.js is Node itself, with its arguments', async (t) => {
     const folder = temporaryFolder(t);
-    writeFileSync(join(folder, 'script.mjs'), 'console.log(JSON.stringify([process.pid, process.argv]))');
-    const running = run(t, folder, [join(root, 'runtime/run.js'), 'script.mjs', '--flag', 'a b', '']);
+    writeFileSync(
+      join(folder, 'script.mjs'),
+      `if (import.meta.main) console.log(JSON.stringify([process.pid, ...process.execArgv, ...process.argv]));`,
+    );
+    const args = ['--no-warnings', 'script.mjs', '--flag', 'a b', ''];
+    const running = run(t, folder, [join(root, 'runtime/run.js'), ...args]);
     assert.deepEqual(await running.ended, [0, null], running.output().stderr);
-    assert.deepEqual(JSON.parse(running.output().stdout), [
-      running.child.pid,
-      [process.execPath, join(folder, 'script.mjs'), '--flag', 'a b', ''],
-    ]);
+    const [pid, ...told] = JSON.parse(running.output().stdout);
+    assert.deepEqual(told, ['--no-warnings', process.execPath, join(folder, 'script.mjs'), '--flag', 'a b', '']);
+    if (process.platform !== 'win32') assert.equal(pid, running.child.pid);
   });
 
-  it('takes options of Node', async (t) => {
-    const running = run(t, root, [
-      'runtime/run.js',
-      '--no-warnings',
-      '-p',
-      '[process.pid, ...process.execArgv].join()',
-    ]);
-    assert.deepEqual(await running.ended, [0, null], running.output().stderr);
-    const [pid, ...options] = running.output().stdout.trim().split(',');
-    assert.deepEqual(options, ['--no-warnings', '-p', '[process.pid', ' ...process.execArgv].join()']);
-    if (process.platform !== 'win32') assert.equal(Number(pid), running.child.pid);
-  });
-
-  it('ends when the shell ends that npm has put between', needsUnix, async (t) => {
-    const file = waiting(temporaryFolder(t));
-    const words = [process.execPath, join(root, 'runtime/run.js'), file];
-    const running = run(t, root, ['-c', '"$@"; exit', 'sh', ...words], 'sh');
+  it('the service ends when the shell ends that npm has put before it', needsUnix, async (t) => {
+    const folder = waitingCheckout(t);
+    const words = [process.execPath, 'runtime/annals.js', 'serve'];
+    const running = run(t, folder, ['-c', '"$@"; exit', 'sh', ...words], { IS_NEW_ENOUGH: 'yes' }, 'sh');
     const pid = await pidOf(running);
     assert.notEqual(pid, running.child.pid);
     running.child.kill('SIGTERM');
@@ -90,8 +94,8 @@ describe('runtime/run.js on a Node that is new enough', () => {
 /** A Node that is too old cannot become another one either. */
 const asOlder = ['--import', 'data:text/javascript,process.execve = undefined'];
 
-describe('runtime/run.js on a Node that is too old', needsUnix, () => {
-  it('is the one that came along: it has the arguments, what comes in, and says how it ends', async (t) => {
+describe('On a Node that is too old', needsUnix, () => {
+  it('runtime/run.js is the one that came along: it has the arguments, what comes in, and says how it ends', async (t) => {
     const folder = oldCheckout(t, works);
     writeFileSync(
       join(folder, 'script.js'),
@@ -106,9 +110,8 @@ describe('runtime/run.js on a Node that is too old', needsUnix, () => {
   });
 
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
-    it(`passes ${signal} on, once, and ends as it ends`, async (t) => {
-      const folder = oldCheckout(t, works);
-      const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+    it(`the service gets ${signal}, once, and its launcher ends as it ends`, async (t) => {
+      const running = run(t, waitingCheckout(t), [...asOlder, 'runtime/annals.js', 'serve']);
       assert.notEqual(await pidOf(running), running.child.pid);
       running.child.kill(signal);
       assert.deepEqual(await running.ended, [3, null], running.output().stderr);
@@ -116,19 +119,26 @@ describe('runtime/run.js on a Node that is too old', needsUnix, () => {
     });
   }
 
-  it('is ended by the signal that has ended it', async (t) => {
-    const folder = oldCheckout(t, works);
-    const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+  it('the launcher is ended by the signal that has ended the service', async (t) => {
+    const running = run(t, waitingCheckout(t), [...asOlder, 'runtime/annals.js', 'serve']);
     process.kill(await pidOf(running), 'SIGKILL');
     assert.deepEqual(await running.ended, [null, 'SIGKILL']);
   });
 
-  it('leaves nothing running when it is killed', async (t) => {
-    const folder = oldCheckout(t, works);
-    const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+  it('the service ends when its launcher is killed', async (t) => {
+    const running = run(t, waitingCheckout(t), [...asOlder, 'runtime/annals.js', 'serve']);
     await pidOf(running);
     running.child.kill('SIGKILL');
-    // The other one has the same standard output.
+    // Both have the same standard output.
+    await running.ended;
+    assert.deepEqual(signalsOf(running), ['SIGTERM']);
+  });
+
+  it('both end when the shell ends that npm has put before them', async (t) => {
+    const words = [process.execPath, ...asOlder, 'runtime/annals.js', 'serve'];
+    const running = run(t, waitingCheckout(t), ['-c', '"$@"; exit', 'sh', ...words], {}, 'sh');
+    await pidOf(running);
+    running.child.kill('SIGTERM');
     await running.ended;
     assert.deepEqual(signalsOf(running), ['SIGTERM']);
   });
@@ -156,7 +166,7 @@ describe('runtime/run.js on a Node that is too old', needsUnix, () => {
   for (const [what, [brought, words]] of Object.entries(cases)) {
     it(`says so in one line when that which came along ${what}`, async (t) => {
       const folder = oldCheckout(t, brought);
-      const running = run(t, folder, [...asOlder, 'runtime/run.js', waiting(folder)]);
+      const running = run(t, folder, [...asOlder, 'runtime/annals.js', 'serve']);
       assert.deepEqual(await running.ended, [2, null]);
       assert.deepEqual(running.output(), { stdout: '', stderr: `${told} ${words}\n` });
     });

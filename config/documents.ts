@@ -10,8 +10,9 @@ import { compileShape, compileShapeValue } from './shape.ts';
 /** What the server assigns itself. In a body it is ignored, so that a document read can be sent back. */
 const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 
-/** Beyond so many values only the first wrong one is told: half a million reports would cost seconds. */
-const maxReported = 20_000;
+/** Beyond so many values, or members of one object, only the first wrong one is told: to list all would cost more than to take it. */
+const maxValues = 20_000;
+const maxMembers = 1000;
 const maxErrors = 100;
 const maxFieldLength = 200;
 const maxNamed = 5;
@@ -92,7 +93,7 @@ export function compileBody(schema: Joi.ObjectSchema): (input: unknown) => JsonO
 
   return (input) => {
     if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-      throw new DomainError('invalid', 'The body must be a JSON object');
+      throw new DomainError('invalid', 'the body must be a JSON object');
     }
     const { value, error } = first.validate(input);
     if (!error) return value;
@@ -122,8 +123,9 @@ function isLarge(input: object): boolean {
   const pending: unknown[] = [input];
   for (const value of pending) {
     if (typeof value !== 'object' || value === null) continue;
+    if (!Array.isArray(value) && Object.keys(value).length > maxMembers) return true;
     const items = Object.values(value);
-    if (pending.length + items.length > maxReported) return true;
+    if (pending.length + items.length > maxValues) return true;
     for (const item of items) pending.push(item);
   }
   return false;

@@ -3,7 +3,7 @@ import { didYouMean, show, showAll } from '../config/suggest.ts';
 import type { ListRequest } from '../projections/lists.ts';
 import type { Where } from '../projections/where.ts';
 import { type Reach, readSort } from './paths.ts';
-import { isWhereParameter, readWhere } from './where.ts';
+import { isWhereParameter, maxQueryErrors, readWhere } from './where.ts';
 
 /** What a list was asked for, checked. */
 export type ListQuery = ListRequest & { depth: number };
@@ -54,12 +54,13 @@ export function readOnly(query: Record<string, unknown>, allowed: readonly strin
   refuse(unknownParameters(query, allowed));
 }
 
-/** Names that begin with `_` pass: front ends add them to get past caches. */
+/** At most 50 of them. Names that begin with `_` pass: front ends add them to get past caches. */
 export function unknownParameters(query: Record<string, unknown>, allowed: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of Object.keys(query)) {
     if (name.startsWith('_') || allowed.includes(name)) continue;
     if (allowed.includes('where') && isWhereParameter(name)) continue;
+    if (errors.length === maxQueryErrors) break;
     const field = name.length > 100 ? `${name.slice(0, 100)}…` : name;
     const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
     errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });

@@ -26,20 +26,22 @@ export function readValues(found: Found, operator: Operator, raw: unknown): Boun
   if (operator === 'in' || operator === 'not_in') {
     const list = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',') : [raw];
     if (list.length > maxValues) return `must be at most ${maxValues} values, got ${list.length}`;
-    return collect(list.map((one) => readValue(found, one, true)));
+    return collect(list, (one) => readValue(found, one, true));
   }
   if (Array.isArray(raw)) return 'must be given once';
   const takesNull = operator === 'equals' || operator === 'not_equals';
-  return collect([operator === 'like' ? readText(raw) : readValue(found, raw, takesNull)]);
+  return collect([raw], (one) => (operator === 'like' ? readText(one) : readValue(found, one, takesNull)));
 }
 
 type Read = { value: Bound } | { problem: string };
 
-function collect(read: readonly Read[]): Bound[] | string {
+/** Up to the first that is wrong. */
+function collect(raw: readonly unknown[], read: (one: unknown) => Read): Bound[] | string {
   const values: Bound[] = [];
-  for (const one of read) {
-    if ('problem' in one) return one.problem;
-    values.push(one.value);
+  for (const one of raw) {
+    const found = read(one);
+    if ('problem' in found) return found.problem;
+    values.push(found.value);
   }
   return values;
 }

@@ -6,7 +6,8 @@ import { operatorsFor, readValues } from './values.ts';
 
 const maxLevels = 20;
 const maxConditions = 200;
-const maxErrors = 50;
+/** How many errors of a query are told. What else is wrong with it is not looked for: each may have a suggestion, which costs. */
+export const maxQueryErrors = 50;
 
 /** A filter as it came: nested objects, lists of alternatives, values. */
 type Raw = unknown;
@@ -91,6 +92,7 @@ async function readLevel(raw: Raw, reach: Reach, at: string, level: number, read
   }
   const parts: Where[] = [];
   for (const [key, value] of Object.entries(raw)) {
+    if (isTold(reading)) break;
     const inside = `${at}[${key.slice(0, 100)}]`;
     if (key === 'and' || key === 'or') parts.push(await readBranches(key, value, reach, inside, level, reading));
     else parts.push(...(await readField(key, value, reach, inside, reading)));
@@ -139,6 +141,7 @@ async function readField(name: string, raw: Raw, reach: Reach, at: string, readi
   }
   const parts: Where[] = [];
   for (const [word, value] of Object.entries(raw)) {
+    if (isTold(reading)) break;
     reading.conditions += 1;
     if (reading.conditions > maxConditions)
       throw invalid('where', `where must have at most ${maxConditions} conditions`);
@@ -171,8 +174,12 @@ function isObject(raw: Raw): raw is Record<string, Raw> {
   return typeof raw === 'object' && raw !== null && !Array.isArray(raw);
 }
 
-function fail({ errors }: Reading, field: string, message: string): void {
-  if (errors.length < maxErrors) errors.push({ field, message: `${field}: ${message}` });
+function fail(reading: Reading, field: string, message: string): void {
+  if (!isTold(reading)) reading.errors.push({ field, message: `${field}: ${message}` });
+}
+
+function isTold({ errors }: Reading): boolean {
+  return errors.length >= maxQueryErrors;
 }
 
 function invalid(field: string, message: string): DomainError {

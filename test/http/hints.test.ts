@@ -10,6 +10,7 @@ const service = useServiceHere(
 const never = () => false;
 const hidden = (name, more) => ({ name, type: 'text', access: { read: never, ...more } });
 const text = (name) => ({ name, type: 'text' });
+const levels = Array.from({ length: 300 }, (_, at) => 'level' + at);
 const fields = [
   text('title'),
   hidden('salary'),
@@ -30,6 +31,8 @@ export default {
     { slug: 'asked', fields: [
       text('title'),
       { name: 'counted', type: 'text', access: { read: () => { throw Object.assign(new Error('asked'), { asked: globalThis.asked = (globalThis.asked ?? 0) + 1 }); } } },
+      { name: 'level', type: 'select', options: levels },
+      { name: 'levels', type: 'multiSelect', options: levels },
       { name: 'times', type: 'number', hooks: { afterRead: () => globalThis.asked ?? 0 } },
     ], access: { create: yes, read: yes } },
   ],
@@ -127,6 +130,48 @@ describe('The nearest name of a field that is not there', () => {
     assert.equal(await times(), 0);
     assert.equal((await service.call('POST', '/api/collections/asked', { titel: 3 }, anonymous)).status, 400);
     assert.equal(await times(), 1);
+  });
+});
+
+describe('Of many wrong names', () => {
+  const members = (count: number) => Object.fromEntries(repeated(count, (at) => `wrong${at}`).map((name) => [name, 1]));
+  const repeated = (count: number, part: (at: number) => string) => Array.from({ length: count }, (_, at) => part(at));
+  const countOf = async (method: string, path: string, body?: object) => {
+    const answer = await service.call(method, path, body);
+    assert.deepEqual([answer.status, answer.body.error], [400, 'Validation Error']);
+    return answer.body.errors.length;
+  };
+
+  it('in one object 100 are told, and one alone where all would cost more than to take them', async () => {
+    for (const inside of [
+      (wrong: object) => wrong,
+      (wrong: object) => ({ address: wrong }),
+      (wrong: object) => ({ items: [{ inner: wrong }] }),
+      (wrong: object) => ({ layout: [{ blockType: 'hero', ...wrong }] }),
+    ]) {
+      assert.equal(await countOf('POST', staff, inside(members(500))), 100);
+      assert.equal(await countOf('POST', staff, inside(members(19_900))), 1);
+    }
+  });
+
+  it('in a list of choices 100 are told, however many choices there are', async () => {
+    const levels = repeated(19_000, (at) => `levl${at}`);
+    assert.equal(await countOf('POST', '/api/collections/asked', { levels }), 100);
+  });
+
+  it('in a query 50 are told, be they parameters, fields, operators or alternatives', async () => {
+    for (const query of [
+      repeated(300, (at) => `limt${at}=1`).join('&'),
+      repeated(300, (at) => `where[titel${at}][equals]=1`).join('&'),
+      repeated(150, (at) => `where[title][equls${at}]=1`).join('&'),
+      `where={"or":[${repeated(300, (at) => `{"titel${at}":{"equals":1}}`)}]}`,
+    ])
+      assert.equal(await countOf('GET', `${staff}?${query}`), 50, query);
+  });
+
+  it('in a list of a query the first is told', async () => {
+    const levels = repeated(190, (at) => `levl${at}`);
+    assert.equal(await countOf('GET', `/api/collections/asked?where[level][in]=${levels}`), 1);
   });
 });
 

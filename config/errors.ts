@@ -20,6 +20,7 @@ export type FieldError = { field: string; message: string };
 export class DomainError extends Error {
   override name = 'DomainError';
   readonly code: ErrorCode;
+  /** Of `invalid` never empty (contract, section 7): where no single field is to blame, its field is the empty text. */
   readonly errors: readonly FieldError[];
   /** After how many seconds it may work; null where waiting does not help, or nobody knows. */
   readonly retryAfter: number | null;
@@ -35,7 +36,7 @@ export class DomainError extends Error {
   ) {
     super(message);
     this.code = code;
-    this.errors = errors;
+    this.errors = code === 'invalid' && errors.length === 0 ? [{ field: '', message }] : errors;
     this.retryAfter = retryAfter;
     this.details = details;
   }

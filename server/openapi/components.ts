@@ -70,7 +70,8 @@ function beforeItIsWritten(field: Field): Field {
 const whole: Schema = { type: 'integer' };
 const fieldErrors: Schema = {
   type: 'array',
-  description: 'The fields or parameters that are to blame, where there are any; nested ones by dotted path.',
+  description:
+    'The fields, parameters or headers that are to blame; nested ones by dotted path. The field is empty where it is the body as a whole.',
   items: closed({ field: text, message: text }),
 };
 
@@ -179,7 +180,10 @@ function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
 export const errorSchemas: Record<string, Schema> = {
   Error: errorSchema(text),
   BadRequest: errorSchema({ type: 'string', enum: ['Bad Request'] }, {}),
-  ValidationError: errorSchema({ type: 'string', enum: ['Validation Error'] }),
+  ValidationError: {
+    ...errorSchema({ type: 'string', enum: ['Validation Error'] }),
+    required: ['statusCode', 'error', 'message', 'errors'],
+  },
   Invalid: {
     oneOf: [schemaRef('ValidationError'), schemaRef('BadRequest')],
     discriminator: {

@@ -173,9 +173,7 @@ const names = ['version', 'position'] as const;
 
 /** Reads the body of a restore. @throws DomainError `invalid` naming what is wrong with it. */
 export function readWanted(body: unknown): Wanted {
-  if (!isObject(body)) {
-    throw new DomainError('invalid', 'The body must be a JSON object');
-  }
+  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
   const given = Object.keys(body);
   const unknown = given.find((name) => !names.includes(name as 'version'));
   if (unknown !== undefined)

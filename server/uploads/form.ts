@@ -45,7 +45,8 @@ export function boundaryOf(contentType: string): string | null {
   // RFC 2046, section 5.1.1.
   if (boundary.length <= maxBoundaryLength && /^[\w'()+,./:=? -]*[\w'()+,./:=?-]$/.test(boundary)) return boundary;
   const problem = boundary === '' ? 'lacks the boundary' : `has a boundary that cannot be, ${show(boundary)}`;
-  throw new DomainError('invalid', `the content-type ${formType} ${problem}`);
+  const message = `the content-type ${formType} ${problem}`;
+  throw new DomainError('invalid', message, [{ field: 'content-type', message }]);
 }
 
 /**
@@ -129,7 +130,7 @@ function boundsOf(maxTextBytes: number): Bounds {
 function checkName({ name }: Part): void {
   if (name.length > maxNameLength) {
     const message = `the name of a field must be at most ${maxNameLength} characters, got ${show(name)}`;
-    throw new DomainError('invalid', message);
+    throw new DomainError('invalid', message, [{ field: `${name.slice(0, maxNameLength)}…`, message }]);
   }
   // JSON bodies must not hold it either.
   if (name === '__proto__') throw invalidField(name, 'is not a field');

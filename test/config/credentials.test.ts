@@ -206,7 +206,7 @@ describe('the body of a login', () => {
     const long = errorsOf(() => readLogin({ email: `${'x'.repeat(1000)}@b.co`, password })).email ?? '';
     assert.match(long, /^email must have at most 1000 characters, got "x{50}"…$/);
     for (const body of [undefined, null, 3, 'x', [], [{ email: 'a@b.co', password }]]) {
-      assert.throws(() => readLogin(body), { code: 'invalid', message: 'The body must be a JSON object' });
+      assert.throws(() => readLogin(body), { code: 'invalid', message: 'the body must be a JSON object' });
     }
   });
 

@@ -133,7 +133,7 @@ describe('create', () => {
 
   it('refuses a body that is no object', () => {
     for (const input of [null, [], 'x', 3, undefined]) {
-      assert.throws(() => create(input), { code: 'invalid', message: 'The body must be a JSON object' });
+      assert.throws(() => create(input), { code: 'invalid', message: 'the body must be a JSON object' });
     }
   });
 

@@ -53,6 +53,10 @@ const foreign = ({ cookie }: World): Variation => ({
   headers: { authorization: undefined, cookie, origin: 'https://evil.example' },
 });
 
+/** Bodies that are JSON but no object, or none at all, and what is said of them. */
+const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
+const noObject = [{ field: '', message: 'the body must be a JSON object' }];
+
 const large = 'x'.repeat(60_000);
 const now = () => `asOf=${new Date().toISOString()}`;
 
@@ -80,7 +84,10 @@ const general: Record<string, Provoke> = {
   async 400(world, operation) {
     await sendAll(world, operation, 400, [{ query: 'x=1' }]);
     const types = bodyOf(world, operation) ?? {};
-    if (types['application/json']) await sendAll(world, operation, 400, [{ body: '{' }, { body: { x: 1 } }]);
+    if (types['application/json']) {
+      await sendAll(world, operation, 400, [{ body: '{' }, { body: { x: 1 } }]);
+      for (const { body } of await sendAll(world, operation, 400, noObjects)) assert.deepEqual(body.errors, noObject);
+    }
     if (types['multipart/form-data']) await sendAll(world, operation, 400, [{ body: formOf('x', { x: 'x' }) }]);
   },
   401: (world, operation) => sendAll(world, operation, 401, [{ key: 'wrong' }]),

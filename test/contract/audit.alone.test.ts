@@ -343,6 +343,10 @@ describe('The answers of the audit routes', () => {
     await call(erasures, 404, path, { body });
     await call(erasures, 400, path, { body: '{' });
     await call(erasures, 400, path, { body: {} });
+    for (const body of ['[]', 'null', '"x"', '5', '']) {
+      const answer = await call(erasures, 400, path, { body });
+      assert.deepEqual(answer.body.errors, [{ field: '', message: 'the body must be a JSON object' }], body);
+    }
     await call(erasures, 413, path, { body: 'x'.repeat(2001) });
     await call(erasures, 415, path, { body: 'x', headers: { 'content-type': 'text/plain' } });
     const { stream = '' } = recordedEvents(service.data).find(({ type }) => type === 'document.erased') ?? {};

@@ -670,11 +670,12 @@ describe('Bodies', () => {
   };
 
   it('must be JSON objects', async () => {
+    const message = 'the body must be a JSON object';
     for (const text of ['[]', '[{}]', 'null', '"text"', '3', 'true', '']) {
       for (const { status, body } of await both(text)) {
         assert.deepEqual(
           [status, body],
-          [400, { statusCode: 400, error: 'Validation Error', message: 'The body must be a JSON object' }],
+          [400, { statusCode: 400, error: 'Validation Error', message, errors: [{ field: '', message }] }],
           text,
         );
       }
@@ -685,7 +686,7 @@ describe('Bodies', () => {
     const { id } = await create(authors, {});
     for (const answer of [await service.call('POST', authors), await service.call('PATCH', `${authors}/${id}`)]) {
       assert.equal(answer.status, 400);
-      assert.equal(answer.body.message, 'The body must be a JSON object');
+      assert.deepEqual(errorsOf(answer), { '': 'the body must be a JSON object' });
     }
   });
 

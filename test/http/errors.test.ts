@@ -22,6 +22,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 function assertError({ status, body, headers }: Answer, expected: number, error: string): void {
   assert.equal(status, expected);
   assert.deepEqual([body.statusCode, body.error], [expected, error]);
+  if (error === 'Validation Error') assert.ok(body.errors.length > 0, JSON.stringify(body));
   assert.equal(typeof body.message, 'string');
   assert.notEqual(body.message, '');
   const members = Object.keys(body).filter((name) => name !== 'errors');

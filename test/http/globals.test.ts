@@ -132,8 +132,9 @@ describe('PATCH /api/globals/:slug (4.3)', () => {
 
   it('refuses bodies that are no JSON objects, and other types', async () => {
     for (const text of ['[]', 'null', '"x"', '']) {
-      const { status, body } = await service.call('PATCH', path('site'), text);
-      assert.deepEqual([status, body.message], [400, 'The body must be a JSON object'], text);
+      const answer = await service.call('PATCH', path('site'), text);
+      assert.equal(answer.status, 400, text);
+      assert.deepEqual(errorsOf(answer), { '': 'the body must be a JSON object' }, text);
     }
     assert.match((await service.call('PATCH', path('site'), '{')).body.message, /not valid JSON/);
     assert.equal(

@@ -176,13 +176,26 @@ export function visibleElsewhere(app: App, request: Request, target: Target): Pr
   return unlessRefused(visibleIn(app, request, target), null);
 }
 
+/** Is told of a rule that gave no answer: which one, for example `the read rule of posts`, and why. */
+export type TellFault = (rule: string, error: unknown) => void;
+
 /**
  * What the user who calls may do with a target, each right by its name. True is also what they may do to some documents
- * only: where a rule answers with a condition, or looks at a document or a body, which are not there yet.
+ * only: where a rule answers with a condition, or looks at a document or a body, which are not there yet. Of a rule that throws,
+ * or answers what is no answer, it is false: one wrong rule must not hide what all others say.
  */
-export async function rightsOf(app: App, request: Request, target: Target): Promise<{ [right: string]: boolean }> {
+export async function rightsOf(
+  app: App,
+  request: Request,
+  target: Target,
+  tell: TellFault,
+): Promise<{ [right: string]: boolean }> {
   const rights = rightsTo[target.model.kind].map(async (operation) => {
-    return [operation, await unlessRefused(mayInAdvance(app, request, target, operation), false)] as const;
+    const may = await mayInAdvance(app, request, target, operation).catch((error) => {
+      tell(ruleName(target, operation), error);
+      return false;
+    });
+    return [operation, may] as const;
   });
   return Object.fromEntries(await Promise.all(rights));
 }
@@ -192,7 +205,10 @@ const rightsTo = { collection: ['read', 'create', 'update', 'delete'], global: [
 async function mayInAdvance(app: App, request: Request, target: Target, operation: Operation): Promise<boolean> {
   const rule = ruleOf(app, target, operation);
   if (!rule) return true;
-  const answer = (await answerInAdvance(app, request, target, operation, rule)) ?? true;
+  const asked = await askInAdvance(request, operation, rule);
+  if (!asked) return true;
+  if (asked.hasThrown) throw asked.error;
+  const answer = await readAnswer(app, target, operation, asked.result);
   // A condition is about documents: nothing that is yet to be created meets it.
   return typeof answer === 'boolean' ? answer : operation !== 'create';
 }
@@ -327,17 +343,29 @@ async function answerInAdvance(
   rule: AccessRule,
   doc: JsonObject | null = null,
 ): Promise<boolean | Where | null> {
+  const asked = await askInAdvance(request, operation, rule, doc);
+  if (!asked) return null;
+  if (asked.hasThrown) throw ruleThrew(app, request, target, operation, asked.error);
+  return readAnswer(app, target, operation, asked.result);
+}
+
+type Asking = { hasThrown: false; result: unknown } | { hasThrown: true; error: unknown };
+
+/** What comes of asking a rule; null when it looked for what is not there. */
+async function askInAdvance(
+  request: Request,
+  operation: Operation,
+  rule: AccessRule,
+  doc: JsonObject | null = null,
+): Promise<Asking | null> {
   const unseen = new Unseen(operation, doc);
-  let result: unknown = false;
-  let failure: unknown = null;
+  let asking: Asking;
   try {
-    result = await rule(argsOf(request, unseen));
+    asking = { hasThrown: false, result: await rule(argsOf(request, unseen)) };
   } catch (error) {
-    failure = error;
+    asking = { hasThrown: true, error };
   }
-  if (unseen.hasLooked) return null;
-  if (failure) throw ruleThrew(app, request, target, operation, failure);
-  return readAnswer(app, target, operation, result);
+  return unseen.hasLooked ? null : asking;
 }
 
 /** What a rule is asked about in advance, perhaps with a document. It notes whether the rule looks at what is not there yet. */
@@ -399,7 +427,7 @@ async function readAnswer(app: App, target: Target, operation: Operation, result
   if (typeof result === 'boolean') return result;
   // What a rule reads from a document may have no value: that is no permission.
   if (result === undefined || result === null) return false;
-  const rule = `the ${operation} rule of ${target.slug}`;
+  const rule = ruleName(target, operation);
   if (typeof result !== 'object')
     throw new Error(`${rule} returned ${typeof result}: true, false or a where is wanted`);
   try {
@@ -409,9 +437,13 @@ async function readAnswer(app: App, target: Target, operation: Operation, result
   }
 }
 
-function ruleThrew(app: App, request: Request, { slug }: Target, operation: Operation, err: unknown): DomainError {
-  app.log.error({ err, requestId: requestId(request) }, `the ${operation} rule of ${slug} threw`);
-  return new DomainError('forbidden', `you may not ${operation} ${slug}`);
+function ruleThrew(app: App, request: Request, target: Target, operation: Operation, err: unknown): DomainError {
+  app.log.error({ err, requestId: requestId(request) }, `${ruleName(target, operation)} threw`);
+  return new DomainError('forbidden', `you may not ${operation} ${target.slug}`);
+}
+
+function ruleName({ slug }: Target, operation: Operation): string {
+  return `the ${operation} rule of ${slug}`;
 }
 
 function refuse(request: Request, { slug }: Target, operation: Operation): never {

@@ -18,6 +18,8 @@ export function schemas(server: Server, app: App): void {
   const { model } = app;
   const all = schemasOf(model.schema);
   const text = JSON.stringify(all);
+  /** The rules that have been told of: whoever opens a page built on this would have them told again each time. */
+  const told = new Set<string>();
   server.route({
     method: 'GET',
     path: '/api/schemas',
@@ -55,9 +57,15 @@ export function schemas(server: Server, app: App): void {
       entries.map(async (entry) => {
         const target = targets.get(entry.slug);
         // What is configured no longer is nobody's to read or write.
-        return { ...entry, access: target ? await rightsOf(app, request, target) : {} };
+        return { ...entry, access: target ? await rightsOf(app, request, target, tellOnce) : {} };
       }),
     );
+  }
+
+  function tellOnce(rule: string, err: unknown): void {
+    if (told.has(rule)) return;
+    told.add(rule);
+    app.log.error({ err }, `${rule} failed: its flag in /api/schemas is false. This is logged once`);
   }
 }
 

@@ -250,28 +250,55 @@ export default {
 
   it('says in the log which rule threw', async () => {
     await flagsFor(await newUser('users', { email: 'log@example.org' }));
-    const line = await eventually(() => logLines(service).find(({ msg }) => /rule of throwing threw/.test(msg)));
+    const line = await eventually(() => logLines(service).find(({ msg }) => /read rule of throwing failed/.test(msg)));
     assert.equal(line.err.message, 'no');
   });
 });
 
 describe('GET /api/schemas where a rule has a bug (4.5)', () => {
-  const service = useServiceHere(`export default {
+  const service = useServiceHere(`const throws = () => { throw new Error('no team'); };
+  export default {
     bcryptCost: 4,
     collections: [
       { slug: 'users', auth: { useAPIKey: true }, fields: [] },
-      { slug: 'wrong', fields: [], access: { read: () => 'yes' } },
+      { slug: 'wrong', fields: [], access: { read: () => 'yes', create: () => true, update: async () => throws(), delete: () => ({ nme: { equals: 'x' } }) } },
+      { slug: 'right', fields: [], access: { read: () => true } },
     ],
+    globals: [{ slug: 'site', fields: [], access: { read: () => 3, update: throws } }],
   };`);
 
-  it('is a 500 for users, whom the rule is asked about, and for nobody else', async () => {
+  it('is false of it and right of all others, and names the rule in the log, once', async () => {
     const password = 'correct horse battery';
     await service.call('POST', '/api/collections/users', { email: 'ada@example.org', password });
     const { as } = await loggedIn(service, 'users', 'ada@example.org', password);
-    assert.equal((await service.call('GET', path, undefined, as)).status, 500);
+    for (const _ of [1, 2, 3]) {
+      const { status, body } = await service.call('GET', path, undefined, as);
+      assert.equal(status, 200);
+      const flags = [...body.collections, ...body.globals].map(({ slug, access }) => [slug, access]);
+      assert.deepEqual(Object.fromEntries(flags.slice(1)), {
+        wrong: { read: false, create: true, update: false, delete: false },
+        right: { read: true, create: true, update: true, delete: true },
+        site: { read: false, update: false },
+      });
+    }
+    const said = service.lines().filter(({ level }) => level >= 50);
+    assert.deepEqual(said.map(({ msg, err }) => `${msg} | ${err.message.split(':')[0]}`).sort(), [
+      `the delete rule of wrong ${once} | the delete rule of wrong returned a where that is wrong`,
+      `the read rule of site ${once} | the read rule of site returned number`,
+      `the read rule of wrong ${once} | the read rule of wrong returned string`,
+      `the update rule of site ${once} | no team`,
+      `the update rule of wrong ${once} | no team`,
+    ]);
+  });
+
+  it('is what it was elsewhere: 500 where a rule answers what is no answer', async () => {
+    const { as } = await loggedIn(service, 'users', 'ada@example.org', 'correct horse battery');
+    assert.equal((await service.call('GET', '/api/collections/wrong', undefined, as)).status, 500);
     assert.equal((await service.call('GET', path)).status, 200);
   });
 });
+
+const once = 'failed: its flag in /api/schemas is false. This is logged once';
 
 describe('GET /api/schemas where publicSchema is true (4.5)', () => {
   const service = useServiceHere(`export default { publicSchema: true, globals: [${globals}] }`);

@@ -73,6 +73,10 @@ export async function listen(listener: Listener, { host, port, isShared }: Addre
 const lingerMilliseconds = 1000;
 
 const statusOf: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+/** What a client can do something about; of the rest the name of the status says enough. */
+const messages: Record<string, string> = {
+  HPE_INVALID_URL: 'the URL has characters that must be percent-encoded, or is none',
+};
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -80,7 +84,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const statusCode = statusOf[error.code ?? ''] ?? 400;
-  const { name, body } = errorOf(statusCode);
+  const { name, body } = errorOf(statusCode, messages[error.code ?? '']);
   socket.end(
     `HTTP/1.1 ${statusCode} ${name}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
@@ -99,8 +103,8 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.end(body);
 }
 
-function errorOf(statusCode: number): { name: string; body: string } {
+function errorOf(statusCode: number, message?: string): { name: string; body: string } {
   // hapi's name of a status is not always Node's.
   const name = new Boom.Boom('', { statusCode }).output.payload.error;
-  return { name, body: JSON.stringify({ statusCode, error: name, message: name }) };
+  return { name, body: JSON.stringify({ statusCode, error: name, message: message ?? name }) };
 }

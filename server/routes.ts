@@ -24,6 +24,7 @@ import { proofs } from './resources/proofs.ts';
 import { registrations } from './resources/registrations.ts';
 import { schemas } from './resources/schemas.ts';
 import { varyBySite } from './sites/vary.ts';
+import { checkUrl } from './url.ts';
 
 type Resource = (server: Server, app: App) => void;
 
@@ -57,6 +58,7 @@ export const routes: Plugin<{ app: App }> = {
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
     server.ext('onPreResponse', answerErrors(log, openToOthers(server, app), app.site === null ? null : varyBySite));
     for (const resource of resources) resource(server, app);
+    server.ext('onRequest', checkUrl);
     server.route({
       method: '*',
       path: '/{any*}',

@@ -19,6 +19,7 @@ import { mediaOperation } from '../openapi/media-operations.ts';
 import { lookBack, tellPosition } from '../past/as-of.ts';
 import { readOnly } from '../query.ts';
 import { actorOf, idOf, requestId } from '../requests.ts';
+import { isUtf8, pathProblem } from '../url.ts';
 
 /** How long a download may stand still, at either end. */
 const stallMilliseconds = 120_000;
@@ -31,8 +32,8 @@ export function media(server: Server, app: App, patience = stallMilliseconds): v
 }
 
 /**
- * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, whatever hapi would make of it. It would find
- * a route after climbing, and answer the rest with 400.
+ * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, where hapi would find a route after climbing, and
+ * other routes answer 400.
  */
 function refuseOddPaths(server: Server): void {
   const root = '/api/media/';
@@ -40,22 +41,14 @@ function refuseOddPaths(server: Server): void {
     const { url = '' } = request.raw.req;
     if (!url.includes(root) && !request.path.includes(root)) return h.continue;
     const [path = ''] = url.split(/[?#]/, 1);
-    if (hasDotSegment(path) || !isUtf8(path)) throw Boom.notFound('there is no such file');
+    if (hasDotSegment(path)) throw Boom.notFound('there is no such file');
+    if (!isUtf8(path)) throw Boom.notFound(`there is no such file: ${pathProblem(path)}`);
     return h.continue;
   });
 }
 
 function hasDotSegment(path: string): boolean {
   return /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
-}
-
-function isUtf8(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {

@@ -11,6 +11,7 @@ import { requestId } from '../requests.ts';
 import { accountAssets } from '../resources/account-pages.ts';
 import { docs } from '../resources/docs.ts';
 import type { State } from '../state.ts';
+import { checkUrl } from '../url.ts';
 import { varyBySite } from './vary.ts';
 
 /** What answers requests that no site does. */
@@ -44,6 +45,7 @@ export async function openCommon({ state, counts, log }: Options): Promise<Commo
     if (refusal) throw refusal;
     return h.continue;
   });
+  server.ext('onRequest', checkUrl);
   let cors: Cors | null = null;
   const addCors = answerOthers(server, () => cors, noSite);
   server.ext(

@@ -100,6 +100,73 @@ describe('Error bodies (7)', () => {
     }
   });
 
+  it('say which part of a path is not UTF-8 in percent-encoding', async () => {
+    const parts = ['%ff', '%c0%ae', '%ED%A0%80', '%e2%82', '%F4%90%80%80', 'a%zz', '%', '%2'];
+    for (const part of parts) {
+      for (const path of [
+        `${notes}/${part}`,
+        `/api/globals/${part}`,
+        `/api/audit/documents/notes/${part}`,
+        `/${part}/x`,
+      ]) {
+        const { status, body } = await service.call('GET', path);
+        const message = `the path must be UTF-8 in percent-encoding, got "${part}"`;
+        assert.deepEqual([status, body], [400, { statusCode: 400, error: 'Bad Request', message }], path);
+      }
+    }
+    const long = await service.call('GET', `${notes}/${'%ff'.repeat(2000)}`);
+    assertError(long, 400, 'Bad Request');
+    assert.ok(long.body.message.length < 120);
+  });
+
+  it('name the parameter of a query that is not', async () => {
+    const values = ['%ff', 'x%c0%ae', '%ED%A0%80', '%e2%82', '%F4%90%80%80', '%c3%zz', 'x%25%ff'];
+    for (const value of values) {
+      for (const [name, shown] of [
+        ['where[text][equals]', 'where[text][equals]'],
+        ['where%5Btext%5D%5Blike%5D', 'where[text][like]'],
+        ['sort', 'sort'],
+        ['_', '_'],
+        ['a+b', 'a b'],
+      ] as const) {
+        const answer = await service.call('GET', `${notes}?limit=1&${name}=${value}&page=1`);
+        assertError(answer, 400, 'Validation Error');
+        const message = `${shown} must be UTF-8 in percent-encoding, got "${value}"`;
+        assert.deepEqual(answer.body.errors, [{ field: shown, message }]);
+      }
+      const unnamed = await service.call('GET', `/api/schemas?${value}=1`, undefined, { key: null });
+      const message = `${value} must be UTF-8 in percent-encoding, got "${value}"`;
+      assert.deepEqual([unnamed.status, unnamed.body.errors], [400, [{ field: value, message }]]);
+    }
+    const long = await service.call('GET', `${notes}?${'%ff'.repeat(2000)}`);
+    assert.ok(JSON.stringify(long.body).length < 600);
+  });
+
+  it('are not for a query that is, nor for a % in it that stands for itself', async () => {
+    const { body } = await service.call('POST', notes, { text: 'Zürich %zz 100% 🦜' });
+    for (const text of ['Z%C3%BCrich+%25zz+100%25+%F0%9F%A6%9C', 'Z%c3%bcrich%20%zz+100%+%f0%9f%a6%9c']) {
+      for (const name of ['where[text][equals]', 'where%5Btext%5D[equals]']) {
+        const answer = await service.call('GET', `${notes}?${name}=${text}`);
+        assert.deepEqual([answer.status, answer.body.docs?.[0]?.id], [200, body.id], JSON.stringify(answer.body));
+      }
+    }
+  });
+
+  it('say that bare bytes must be percent-encoded', async () => {
+    for (const target of [`${notes}?where[text][equals]=Zürich`, `${notes}/ü`]) {
+      const answer = await sendRaw(service.url, head(`GET ${target}`));
+      assertError(answer, 400, 'Bad Request');
+      assert.match(answer.body.message, /must be percent-encoded/);
+    }
+  });
+
+  it('refuse more parameters than are read', async () => {
+    const parameters = (count: number) => Array.from({ length: count }, (_, at) => `_${at}=`).join('&');
+    assert.equal((await service.call('GET', `${notes}?${parameters(999)}&limit=0`)).body.errors[0].field, 'limit');
+    const { body } = await service.call('GET', `${notes}?${parameters(1000)}&limit=0`);
+    assert.deepEqual(body.errors, [{ field: '', message: 'the query must have at most 1000 parameters' }]);
+  });
+
   it('are the same for headers that are too large: 431', async () => {
     const answer = await sendRaw(service.url, head(`GET ${notes}`, `x-large: ${'x'.repeat(20_000)}`));
     assertError(answer, 431, 'Request Header Fields Too Large');

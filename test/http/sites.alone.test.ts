@@ -192,6 +192,19 @@ describe('Every route across sites', () => {
       assert.equal((await call('GET', '/api/schemas', at(site, key('acme')))).status, 401, site);
   });
 
+  it('are 400 where their URL is no UTF-8, with a site and without one', async () => {
+    for (const [path, said] of [
+      ['/api/schemas?_=%ff', '_ must be UTF-8 in percent-encoding, got "%ff"'],
+      ['/api/globals/%c0%ae', 'the path must be UTF-8 in percent-encoding, got "%c0%ae"'],
+    ] as const) {
+      for (const headers of [at('acme', key('acme')), {}]) {
+        const { status, body } = await call('GET', path, headers);
+        assert.deepEqual([status, body.message], [400, said]);
+      }
+    }
+    assert.equal((await call('GET', '/api/docs?site=%ff')).status, 401);
+  });
+
   it('are 401 with the key, the token or the operator of another site', async () => {
     const { token, operator } = known.get('acme') as Known;
     const bearer = { authorization: `Bearer ${token}` };

@@ -23,8 +23,8 @@ import { preview } from './resources/preview.ts';
 import { proofs } from './resources/proofs.ts';
 import { registrations } from './resources/registrations.ts';
 import { schemas } from './resources/schemas.ts';
-import { varyBySite } from './sites/vary.ts';
 import { checkUrl } from './url.ts';
+import { varyByCaller, varyBySite } from './vary.ts';
 
 type Resource = (server: Server, app: App) => void;
 
@@ -56,7 +56,10 @@ export const routes: Plugin<{ app: App }> = {
     registerAuthentication(server, app);
     const log = (err: Error, request: Request) =>
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
-    server.ext('onPreResponse', answerErrors(log, openToOthers(server, app), app.site === null ? null : varyBySite));
+    server.ext(
+      'onPreResponse',
+      answerErrors(log, openToOthers(server, app), app.site === null ? varyByCaller : varyBySite),
+    );
     for (const resource of resources) resource(server, app);
     server.ext('onRequest', checkUrl);
     server.route({

@@ -72,7 +72,8 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
         throw new DomainError('precondition-failed', `the file is another than if-match names: it is ${tag}`);
       const isKnown = namesTag(String(request.headers['if-none-match']), tag);
       const response = isKnown ? h.response().code(304) : await fileAnswer(app, request, h, file, tag);
-      for (const [name, value] of Object.entries(cachingOf(request))) response.header(name, value);
+      // What anybody may read, pages of any origin may show.
+      if (actorOf(request).type === 'anonymous') response.header('cross-origin-resource-policy', 'cross-origin');
       return tellPosition(request, response.header('etag', tag));
     },
   });
@@ -94,19 +95,6 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     }
     return document;
   }
-}
-
-/**
- * Whether a caller may read a file is asked each time. A proxy keeps only what came without a credential: a bad cookie is
- * none, but the answer takes it away. What anybody may read, pages of any origin may show.
- */
-function cachingOf(request: Request): Record<string, string> {
-  const isAnonymous = actorOf(request).type === 'anonymous';
-  const isShared = isAnonymous && request.headers.cookie === undefined;
-  return {
-    'cache-control': isShared ? 'no-cache' : 'private, no-cache',
-    ...(isAnonymous && { 'cross-origin-resource-policy': 'cross-origin' }),
-  };
 }
 
 async function fileAnswer(

@@ -12,7 +12,7 @@ import { accountAssets } from '../resources/account-pages.ts';
 import { docs } from '../resources/docs.ts';
 import type { State } from '../state.ts';
 import { checkUrl } from '../url.ts';
-import { varyBySite } from './vary.ts';
+import { varyBySite } from '../vary.ts';
 
 /** What answers requests that no site does. */
 export type Common = {

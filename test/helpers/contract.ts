@@ -114,6 +114,8 @@ function makeContract(document: OpenApi): Contract {
     const response = told.responses[key];
     assert.ok(response, `${operation}: ${status} is not described: ${JSON.stringify(body)}`);
     checkHeaders(`${operation} ${status}`, response, headers);
+    if (status < 400 && told.security?.some((one: object) => Object.keys(one).length > 0))
+      checkCaching(answer, headers);
     for (const name of headers.keys()) seen.add(`${answer} ${name}`);
     met.add(answer);
     if (!response.content) {
@@ -200,6 +202,13 @@ function checkHeaders(answer: string, { headers: told = {} }: OpenApi, headers: 
   }
   const others = [...headers.keys()].filter((name) => !everywhere.has(name) && !names.includes(name));
   assert.deepEqual(others, [], `${answer}: these headers are not described`);
+}
+
+/** What depends on a credential says so to caches. */
+function checkCaching(answer: string, headers: Headers): void {
+  const depends = (headers.get('vary') ?? '').split(',');
+  for (const name of ['authorization', 'cookie', 'x-api-key'])
+    assert.ok(depends.includes(name), `${answer}: vary has no ${name}`);
 }
 
 /** The alternatives of a schema. */

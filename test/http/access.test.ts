@@ -276,6 +276,39 @@ describe('A rule that fails', () => {
   });
 });
 
+describe('What caches are told', () => {
+  const caller = 'authorization,cookie,x-api-key';
+  const told = ({ headers }: Answer) => [headers.get('cache-control'), headers.get('vary')];
+  const withCookie: Caller = { key: null, headers: { cookie: 'theirs=1' } };
+  const calls = ['', `/${'0'.repeat(8)}`].map((rest) => `/api/collections/public${rest}`);
+
+  it('of an answer to a credential or a cookie, a refusal too: it is for nobody else', async () => {
+    for (const path of [...calls, '/api/collections/plain', '/api/schemas', '/api/nothing']) {
+      for (const as of [{}, { key: 'wrong' }, withCookie]) {
+        assert.deepEqual(told(await service.call('GET', path, undefined, as)), ['private, no-cache', caller], path);
+      }
+    }
+    const made = await service.call('POST', '/api/collections/public', { title: 'x' });
+    assert.deepEqual([made.status, ...told(made)], [201, 'private, no-cache', caller]);
+    const again = await service.call('GET', `/api/collections/public/${made.body.id}`, undefined, {
+      headers: { 'if-none-match': made.headers.get('etag') ?? '' },
+    });
+    assert.deepEqual([again.status, ...told(again)], [304, 'private, no-cache', `accept-encoding,${caller}`]);
+  });
+
+  it('of an answer to nobody: it may be kept, is asked for again, and is not for who has a credential', async () => {
+    for (const path of [...calls, '/api/collections/plain', '/api/schemas'])
+      assert.deepEqual(told(await service.call('GET', path, undefined, anonymous)), ['no-cache', caller], path);
+  });
+
+  it('of what is the same for all: nothing of callers', async () => {
+    for (const path of ['/health', '/ready', '/api/docs']) {
+      const { status, headers } = await fetch(service.url + path, { headers: { 'x-api-key': apiKey } });
+      assert.deepEqual([status, headers.get('vary')?.includes('x-api-key') ?? false], [200, false], path);
+    }
+  });
+});
+
 describe('Keys in the log', () => {
   it('are nowhere, neither right nor wrong ones', async () => {
     await service.call('GET', '/api/collections/plain', undefined, { key: 'a-wrong-key-nobody-knows' });

@@ -297,7 +297,7 @@ describe('The draft of a preview', () => {
     const headers = { origin: 'https://app.example.org', 'access-control-request-method': 'POST' };
     for (const method of ['OPTIONS', 'GET', 'POST']) {
       const answer = await service.call(method, '/api/preview-token', undefined, { headers });
-      const told = [...answer.headers.keys()].filter((name) => /^(access-control-|vary)/.test(name));
+      const told = [...answer.headers].flat().filter((text) => /^access-control-|origin/.test(text));
       assert.deepEqual([answer.status, told], [method === 'POST' ? 400 : 404, []]);
     }
   });

@@ -169,7 +169,8 @@ describe('ETag', () => {
       const answer = await service.call('GET', path, undefined, { headers: { 'if-none-match': tag } });
       const named = answer.headers.get('etag')?.replace('-gzip', '');
       assert.deepEqual([answer.status, answer.body, named], [304, null, etag], tag);
-      assert.equal(answer.headers.get('vary'), 'accept-encoding');
+      assert.equal(answer.headers.get('vary'), 'accept-encoding,authorization,cookie,x-api-key');
+      assert.equal(answer.headers.get('cache-control'), 'private, no-cache');
     }
     assert.equal((await service.call('GET', path, undefined, { headers: { 'if-none-match': '"1-x"' } })).status, 200);
     assert.equal((await service.call('HEAD', path, undefined, { headers: { 'if-none-match': etag } })).status, 304);

@@ -31,6 +31,8 @@ export type Place = {
   isTop: boolean;
   /** Somewhere inside an array or blocks, where a value has no column. */
   isInList: boolean;
+  /** Inside a field that is not for every reader. */
+  isHidden?: boolean;
   /** Names that are refused here, in lower case since columns do not tell it apart, with the reason. */
   reserved: ReadonlyMap<string, string>;
 };
@@ -125,10 +127,12 @@ function checkField(checking: Checking, path: string, input: unknown, place: Pla
 
   const name = checkName(checking, path, input, place, siblings);
   checkCombinations(checking, path, read, place);
-  const nested = checkNested(checking, path, input, read.type, place);
+  const { access } = checkFieldAccess(checking, join(path, 'access'), own(input, 'access'));
+  const isHidden = place.isHidden || access?.read !== undefined;
+  const nested = checkNested(checking, path, input, read.type, { ...place, isHidden });
   const schema: FieldSchema = { ...read, ...nested.schema };
-  const field: Field = { ...read, name: name ?? '', ...nested.model };
-  Object.assign(field, checkFieldAccess(checking, join(path, 'access'), own(input, 'access')));
+  const field: Field = { ...read, name: name ?? '', ...nested.model, ...(access && { access }) };
+  if (schema.unique && isHidden && !(access?.create && access.update)) warnOfGuesses(checking, path);
   Object.assign(field, checkFieldHooks(checking, join(path, 'hooks'), own(input, 'hooks')));
   checkReferences(checking, path, schema, place);
   // The value's schema can only be made of a field that is right.
@@ -137,6 +141,13 @@ function checkField(checking: Checking, path: string, input: unknown, place: Pla
   }
   if (name === undefined) return undefined;
   return { schema: ordered({ ...schema, name }), fields: [field] };
+}
+
+function warnOfGuesses(checking: Checking, path: string): void {
+  checking.warnings.push(
+    `${path}: is unique and not for every reader, and a 409 tells whoever may write it which values there are; ` +
+      'rules for create and update say who may',
+  );
 }
 
 function checkType(checking: Checking, path: string, type: unknown): FieldType | undefined {

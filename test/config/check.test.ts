@@ -356,6 +356,25 @@ describe('functions', () => {
     );
   });
 
+  it('that hide a unique value are a warning, unless they say who may write it too', () => {
+    const rule = () => false;
+    const unique = { type: 'text', unique: true };
+    const fields = [
+      { ...unique, name: 'hidden', access: { read: rule, create: rule } },
+      { ...unique, name: 'shown', access: { update: rule } },
+      { ...unique, name: 'kept', access: { read: rule, create: rule, update: rule } },
+      { name: 'vault', type: 'object', access: { read: rule }, fields: [{ ...unique, name: 'code' }] },
+      { name: 'free', type: 'text', access: { read: rule } },
+      { type: 'row', fields: [{ ...unique, name: 'inRow', access: { read: rule } }] },
+    ];
+    const guessed = (path: string) =>
+      `collections.posts.fields.${path}: is unique and not for every reader, and a 409 tells whoever may write it which values there are; rules for create and update say who may`;
+    assert.deepEqual(
+      checkConfig({ collections: [{ slug: 'posts', fields }] }).warnings,
+      ['hidden', 'vault.fields.code', '5.fields.inRow'].map(guessed),
+    );
+  });
+
   it('give every document a default of its own', () => {
     const { collections } = checkConfig({
       collections: [{ slug: 'posts', fields: [{ name: 'j', type: 'json', defaultValue: { list: [] } }] }],

@@ -29,6 +29,7 @@ import { hasReadHooks } from './hooks.ts';
 import type { Notary } from './notary/notary.ts';
 import { once } from './once.ts';
 import type { Api } from './openapi/document.ts';
+import type { ToldOrigins } from './refused-origins.ts';
 import { type State, stateIn } from './state.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
@@ -102,6 +103,8 @@ export type App = {
   baseUrl: string | null;
   /** The path under which they do; `/` when it is all of the host. */
   basePath: string;
+  /** The origins of refused pages that the log tells of. */
+  toldOrigins: ToldOrigins;
   isProduction: boolean;
   /** Runs what no caller waits for; `close` does. What fails is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
@@ -124,6 +127,7 @@ export type Shared = {
   baseUrl: string | null;
   /** Which of the sites of the process it is; null where there is but one. */
   site: string | null;
+  toldOrigins: ToldOrigins;
   isProduction: boolean;
   blobs: BlobSettings;
 };
@@ -186,6 +190,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     site: shared.site,
     baseUrl,
     basePath: baseUrl === null ? '/' : new URL(baseUrl).pathname,
+    toldOrigins: shared.toldOrigins,
     isProduction,
     inBackground(run, failure) {
       const running = run()

@@ -4,16 +4,24 @@ import { strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { type Cors, corsOf, isClosedToOthers } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
+import { tellOfRefused } from './refused-origins.ts';
 import { noRoute } from './requests.ts';
 
 /**
- * Lets pages of other origins in, as the configuration says.
+ * Lets pages of other origins in, as the configuration says; of the others it says in the log how to let them in.
  *
- * @returns what every answer has to say to browsers; null where nothing is open.
+ * @returns what every answer has to say to browsers.
  */
-export function openToOthers(server: Server, { model }: Pick<App, 'model'>): AddHeaders | null {
+export function openToOthers(server: Server, app: Pick<App, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>): AddHeaders {
+  const { model, log, baseUrl, toldOrigins: told } = app;
   const cors = corsOf(model.cors);
-  return cors && answerOthers(server, () => cors, noRoute, strategy);
+  const add = cors && answerOthers(server, () => cors, noRoute, strategy);
+  const advice = (origin: string) => `write cors: ['${[...model.cors, origin].join("', '")}'] in the configuration`;
+  const tell = tellOfRefused({ log, told, baseUrl, advice });
+  return (request, headers) => {
+    add?.(request, headers);
+    tell(request, headers);
+  };
 }
 
 /**

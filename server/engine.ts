@@ -17,6 +17,7 @@ import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
+import { createToldOrigins } from './refused-origins.ts';
 import type { Settings } from './settings/settings.ts';
 import { createState, type State, setState } from './state.ts';
 import { connectWriter } from './threads/append.ts';
@@ -267,6 +268,7 @@ function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
   );
 }
 
+    toldOrigins: createToldOrigins(),
 function openMailer(
   { smtpUrl, mailFrom: from, isProduction }: Settings,
   { email }: Model,

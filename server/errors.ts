@@ -30,15 +30,14 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
  * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500.
  *
- * @param additions what every answer has besides, also those that are no errors; null for nothing.
+ * @param additions what every answer has besides, also those that are no errors.
  */
 export function answerErrors(
   log: (error: Error, request: Request) => void,
-  ...additions: readonly (AddHeaders | null)[]
+  ...additions: readonly AddHeaders[]
 ): Lifecycle.Method {
-  const adding = additions.filter((addition) => addition !== null);
   const add: AddHeaders = (request, headers) => {
-    for (const addition of adding) addition(request, headers);
+    for (const addition of additions) addition(request, headers);
   };
   return (request, h) => {
     const { response } = request;

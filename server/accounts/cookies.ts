@@ -82,7 +82,8 @@ export function isForeign(request: Request, baseUrl: string | null): boolean {
   return typeof origin !== 'string' || !isOwnOrigin(origin, info.host, baseUrl);
 }
 
-function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
+/** Whether an origin is that of pages of the service: by the host that is called, or by where clients reach it. */
+export function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
   if (!URL.canParse(text)) return false;
   const { host, origin } = new URL(text);
   return host === ownHost || (baseUrl !== null && origin === new URL(baseUrl).origin);

@@ -7,6 +7,7 @@ import { type Cors, corsOf } from '../cors.ts';
 import { answerOthers } from '../cors-routes.ts';
 import { answerErrors } from '../errors.ts';
 import { logRequests, neverListening } from '../http.ts';
+import { createToldOrigins, tellOfRefused } from '../refused-origins.ts';
 import { requestId } from '../requests.ts';
 import { accountAssets } from '../resources/account-pages.ts';
 import { docs } from '../resources/docs.ts';
@@ -48,11 +49,14 @@ export async function openCommon({ state, counts, log }: Options): Promise<Commo
   server.ext('onRequest', checkUrl);
   let cors: Cors | null = null;
   const addCors = answerOthers(server, () => cors, noSite);
+  const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;
+  const tell = tellOfRefused({ log, told: createToldOrigins(), baseUrl: null, advice });
   server.ext(
     'onPreResponse',
     answerErrors(
       (err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed'),
       addCors,
+      tell,
       varyBySite,
     ),
   );

@@ -11,6 +11,7 @@ import { type App, openApp } from '../../server/app.ts';
 import { createLog } from '../../server/logging.ts';
 import type { Notary } from '../../server/notary/notary.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
+import { createToldOrigins } from '../../server/refused-origins.ts';
 import { routes } from '../../server/routes.ts';
 import { createState } from '../../server/state.ts';
 
@@ -40,6 +41,7 @@ export async function withApp<T>(
     state: createState(),
     ...secrets,
     baseUrl,
+    toldOrigins: createToldOrigins(),
     isProduction: false,
     blobs,
   };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { corsOf } from '../../server/cors.ts';
 import { anonymous, bearer, login } from '../helpers/accounts.ts';
+import { type HereService, startHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
 import { eventually, logLines, sendRaw, useService } from '../helpers/shared.ts';
 
@@ -287,5 +288,85 @@ describe('Origins', () => {
 
   it('that are not listed at all have nothing to be told', () => {
     assert.equal(corsOf([]), null);
+  });
+});
+
+describe('A page that is refused', () => {
+  const fields: never[] = [];
+  const posts = { slug: 'posts', fields, access: { read: () => true } };
+  const asked = { 'access-control-request-method': 'POST', 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'cross-site' };
+  const said = (here: HereService) => here.lines().flatMap(({ level, msg }) => (level === 40 ? [msg] : []));
+  const from = (here: HereService, origin: string, method = 'GET', headers: Headers = {}) =>
+    fetch(`${here.url}/api/collections/posts`, { method, headers: { origin, ...headers } });
+
+  it('is in the log with the line that lets it in, once', async (t) => {
+    const here = await startHere(t, { cors: [app], collections: [posts] });
+    for (const [origin, method, headers] of [
+      [foreign, 'OPTIONS', asked],
+      [foreign, 'OPTIONS', asked],
+      [foreign, 'GET', {}],
+      ['http://localhost:3000', 'GET', { 'sec-fetch-mode': 'cors' }],
+      ['capacitor://localhost', 'DELETE', {}],
+      ['http://[::1]:8080', 'GET', {}],
+      [app, 'OPTIONS', asked],
+      ['null', 'GET', {}],
+    ] as const)
+      await from(here, origin, method, headers);
+    const lineFor = (origin: string) =>
+      `a page of ${origin} may not call the service: to let it in, write cors: ['${app}', '${origin}'] in the configuration`;
+    assert.deepEqual(said(here), [
+      lineFor(foreign),
+      lineFor('http://localhost:3000'),
+      lineFor('capacitor://localhost'),
+      lineFor('http://[::1]:8080'),
+      'a page without an origin, from a file or in a sandbox, may not call the service: serve it over http, and let in what it then has',
+    ]);
+  });
+
+  it('is in it too where no page is let in', async (t) => {
+    const here = await startHere(t, { collections: [posts] });
+    assert.equal((await from(here, foreign, 'OPTIONS', asked)).status, 404);
+    assert.deepEqual(said(here), [
+      `a page of ${foreign} may not call the service: to let it in, write cors: ['${foreign}'] in the configuration`,
+    ]);
+  });
+
+  it('is not where it is no page of others, calls nothing, or wants what nobody else may have', async (t) => {
+    const here = await startHere(t, { collections: [posts] });
+    const { origin } = new URL(here.url);
+    await from(here, origin, 'POST');
+    for (const more of ['sec-fetch-mode: navigate', 'sec-fetch-mode: cors\r\nsec-fetch-site: same-origin']) {
+      const lines = `host: x\r\norigin: ${foreign}\r\n${more}\r\nconnection: close\r\n\r\n`;
+      assert.equal((await sendRaw(here.url, `GET /api/collections/posts HTTP/1.1\r\n${lines}`)).status, 200);
+    }
+    await fetch(`${here.url}/api/operator/unlock`, { method: 'POST', headers: { origin: foreign } });
+    await fetch(`${here.url}/account/account.js`, { headers: { origin: foreign } });
+    const any = await startHere(t, { cors: ['*'], collections: [posts] });
+    await from(any, foreign, 'OPTIONS', asked);
+    await from(any, foreign);
+    assert.deepEqual([said(here), said(any)], [[], []]);
+  });
+
+  it('is not by what is no origin, nor when it is one of very many', async (t) => {
+    const here = await startHere(t, { collections: [posts] });
+    for (const odd of [
+      "https://a',process.exit(),'",
+      'https://a`',
+      'https://a"',
+      'x',
+      '',
+      'https://a/b',
+      'https://a b',
+      'HTTPS://A',
+      `https://${'a'.repeat(400)}`,
+      'https://ü.example',
+    ])
+      await from(here, encodeURI(odd) === odd ? odd : Buffer.from(odd).toString('latin1'));
+    assert.deepEqual(said(here), []);
+    for (let count = 0; count < 40; count += 1) await from(here, `https://p${count}.example`);
+    const lines = said(here);
+    assert.equal(lines.length, 21);
+    assert.match(lines[19] ?? '', /^a page of https:\/\/p19\.example /);
+    assert.equal(lines[20], 'pages of 20 origins were refused; of more nothing is logged');
   });
 });

@@ -44,6 +44,16 @@ async function fresh(service: Service, method: string, path: string, body?: obje
 describe('Several threads', () => {
   const service = useService(config, threads(3));
 
+  it('say once that a page is refused', async () => {
+    const origin = 'https://app.example.org';
+    for (let n = 0; n < 20; n += 1) {
+      const line = `GET ${posts} HTTP/1.1\r\nhost: x\r\norigin: ${origin}\r\nconnection: close\r\n\r\n`;
+      assert.equal((await sendRaw(service.url, line)).status, 200);
+    }
+    await eventually(() => logLines(service).filter(({ path }) => path === posts).length === 20);
+    assert.equal(logLines(service).filter(({ msg }) => msg?.includes(`cors: ['${origin}']`)).length, 1);
+  });
+
   it('answer on one port, and what one has written every one reads', async () => {
     const answering = new Set<number>();
     for (let n = 0; n < 60; n += 1) {

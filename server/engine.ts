@@ -59,13 +59,16 @@ export type Announced = {
   baseUrl: string;
   /** Where the first user is made; null when there is one, or nobody can log in. */
   setupUrl: string | null;
+  /** Where mails are listed that are caught and not sent; null when they are sent, or nobody gets any. */
+  mailUrl: string | null;
 };
 
 type Mail = { poke: () => void; close: () => Promise<void> };
 type OpenApp = ReturnType<typeof openApp>;
 type Options = {
   settings: Settings;
-  loaded: Pick<Loaded, 'model'>;
+  /** Without a path it is an object, which no command can look at. */
+  loaded: Pick<Loaded, 'model'> & { path: string | null };
   log: Logger;
   /** Called when a part ends without which it answers wrongly or not at all: nothing is left but to start it again. */
   onFailure: (error: Error, message: string) => void;
@@ -85,7 +88,7 @@ type Options = {
 export function startEngine(options: Options): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
   const { model } = loaded;
-  warn(log, settings, model);
+  warn(log, settings, loaded);
   const directory = openDirectory(settings, holder);
   for (const warning of directory.warnings) log.warn(warning);
   const state = createState();
@@ -154,7 +157,8 @@ export function startEngine(options: Options): Engine {
       if (baseUrl === null) throw new Error('nobody said under which address clients reach the service');
       if (reachable !== null) directory.announce(reachable);
       if (app && mailer) mail = startMail({ app, mailer, baseUrl, token: mainKeeper.token });
-      return { baseUrl, setupUrl: app && setupUrlOf(app, baseUrl, mainKeeper.token) };
+      const setupUrl = app && setupUrlOf(app, baseUrl, mainKeeper.token);
+      return { baseUrl, setupUrl, mailUrl: mailer?.caught?.url ?? null };
     }
 
     const connect = {
@@ -214,10 +218,22 @@ export const operatorSecret = 'operator';
 /** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
 const safeLength = 32;
 
-function warn(log: Logger, { secrets }: Settings, { warnings }: Model): void {
-  for (const warning of warnings) log.warn(warning);
+/** Of the configuration in one line: who starts the service looks for its addresses, and a command prints all. */
+function warn(log: Logger, settings: Settings, { model: { warnings }, path }: Options['loaded']): void {
+  const [first, ...others] = warnings;
+  if (first !== undefined && others.length === 0) log.warn(`1 warning about the configuration: ${first}`);
+  else if (path === null && first !== undefined)
+    log.warn({ warnings }, `${warnings.length} warnings about the configuration`);
+  else if (first !== undefined)
+    log.warn(`${warnings.length} warnings about the configuration: "${checkCommand(settings)}" prints them`);
+  const { secrets } = settings;
   if (secrets.some(({ length }) => length < safeLength))
     log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
+}
+
+function checkCommand({ config, site }: Settings): string {
+  if (site !== null) return `annals config check --site ${site}`;
+  return `annals config check${config === undefined ? '' : ` --config ${config}`}`;
 }
 
 function openKeeper(
@@ -252,6 +268,7 @@ function sharedOf(settings: Settings, directory: Directory) {
     isProduction,
     site: settings.site,
     baseUrl: baseUrl ?? null,
+    toldOrigins: createToldOrigins(),
     blobs: blobSettingsOf(settings),
   };
 }
@@ -268,7 +285,6 @@ function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
   );
 }
 
-    toldOrigins: createToldOrigins(),
 function openMailer(
   { smtpUrl, mailFrom: from, isProduction }: Settings,
   { email }: Model,

@@ -64,7 +64,11 @@ async function untilSignal<Service extends { stop: () => Promise<void> }>(
   return 0;
 }
 
-function welcome({ path, model }: Loaded, directory: Directory, { baseUrl, address, size, setupUrl }: Ready): string {
+function welcome(
+  { path, model }: Loaded,
+  directory: Directory,
+  { baseUrl, address, size, setupUrl, mailUrl }: Ready,
+): string {
   const { generatedKey } = directory;
   const key = generatedKey ?? '<your API key>';
   const slug = [...model.collections.values()].find(({ auth }) => !auth)?.slug;
@@ -77,6 +81,7 @@ function welcome({ path, model }: Loaded, directory: Directory, { baseUrl, addre
     `  Docs     ${baseUrl}/api/docs`,
     `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
     ...(setupUrl ? [`  Setup    ${setupUrl}  (makes the first user, once)`] : []),
+    ...(mailUrl ? [`  Mail     ${mailUrl}  (what would be sent is shown here)`] : []),
     `  Config   ${path}`,
     `  Data     ${directory.path}${size > 1 ? `  (${size} events at start)` : ''}`,
     '',
@@ -101,8 +106,8 @@ function welcomeToSites(sites: readonly Site[], address: string): string {
   return `Annals ${version()}\n\n${lines.join('\n')}\n\nlistening on ${address}\n`;
 }
 
-function lineOf({ baseUrl, setupUrl, engine }: Working): string {
+function lineOf({ baseUrl, setupUrl, mailUrl, engine }: Working): string {
   const { generatedKey } = engine.directory;
   const key = generatedKey ? `  key ${generatedKey} (generated)` : '';
-  return `${baseUrl}/api${key}${setupUrl ? `  setup ${setupUrl}` : ''}`;
+  return `${baseUrl}/api${key}${setupUrl ? `  setup ${setupUrl}` : ''}${mailUrl ? `  mail ${mailUrl}` : ''}`;
 }

@@ -37,6 +37,8 @@ export type EmbeddedReady = {
   apiKey: string | null;
   /** Where the first user is made, by whoever knows this address; null when there is one, or nobody can log in. */
   setupUrl: string | null;
+  /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
+  mailUrl: string | null;
 };
 
 const stopMilliseconds = 10_000;
@@ -72,10 +74,10 @@ export function startEmbedded(given: Given): Embedded {
     const here = openHere((api) => describe(api, here, loaded, shared));
     app = here;
     server = await openServer(here);
-    const { setupUrl } = announce(null);
+    const { setupUrl, mailUrl } = announce(null);
     engine.setState('ready');
     if (!ending) gate.open(server.listener);
-    return { apiKey: engine.directory.generatedKey, setupUrl };
+    return { apiKey: engine.directory.generatedKey, setupUrl, mailUrl };
   }
 
   function fail(err: Error, message: string): void {

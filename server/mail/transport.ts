@@ -7,7 +7,7 @@ import { senderRule } from '../../config/check-email.ts';
 import type { EmailOptions, MailKind } from '../../config/model.ts';
 import { once } from '../once.ts';
 import { UsageError } from '../settings/settings.ts';
-import type { Catcher } from './catcher.ts';
+import { loopback, type Mailbox, openMailbox } from './mailbox.ts';
 import type { Message } from './messages.ts';
 
 /** A message to one address. `event` is the id of the event that asked for it. */
@@ -27,8 +27,8 @@ export type Mailer = {
   close: () => Promise<void>;
 };
 
-/** Mails to some addresses that are kept by this process. */
-export type CaughtMails = Pick<Catcher, 'count' | 'forget'>;
+/** Mails that are kept by this process: where they are listed, and those to some addresses. */
+export type CaughtMails = Pick<Mailbox, 'url' | 'count' | 'forget'>;
 
 /** Thrown for a mail that cannot be sent. Its message is recorded, so it holds no address and nothing of a server's words. */
 export class Undeliverable extends Error {
@@ -172,17 +172,16 @@ function isRefusal({ code, permanent, responseCode }: NodemailerError): boolean 
 
 const catcherSender = 'Annals <annals@localhost>';
 
-function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Mailer {
-  let close = async () => {};
-  let caught: CaughtMails = { count: () => 0, forget: () => {} };
-  // Nothing of it is loaded before there is a mail.
+async function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Promise<Mailer> {
+  const mailbox = await openMailbox();
+  let closeCatcher = async () => {};
+  // Nothing else of it is loaded before there is a mail.
   const start = once(async () => {
     const { startCatcher } = await import('./catcher.ts');
-    const catcher = await startCatcher();
-    caught = catcher;
-    const options = { host: '127.0.0.1', port: catcher.port, ignoreTLS: true };
+    const catcher = await startCatcher(mailbox);
+    const options = { host: loopback, port: catcher.port, ignoreTLS: true };
     const transporter = await connect(options, 'the mail catcher');
-    close = async () => {
+    closeCatcher = async () => {
       transporter.close({ force: true });
       await catcher.close();
     };
@@ -191,14 +190,13 @@ function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Mailer {
   return {
     async send(mail) {
       const { catcher, way } = await start();
-      const response = await deliver(way, mail);
-      log.info(
-        { mail: mail.kind, event: mail.event },
-        `mail caught: ${mail.kind} to ${mail.to}: ${catcher.urlIn(response)}`,
-      );
+      const url = mailbox.urlOf(catcher.idIn(await deliver(way, mail)));
+      log.info({ mail: mail.kind, event: mail.event }, `mail caught: ${mail.kind} to ${mail.to}: ${url}`);
     },
-    caught: { count: (addresses) => caught.count(addresses), forget: (addresses) => caught.forget(addresses) },
-    close: () => close(),
+    caught: mailbox,
+    async close() {
+      await Promise.all([closeCatcher(), mailbox.close()]);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
@@ -54,6 +55,91 @@ describe('annals serve', () => {
     const next = await second.listening;
     assert.ok(second.output().stdout.includes(`x-api-key: ${key}'`));
     assert.equal((await get(next, key)).status, 200);
+  });
+
+  it('prints where mail in development is shown, and not where mail goes out or nobody gets any', async (t) => {
+    const folder = temporaryFolder(t);
+    const accounts = { bcryptCost: 4, collections: [{ slug: 'users', auth: true, fields: [] }] };
+    const args = ['serve', '--config', writeConfig(folder, accounts), '--port', '0', '--data'];
+    const quiet = { ANNALS_LOG_LEVEL: 'silent', ANNALS_API_KEY: apiKey, ...noThreads };
+    const first = launch(t, [...args, join(folder, 'a')], quiet);
+    const url = await first.listening;
+    const [, page = ''] =
+      /^ {2}Mail {5}(http:\/\/127\.0\.0\.1:\d+\/mail\/all\/[\w-]{22}) {2}\(.*\)$/m.exec(first.output().stdout) ?? [];
+    assert.match(await (await fetch(page)).text(), /None has been sent yet/);
+    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+    const made = { email: 'ada@example.org', password: 'correct horse battery' };
+    const setup = /setup\?token=([\w-]+)/.exec(first.output().stdout)?.[1];
+    const sent = await fetch(`${url}/api/collections/users/first-user`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ ...made, setupToken: setup }),
+    });
+    assert.equal(sent.status, 201);
+    await fetch(`${url}/api/collections/users/forgot-password`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ email: made.email }),
+    });
+    let found: string | undefined;
+    for (let tries = 0; tries < 250 && !found; tries += 1) {
+      await sleep(20);
+      const text = await (await fetch(page)).text();
+      found = /ada@example\.org<\/td><td><a href="(\/mail\/[\w-]{22})">/.exec(text)?.[1];
+    }
+    assert.match(await (await fetch(new URL(found ?? '', page))).text(), /reset-password\?token=/);
+    assert.equal(first.output().stderr, '');
+    first.child.kill('SIGTERM');
+    assert.equal(await first.exited, 0);
+
+    for (const more of [
+      { NODE_ENV: 'production' },
+      { ANNALS_SMTP_URL: 'smtp://127.0.0.1:2525', ANNALS_MAIL_FROM: 'a@example.org' },
+      { ANNALS_CONFIG: configFile },
+    ] as Record<string, string>[]) {
+      const named = more.ANNALS_CONFIG ? ['serve', '--port', '0', '--data'] : args;
+      const next = launch(t, [...named, join(folder, 'b')], { ...quiet, ...more });
+      await next.listening;
+      assert.doesNotMatch(next.output().stdout, /^ {2}Mail/m);
+      next.child.kill('SIGTERM');
+      await next.exited;
+      rmSync(join(folder, 'b'), { recursive: true });
+    }
+  });
+
+  it('says in one line how many warnings there are, which config check prints', async (t) => {
+    const folder = temporaryFolder(t);
+    const warned = (count: number) => ({
+      bcryptCost: 4,
+      collections: Array.from({ length: count - 1 }, (_, at) => ({
+        slug: `c${at}`,
+        fields: [{ name: 'code', type: 'text', unique: true, defaultValue: 'x' }],
+      })),
+    });
+    const said = (lines: { level: number; msg: string }[]) =>
+      lines.flatMap(({ level, msg }) => (level === 40 ? [msg] : []));
+    for (const [count, wanted] of [
+      [1, () => '1 warning about the configuration: bcryptCost: 4 is for tests; passwords need 10 or more'],
+      [4, (file: string) => `4 warnings about the configuration: "annals config check --config ${file}" prints them`],
+    ] as const) {
+      const config = { ...warned(count), globals: [{ slug: 'site', fields: [] }] };
+      const file = writeConfig(folder, config);
+      const service = await startService(t, config);
+      const own = /Config +(\S+)/.exec(service.output().stdout)?.[1] ?? '';
+      const lines = await eventually(() => {
+        const found = service
+          .output()
+          .stderr.trim()
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line));
+        return found.length > 0 ? found : null;
+      });
+      assert.deepEqual(said(lines), [wanted(own)]);
+      await service.kill();
+      const { code, stdout } = await runHere(['config', 'check', '--config', file]);
+      assert.deepEqual([code, stdout.match(/^warning: /gm)?.length], [0, count]);
+    }
   });
 
   it('takes its settings from the environment, and a flag wins over it', async (t) => {

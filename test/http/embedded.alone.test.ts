@@ -378,8 +378,8 @@ describe('Inside of a hapi server that others share', () => {
     }
     assert.equal(JSON.parse((await inject('GET', '/short', '/one-key')).payload).limit, 3);
     assert.deepEqual(server.plugins.annals, {
-      '/one': { apiKey: null, setupUrl: null },
-      '/deep/two': { apiKey: null, setupUrl: null },
+      '/one': { apiKey: null, setupUrl: null, mailUrl: null },
+      '/deep/two': { apiKey: null, setupUrl: null, mailUrl: null },
     });
     await server.stop();
     assert.equal((await inject('GET', '/one/health', '/one-key')).statusCode, 503);

@@ -76,6 +76,26 @@ describe('In development, a mail that is caught', () => {
     assert.ok(page.includes(`Grüße, come in:\n<a href="${escaped}" target="_blank">${escaped}</a>`), page);
   });
 
+  it('is listed, the newest first, on a page whose address cannot be guessed', async (t) => {
+    const { mailer, lastUrl } = await opened(t);
+    const list = mailer.caught?.url ?? '';
+    assert.match(list, /^http:\/\/127\.0\.0\.1:\d+\/mail\/all\/[\w-]{22}$/);
+    assert.match(await (await fetch(list)).text(), /None has been sent yet/);
+    await mailer.send(mailOf({ subject: 'the first' }));
+    await mailer.send(mailOf({ subject: '<img src=x> & last' }));
+    const page = await (await fetch(list)).text();
+    const links = [...page.matchAll(/<td>ada@example\.org<\/td><td><a href="([^"]+)">([^<]*)<\/a>/g)];
+    assert.deepEqual(
+      links.map(([, , subject]) => subject),
+      ['&lt;img src=x&gt; &amp; last', 'the first'],
+    );
+    assert.equal(new URL(links[0]?.[1] ?? '', list).href, lastUrl());
+    assert.match((await fetch(list)).headers.get('content-security-policy') ?? '', /^default-src 'none'.* sandbox /);
+    assert.equal(await statusFor(list, 'evil.example'), 403);
+    for (const other of [`${list}x`, list.slice(0, -1), new URL('/mail/all/', list).href])
+      assert.equal((await fetch(other)).status, 404);
+  });
+
   it('runs nothing that it holds, and cannot leave its frame', async (t) => {
     const { mailer, lastUrl } = await opened(t);
     const hostile = `"></iframe></pre></title><script>alert('1')</script><img src=x onerror=alert(1)>`;

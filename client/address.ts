@@ -53,13 +53,16 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The whole address of a file: what the service says begins below its own address.
+ * The whole address of a file: below the address under which this client reaches the service, whichever path the service says
+ * that clients reach it under.
  *
  * @throws TypeError for what has no `url`.
  */
 export function mediaUrlOf(baseUrl: string, file: string | object): string {
   const url: unknown = typeof file === 'object' && file !== null && 'url' in file ? file.url : file;
-  if (typeof url === 'string' && url.startsWith('/')) return baseUrl + url;
+  // Behind it come a slug, an id and a name, none of which holds it.
+  if (typeof url === 'string' && url.startsWith('/'))
+    return baseUrl + url.slice(Math.max(0, url.lastIndexOf('/api/media/')));
   throw new TypeError(`mediaUrl needs a document of a file, or its url, got ${shown(url)}`);
 }
 

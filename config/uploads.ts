@@ -30,7 +30,10 @@ export type FileValues = {
   sha256: string;
 };
 
+/** What the paths of all files begin with. */
+export const mediaRoot = '/api/media/';
+
 /** The path of a file (contract's decisions, 'Uploads'): its name is for people, the document is found by its id. */
 export function mediaPath(slug: string, id: string, filename: string): string {
-  return `/api/media/${slug}/${id}/${encodeURIComponent(filename)}`;
+  return `${mediaRoot}${slug}/${id}/${encodeURIComponent(filename)}`;
 }

@@ -1,5 +1,6 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { JsonObject } from '../config/schema.ts';
+import { mediaRoot } from '../config/uploads.ts';
 import type { Page } from '../projections/lists.ts';
 import { visibleElsewhere } from './access.ts';
 import type { App, Join, Target } from './app.ts';
@@ -31,7 +32,7 @@ export type Presenter = {
 /** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
 export function presenterOf(app: App, target: Target): Presenter {
   const isPlain =
-    !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasFileOfSite(app, target);
+    !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasOtherUrl(app, target);
 
   async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
     const show: Show = (other, documents) => showAll(app, request, other, documents);
@@ -82,24 +83,34 @@ async function showAll(
   );
 }
 
-function hasOldFile(request: Request, { model }: Target): boolean {
-  return momentOf(request) !== null && model.kind === 'collection' && Boolean(model.upload);
+function hasOldFile(request: Request, target: Target): boolean {
+  return momentOf(request) !== null && isOfFiles(target);
 }
 
-/** Who follows the URL of a file sends no header that names the site. */
-function hasFileOfSite({ site }: App, { model }: Target): boolean {
-  return site !== null && model.kind === 'collection' && Boolean(model.upload);
+/** Whether the URL of a file is another for clients than it is stored, who are below a path or send no header that names the site. */
+function hasOtherUrl({ site, basePath }: App, target: Target): boolean {
+  return (site !== null || basePath !== '/') && isOfFiles(target);
 }
 
-/** As of then, the URL of a file leads to the bytes of then; of several sites it says of which. */
+function isOfFiles({ model }: Target): boolean {
+  return model.kind === 'collection' && Boolean(model.upload);
+}
+
+/**
+ * The URL of a file leads there from the host that clients call: below the path under which they reach the service, as of then to
+ * the bytes of then, and of several sites it says of which.
+ */
 function withFoundUrl(app: App, request: Request, target: Target, document: JsonObject): JsonObject {
   const { url } = document;
-  if (typeof url !== 'string') return document;
+  // What was written before the collection became one of files may hold anything under this name.
+  if (!isOfFiles(target) || typeof url !== 'string' || !url.startsWith(mediaRoot)) return document;
+  const before = app.basePath === '/' ? '' : app.basePath;
   const query = [
-    ...(hasOldFile(request, target) ? [`asOf=${momentOf(request)?.position}`] : []),
-    ...(hasFileOfSite(app, target) ? [`site=${app.site}`] : []),
+    ...(momentOf(request) ? [`asOf=${momentOf(request)?.position}`] : []),
+    ...(app.site === null ? [] : [`site=${app.site}`]),
   ];
-  return query.length === 0 ? document : { ...document, url: `${url}?${query.join('&')}` };
+  if (before === '' && query.length === 0) return document;
+  return { ...document, url: `${before}${url}${query.length === 0 ? '' : `?${query.join('&')}`}` };
 }
 
 /** A join names the documents that the caller may read: what points here is told by nothing else. */

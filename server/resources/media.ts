@@ -5,7 +5,7 @@ import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { FileValues } from '../../config/uploads.ts';
+import { type FileValues, mediaRoot } from '../../config/uploads.ts';
 import { BlobMissingError, type ByteRange, isSha256 } from '../../storage/blobs.ts';
 import { presenterOf } from '../answers.ts';
 import type { App, Target } from '../app.ts';
@@ -36,10 +36,9 @@ export function media(server: Server, app: App, patience = stallMilliseconds): v
  * other routes answer 400.
  */
 function refuseOddPaths(server: Server): void {
-  const root = '/api/media/';
   server.ext('onRequest', (request, h) => {
     const { url = '' } = request.raw.req;
-    if (!url.includes(root) && !request.path.includes(root)) return h.continue;
+    if (!url.includes(mediaRoot) && !request.path.includes(mediaRoot)) return h.continue;
     const [path = ''] = url.split(/[?#]/, 1);
     if (hasDotSegment(path)) throw Boom.notFound('there is no such file');
     if (!isUtf8(path)) throw Boom.notFound(`there is no such file: ${pathProblem(path)}`);
@@ -56,7 +55,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
 
   server.route({
     method: 'GET',
-    path: `/api/media/${target.slug}/{id}/{filename}`,
+    path: `${mediaRoot}${target.slug}/{id}/{filename}`,
     options: {
       auth: strategy,
       plugins: { openApi: () => mediaOperation(target.model, app.site), takes: ['if-match'] },

@@ -710,6 +710,10 @@ describe('createClient', () => {
     const file = '/api/media/files/1/x.txt?site=acme';
     assert.equal(createClient({ baseUrl: `${url}/cms/` }).mediaUrl(file), `${url}/cms${file}`);
     assert.equal(createClient({ baseUrl: url }).mediaUrl({ url: file }), url + file);
+    for (const prefix of ['', '/cms', '/deep/cms', '/api/media']) {
+      assert.equal(createClient({ baseUrl: `${url}/cms` }).mediaUrl(prefix + file), `${url}/cms${file}`);
+      assert.equal(createClient({ baseUrl: url }).mediaUrl({ url: prefix + file }), url + file);
+    }
     assert.throws(
       () => createClient({ baseUrl: url }).mediaUrl({ id: 'x' } as object),
       /mediaUrl needs a document of a file/,

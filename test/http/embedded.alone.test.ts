@@ -201,7 +201,7 @@ function answersAsAlone(useHost: () => Host): void {
     const response = await fetch(url, { method: 'POST', headers: { 'x-api-key': apiKey }, body: form });
     const document = (await response.json()) as { url: string };
     assert.equal(response.status, 201, JSON.stringify(document));
-    const file = await fetch(`${useHost().url}${document.url}`, {
+    const file = await fetch(`${useHost().origin}${document.url}`, {
       headers: { 'x-api-key': apiKey, range: 'bytes=2-5' },
     });
     assert.equal(file.status, 206);

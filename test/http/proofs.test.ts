@@ -107,7 +107,10 @@ describe('GET /api/audit/tile', () => {
       assert.equal(headers.get('cache-control'), 'private, max-age=31536000, immutable');
     }
     const plain = await get('tile/entries/000', { 'x-api-key': apiKey, 'accept-encoding': 'identity' });
-    assert.deepEqual([plain.headers.get('content-encoding'), plain.headers.get('vary')], [null, 'accept-encoding']);
+    assert.deepEqual(
+      [plain.headers.get('content-encoding'), plain.headers.get('vary')],
+      [null, 'accept-encoding,authorization,cookie,x-api-key'],
+    );
     const packed = await get('tile/entries/000', { 'x-api-key': apiKey, 'accept-encoding': 'gzip' });
     assert.equal(packed.headers.get('content-encoding'), 'gzip');
     assert.deepEqual(packed.bytes, plain.bytes);

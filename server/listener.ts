@@ -49,7 +49,12 @@ export function guardListener(listener: Listener): void {
   listener.removeAllListeners('clientError');
   const latest = new WeakMap<Socket, ServerResponse>();
   const note = (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, response);
+    const { socket } = request;
+    latest.set(socket, response);
+    // Else a connection that waits for its next request would hold all of the last answer.
+    response.once('close', () => {
+      if (latest.get(socket) === response) latest.delete(socket);
+    });
     boundBody(listener, request, bodyMilliseconds);
   };
   // A client that waits to be told to go on is another event.

@@ -30,18 +30,20 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
  * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500.
  *
+ * @param admit says why an answer is not sent, though there is one; null where it is.
  * @param additions what every answer has besides, also those that are no errors.
  */
 export function answerErrors(
   log: (error: Error, request: Request) => void,
+  admit: (request: Request) => DomainError | null,
   ...additions: readonly AddHeaders[]
 ): Lifecycle.Method {
   const add: AddHeaders = (request, headers) => {
     for (const addition of additions) addition(request, headers);
   };
   return (request, h) => {
-    const { response } = request;
     if (isAnswered(request)) return h.abandon;
+    const response = admit(request) ?? request.response;
     if (!(response instanceof Error)) {
       response.header('x-request-id', requestId(request));
       response.header('x-content-type-options', 'nosniff');

@@ -2,6 +2,7 @@ import type { Server as Listener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
+import type { Backlog } from './backlog.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from './listener.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { routes } from './routes.ts';
@@ -11,16 +12,20 @@ export async function startServer(app: App, address: Address): Promise<Server> {
   const listener = createListener();
   const server = hapiOn(listener);
   guardListener(listener);
-  await serve(server, app);
+  await serve(server, { app });
   await server.start();
   await listen(listener, address);
   return server;
 }
 
-/** A server that answers what another listener passes on to its own, which never listens. */
-export async function openServer(app: App): Promise<Server> {
+/**
+ * A server that answers what another listener passes on to its own, which never listens.
+ *
+ * @param backlog that of the thread, where it has several such servers.
+ */
+export async function openServer(app: App, backlog?: Backlog): Promise<Server> {
   const server = neverListening();
-  await serve(server, app);
+  await serve(server, backlog ? { app, backlog } : { app });
   await server.start();
   return server;
 }
@@ -56,9 +61,9 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
   });
 }
 
-async function serve(server: Server, app: App): Promise<void> {
-  logRequests(server, app);
-  await server.register({ plugin: routes, options: { app } });
+async function serve(server: Server, options: { app: App; backlog?: Backlog }): Promise<void> {
+  logRequests(server, options.app);
+  await server.register({ plugin: routes, options });
 }
 
 /** @param hasConnections whether its listener has connections, to be ended in good order when it stops. */

@@ -6,7 +6,7 @@ import { endedEarly, tooSlow } from './body.ts';
 /** How fast a body must arrive at least: so many bytes for each so many milliseconds that are spent waiting for it. */
 export type Pace = { bytes: number; milliseconds: number };
 
-const slowest: Pace = { bytes: 16 * 1024, milliseconds: 30_000 };
+export const slowest: Pace = { bytes: 16 * 1024, milliseconds: 30_000 };
 
 /** Requests that were given to {@link pacedBody}. */
 const paced = new WeakSet<IncomingMessage>();

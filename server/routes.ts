@@ -1,6 +1,7 @@
 import type { Plugin, Request, Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import { registerAuthentication, strategy } from './authentication.ts';
+import { type Backlog, createBacklog } from './backlog.ts';
 import { noPayload } from './body.ts';
 import { openToOthers } from './cors-routes.ts';
 import { answerErrors } from './errors.ts';
@@ -50,15 +51,15 @@ const resources: readonly Resource[] = [
 ];
 
 /** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
-export const routes: Plugin<{ app: App }> = {
+export const routes: Plugin<{ app: App; backlog?: Backlog }> = {
   name: 'annals-routes',
-  register(server, { app }) {
+  register(server, { app, backlog = createBacklog(app.log) }) {
     registerAuthentication(server, app);
     const log = (err: Error, request: Request) =>
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
     server.ext(
       'onPreResponse',
-      answerErrors(log, openToOthers(server, app), app.site === null ? varyByCaller : varyBySite),
+      answerErrors(log, backlog.admit, openToOthers(server, app), app.site === null ? varyByCaller : varyBySite),
     );
     for (const resource of resources) resource(server, app);
     server.ext('onRequest', checkUrl);

@@ -31,8 +31,6 @@ const bufferBytes = 64 * 1024;
 const heartbeatMilliseconds = 15_000;
 /** How old an answer about somebody's rights may be: with events on their way, and without. */
 const rightsMilliseconds = { busy: 1000, idle: 2000 };
-/** How long a client may read nothing of what is there for it. */
-const stallMilliseconds = 60_000;
 /** How long one that reads slowly has to read the rest when the service ends. */
 const partingMilliseconds = 2000;
 
@@ -55,14 +53,12 @@ export function openFeed(app: App): Feed {
     // Who left while rights were looked at would never be seen to leave.
     if (res.closed) throw new DomainError('unavailable', 'the client has gone');
     const end = new AbortController();
-    const stall = setTimeout(() => res.destroy(), stallMilliseconds);
-    const texts = watched(eventsFor(request, query, rights, end.signal), request, stall);
+    const texts = watched(eventsFor(request, query, rights, end.signal), request);
     const stream = Readable.from(texts, { objectMode: false, highWaterMark: bufferBytes });
     open.set(stream, { end, cut: () => res.destroy() });
     // However it ends. One that waits for events is destroyed only once it waits no longer.
     res.once('close', () => {
       open.delete(stream);
-      clearTimeout(stall);
       end.abort();
       stream.destroy();
     });
@@ -101,13 +97,9 @@ export function openFeed(app: App): Feed {
     }
   }
 
-  /** Notes whenever the client is ready for more. */
-  async function* watched(texts: AsyncGenerator<string>, request: Request, stall: NodeJS.Timeout) {
+  async function* watched(texts: AsyncGenerator<string>, request: Request) {
     try {
-      for await (const text of texts) {
-        stall.refresh();
-        yield text;
-      }
+      yield* texts;
     } catch (err) {
       app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
       throw err;

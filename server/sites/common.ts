@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
+import type { Backlog } from '../backlog.ts';
 import { noPayload } from '../body.ts';
 import { type Cors, corsOf } from '../cors.ts';
 import { answerOthers } from '../cors-routes.ts';
@@ -30,7 +31,7 @@ export type Common = {
 /** How many sites there are, and how many of them do not answer. */
 export type Counts = { sites: number; starting: number; unavailable: number };
 
-type Options = { state: () => State; counts: () => Counts; log: Logger };
+type Options = { state: () => State; counts: () => Counts; backlog: Backlog; log: Logger };
 
 /** The refusal of a request whose site is not there: the same whether it names none or one that nobody knows. */
 export function noSite(): DomainError {
@@ -38,7 +39,7 @@ export function noSite(): DomainError {
 }
 
 /** Opens what is of no site: whether the process is well, and files that are the same for all. All else is a 401. */
-export async function openCommon({ state, counts, log }: Options): Promise<Common> {
+export async function openCommon({ state, counts, backlog, log }: Options): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
   const server = neverListening();
   server.ext('onRequest', ({ raw: { req } }, h) => {
@@ -55,6 +56,7 @@ export async function openCommon({ state, counts, log }: Options): Promise<Commo
     'onPreResponse',
     answerErrors(
       (err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed'),
+      backlog.admit,
       addCors,
       tell,
       varyBySite,

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
+import type { Backlog } from '../backlog.ts';
 import { createListener, guardListener } from '../listener.ts';
 import type { State } from '../state.ts';
 import { type Counts, noSite, openCommon } from './common.ts';
@@ -23,6 +24,8 @@ type Options = {
   /** All sites, whether they can be reached or not. */
   sites: readonly string[];
   state: () => State;
+  /** That of the thread. */
+  backlog: Backlog;
   log: Logger;
   /** How long requests are given to end. */
   patience: number;
@@ -39,11 +42,11 @@ type Site = {
 };
 
 /** Opens it, with every site starting. It does not listen yet. */
-export async function openFront({ sites: ids, state, log, patience }: Options): Promise<Front> {
+export async function openFront({ sites: ids, state, backlog, log, patience }: Options): Promise<Front> {
   const sites = new Map(ids.map((id): [string, Site] => [id, newSite()]));
   const sockets = new Set<Socket>();
   const busy = new Map<Socket, number>();
-  const common = await openCommon({ state, counts: () => countsOf([...sites.values()]), log });
+  const common = await openCommon({ state, counts: () => countsOf([...sites.values()]), backlog, log });
 
   /** hapi takes requests by these two events, and so does each server behind this one. */
   function passOn(event: 'request' | 'checkContinue') {

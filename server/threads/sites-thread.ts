@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Shared } from '../app.ts';
+import { createBacklog } from '../backlog.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { openServer, portOf } from '../http.ts';
 import { type Address, listen as listenOn } from '../listener.ts';
@@ -23,6 +24,8 @@ export type Done = { failure: string | null };
 const { configs, logLevel } = workerData as SitesInput;
 const stopMilliseconds = 10_000;
 const sink = threadSink();
+const log = createLog(logLevel, sink);
+const backlog = createBacklog(log);
 const loading = new Map<string, Promise<Loaded>>();
 // While the logs are opened. What cannot be loaded is told when it is needed.
 for (const path of configs) load(path).catch(() => {});
@@ -45,8 +48,7 @@ async function carryOut(order: SitesOrder): Promise<void> {
 }
 
 async function listen({ sites, state, address }: Listen): Promise<void> {
-  const log = createLog(logLevel, sink);
-  front = await openFront({ sites, state: () => stateIn(state), log, patience: stopMilliseconds });
+  front = await openFront({ sites, state: () => stateIn(state), backlog, log, patience: stopMilliseconds });
   await listenOn(front.listener, address);
   say({ kind: 'listening', port: portOf(front.listener) });
 }
@@ -55,7 +57,7 @@ async function open({ site, config, shared, ports }: Open): Promise<void> {
   const loaded = await load(config);
   const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site) });
   closing.set(site, app.close);
-  front?.open(site, await openServer(app), loaded.model.cors);
+  front?.open(site, await openServer(app, backlog), loaded.model.cors);
 }
 
 async function close(site: string): Promise<void> {

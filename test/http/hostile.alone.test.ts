@@ -466,6 +466,31 @@ describe('Nasty requests to every route', () => {
   });
 });
 
+describe('Answers that nobody reads', () => {
+  it('are bounded for an address: a large one more is a 503, all else is answered', async () => {
+    const text = 'x'.repeat(1_000_000);
+    for (let count = 0; count < 10; count += 1) await limited.call('POST', '/api/collections/open', { text });
+    const list = '/api/collections/open?limit=10';
+    const before = residentMegabytes(limited);
+    const unread = Array.from({ length: 30 }, () => dial(limited.url, head(`GET ${list}`)).pause());
+    // The system takes some of each, and is not asked for it again and again.
+    let answer = await limited.call('GET', list);
+    for (let tries = 0; answer.status === 200 && tries < 20; tries += 1) answer = await limited.call('GET', list);
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5']);
+    assert.deepEqual(answer.body, {
+      statusCode: 503,
+      error: 'Service Unavailable',
+      message: 'too many answers wait to be read; try again later',
+    });
+    assert.equal((await limited.call('GET', '/health')).status, 200);
+    await assertSound(limited);
+    const grown = residentMegabytes(limited) - before;
+    assert.ok(grown < 400, `${grown} MB more`);
+    for (const socket of unread) socket.destroy();
+    for (let tries = 0; (await limited.call('GET', list)).status !== 200; tries += 1) assert.ok(tries < 100);
+  });
+});
+
 describe('Thousands of connections', () => {
   const abuses = [
     'GET /health HTTP/1.1\r\nhost:',

@@ -48,7 +48,10 @@ before(async () => {
     registerAuthentication(server, changed);
     server.ext(
       'onPreResponse',
-      answerErrors((err) => changed.log.error({ err })),
+      answerErrors(
+        (err) => changed.log.error({ err }),
+        () => null,
+      ),
     );
     media(server, changed, patience);
     await server.start();

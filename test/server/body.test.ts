@@ -12,7 +12,10 @@ const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 before(async () => {
   server.ext(
     'onPreResponse',
-    answerErrors(() => {}),
+    answerErrors(
+      () => {},
+      () => null,
+    ),
   );
   server.route({
     method: 'POST',

@@ -62,7 +62,10 @@ describe('pacedBody', () => {
   before(async () => {
     server.ext(
       'onPreResponse',
-      answerErrors(() => {}),
+      answerErrors(
+        () => {},
+        () => null,
+      ),
     );
     server.route({
       method: 'POST',

@@ -1,4 +1,5 @@
-import { type FieldOption, fieldTypes, jsonProblem, typesThatTake, wholePattern } from './fields.ts';
+import { type FieldOption, fieldTypes, jsonProblem, typesThatTake } from './fields.ts';
+import { readPattern } from './patterns/pattern.ts';
 import {
   type Checking,
   checkKeys,
@@ -87,10 +88,20 @@ function checkChoices(checking: Checking, path: string, type: FieldType, input: 
   return { options };
 }
 
+const warnings = {
+  backtracks:
+    ', so it is matched by trying one way after the other, which may hold up a thread: bound the values by maxLength',
+  isExponential:
+    'some values take most engines exponential time, as in "(a+)+"; the service matches it in linear time, clients that ' +
+    'check by its OpenAPI document may not',
+};
+
 function checkPattern(checking: Checking, path: string, type: FieldType, input: unknown) {
   if (!fieldTypes[type].options.includes('pattern') || !passes(checking, path, input, rules.text)) return {};
   try {
-    wholePattern(input as string);
+    const { backtracks, isExponential } = readPattern(input as string);
+    if (backtracks !== null) checking.warnings.push(`${path}: ${backtracks}${warnings.backtracks}`);
+    if (isExponential) checking.warnings.push(`${path}: ${warnings.isExponential}`);
   } catch (error) {
     report(checking, path, `is no regular expression with the flag "u": ${(error as Error).message}`);
   }

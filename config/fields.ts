@@ -1,6 +1,7 @@
 import Joi from 'joi';
 import { isPlainText, normalEmail } from './addresses.ts';
 import type { Field } from './model.ts';
+import { readPattern } from './patterns/pattern.ts';
 import type { FieldSchema, FieldType } from './schema.ts';
 
 /** An option that some field type takes. */
@@ -152,13 +153,6 @@ export function jsonProblem(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** The regular expression of a field's `pattern`: the whole value, by characters. @throws SyntaxError */
-export function wholePattern(source: string): RegExp {
-  // Alone first: `)(` is an error of its own that the parentheses around it would hide.
-  new RegExp(source, 'u');
-  return new RegExp(`^(?:${source})$`, 'u');
-}
-
 /** How a field stands in an object: `null` is no value, a missing one takes the default. */
 function member(field: Field, mode: WriteMode): Joi.Schema {
   const { required, makeDefault } = field;
@@ -172,7 +166,7 @@ function member(field: Field, mode: WriteMode): Joi.Schema {
 
 function text(field: Field, base = Joi.string()): Joi.StringSchema {
   const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = field;
-  const whole = pattern === undefined ? undefined : wholePattern(pattern);
+  const whole = pattern === undefined ? undefined : readPattern(pattern);
   const counts = field.minLength !== undefined || field.maxLength !== undefined;
   return (required ? base : base.min(0)).custom((value: string, helpers) => {
     if (!isClean(value)) return helpers.error('must', { must: cleanText });
@@ -182,7 +176,7 @@ function text(field: Field, base = Joi.string()): Joi.StringSchema {
       if (length > maxLength) return helpers.error('must', { must: `have at most ${maxLength} characters`, length });
     }
     // After the length, so that maxLength bounds what a slow pattern is run on.
-    if (whole && !whole.test(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
+    if (whole && !whole.matches(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
     return value;
   });
 }

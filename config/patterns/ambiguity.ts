@@ -1,0 +1,173 @@
+import type { AST } from '@eslint-community/regexpp';
+
+/**
+ * The pattern as places, one for each character that it reads, and how often each may follow another: a number of ways, where more
+ * than 2 is 2. After Glushkov (1961), with ways that are counted.
+ */
+type Places = { tests: RegExp[]; follows: Map<number, number>[] };
+/** Places by number, and in how many ways each comes first or last. */
+type Ways = Map<number, number>;
+/** A part of the pattern: what it may begin and end with; `skips`: in how many ways it may be nothing. */
+type Part = { first: Ways; last: Ways; skips: number };
+
+/** A pattern with more is not looked at. */
+const maxPlaces = 100;
+/** A part that is repeated more often is taken for one that is repeated without end. */
+const maxCopies = 8;
+
+class TooManyPlaces extends Error {}
+
+/**
+ * Whether there are texts that an engine which tries one way after the other takes exponential time to find wrong: when some place
+ * can be come back to in two ways by the same characters (Weber and Seidl, 1991), as in `(a+)+` or `(\d|\w)*`.
+ */
+export function isExponential({ alternatives }: AST.Pattern): boolean {
+  const places: Places = { tests: [], follows: [] };
+  try {
+    anyOf(places, alternatives);
+  } catch (error) {
+    if (error instanceof TooManyPlaces) return false;
+    throw error;
+  }
+  return comesBackInTwoWays(places);
+}
+
+const nothing: Part = { first: new Map(), last: new Map(), skips: 1 };
+
+function anyOf(places: Places, alternatives: readonly AST.Alternative[]): Part {
+  const parts = alternatives.map(({ elements }) =>
+    elements.reduce((before, element) => joined(places, before, partOf(places, element)), nothing),
+  );
+  return {
+    first: sum(parts.map(({ first }) => first)),
+    last: sum(parts.map(({ last }) => last)),
+    skips: few(parts.reduce((count, { skips }) => count + skips, 0)),
+  };
+}
+
+function partOf(places: Places, node: AST.Element): Part {
+  switch (node.type) {
+    case 'Character':
+    case 'CharacterSet':
+    case 'CharacterClass':
+      return place(places, node.raw);
+    case 'Group':
+    case 'CapturingGroup':
+      return anyOf(places, node.alternatives);
+    case 'Quantifier':
+      return repeated(places, node);
+    case 'Assertion':
+      // What is inside is looked at by itself: nothing comes before or after it.
+      if ('alternatives' in node) anyOf(places, node.alternatives);
+      return nothing;
+    default:
+      return nothing;
+  }
+}
+
+function place({ tests, follows }: Places, raw: string): Part {
+  if (tests.length === maxPlaces) throw new TooManyPlaces();
+  const index = tests.push(new RegExp(`^${raw}$`, 'u')) - 1;
+  follows.push(new Map());
+  return { first: new Map([[index, 1]]), last: new Map([[index, 1]]), skips: 0 };
+}
+
+function repeated(places: Places, { element, min, max }: AST.Quantifier): Part {
+  if (max === 0) return nothing;
+  if (max > maxCopies) {
+    const part = partOf(places, element);
+    follow(places, part.last, part.first, 1);
+    return min === 0 ? optional(part) : part;
+  }
+  let whole = nothing;
+  // From the last to the first: what may be left out is left out with all that comes after it.
+  for (let count = max; count > 0; count -= 1) {
+    whole = joined(places, partOf(places, element), whole);
+    if (count > min) whole = optional(whole);
+  }
+  return whole;
+}
+
+/** In one way: an engine does not repeat a part that reads nothing. */
+function optional(part: Part): Part {
+  return { ...part, skips: 1 };
+}
+
+function joined(places: Places, before: Part, after: Part): Part {
+  follow(places, before.last, after.first, 1);
+  return {
+    first: sum([before.first, times(after.first, before.skips)]),
+    last: sum([after.last, times(before.last, after.skips)]),
+    skips: few(before.skips * after.skips),
+  };
+}
+
+function follow({ follows }: Places, last: Ways, first: Ways, count: number): void {
+  for (const [from, ends] of last) {
+    const ways = follows[from] as Ways;
+    for (const [to, begins] of first) ways.set(to, few((ways.get(to) ?? 0) + ends * begins * count));
+  }
+}
+
+function sum(all: readonly Ways[]): Ways {
+  const result: Ways = new Map();
+  for (const ways of all) for (const [at, count] of ways) result.set(at, few((result.get(at) ?? 0) + count));
+  return result;
+}
+
+function times(ways: Ways, count: number): Ways {
+  return count === 0 ? new Map() : new Map([...ways].map(([at, ways]) => [at, few(ways * count)]));
+}
+
+function few(count: number): number {
+  return Math.min(count, 2);
+}
+
+/** Pairs of places that the same characters lead to; one that parts, and comes together again where it began, can do so again and again. */
+function comesBackInTwoWays({ tests, follows }: Places): boolean {
+  const size = tests.length;
+  const overlaps = overlapsOf(tests);
+  const pairsAfter = (pair: number): number[] => {
+    const [one, other] = [follows[Math.floor(pair / size)] as Ways, follows[pair % size] as Ways];
+    return [...one.keys()].flatMap((a) => [...other.keys()].filter((b) => overlaps(a, b)).map((b) => a * size + b));
+  };
+  const nexts = new Map<number, number[]>();
+  const next = (pair: number) => {
+    const known = nexts.get(pair) ?? pairsAfter(pair);
+    nexts.set(pair, known);
+    return known;
+  };
+  const reaches = (from: readonly number[], wanted: number) => {
+    const seen = new Set(from);
+    for (const pair of seen) {
+      if (pair === wanted) return true;
+      for (const following of next(pair)) seen.add(following);
+    }
+    return false;
+  };
+  for (let at = 0; at < size; at += 1) {
+    const home = at * size + at;
+    const onTheWay = new Set(next(home));
+    for (const pair of onTheWay) for (const following of next(pair)) onTheWay.add(following);
+    if (!onTheWay.has(home)) continue;
+    for (const pair of onTheWay) {
+      const [a, b] = [Math.floor(pair / size), pair % size];
+      if (a !== b && reaches([pair], home)) return true;
+    }
+    for (const [to, ways] of follows[at] as Ways) if (ways > 1 && reaches([to * size + to], home)) return true;
+  }
+  return false;
+}
+
+/** Some characters of each kind: two places overlap where both take one of them, or what the other was written with. */
+const samples = [
+  ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
+  ...['\u00a0', '\u00e9', '\u00df', '\u0416', '\u0660', '\u2028', '\u3042', '\u4e2d', '\u{1f600}', '\u{10ffff}'],
+];
+
+function overlapsOf(tests: readonly RegExp[]): (a: number, b: number) => boolean {
+  const own = tests.flatMap(({ source }) => [...source]);
+  const characters = [...new Set([...samples, ...own])];
+  const taken = tests.map((test) => new Set(characters.filter((character) => test.test(character))));
+  return (a, b) => !(taken[a] as Set<string>).isDisjointFrom(taken[b] as Set<string>);
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { checkConfig } from '../../config/check.ts';
+import { readPattern } from '../../config/patterns/pattern.ts';
+
+const runs = Number(process.env.TEST_RUNS ?? 1000);
+
+/** What reads a character: of each kind, and what is odd about it. */
+const singles = [
+  ...['a', 'b', 'k', 's', '1', '-', ' ', '_', 'é', '\\u{1f600}', '\\ud83d\\ude00', '😀', '\\n', '\\cJ', '\\x61', '\\/'],
+  ...['.', '\\d', '\\D', '\\w', '\\W', '\\s', '\\S', '\\p{L}', '\\P{L}', '\\p{Script=Greek}', '\\p{Lu}'],
+  ...['[ab]', '[^ab]', '[a-k\\d]', '[^\\s]', '[]', '[^]', '[\\b\\-]', '[\\u{1f600}-\\u{1f64f}]', '[\\w-]'],
+];
+const assertions = ['^', '$', '\\b', '\\B'];
+const repetitions = ['*', '+', '?', '*?', '+?', '??', '{0}', '{2}', '{0,1}', '{1,3}', '{2,}', '{0,2}?'];
+const groups = ['(?:', '('];
+const looks = ['(?=', '(?!', '(?<=', '(?<!'];
+
+const { pattern } = fc.letrec<{ pattern: string; row: string; item: string }>((tie) => ({
+  pattern: fc.oneof(
+    { depthSize: 'medium' },
+    tie('row'),
+    fc.tuple(tie('row'), tie('pattern')).map(([a, b]) => `${a}|${b}`),
+  ),
+  row: fc.array(tie('item'), { maxLength: 4 }).map((items) => items.join('')),
+  item: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constantFrom(...singles),
+    fc.constantFrom(...singles, ...assertions),
+    fc.tuple(fc.constantFrom(...singles), fc.constantFrom(...repetitions)).map(([a, b]) => a + b),
+    fc.tuple(fc.constantFrom(...groups, ...looks), tie('pattern')).map(([a, b]) => `${a}${b})`),
+    fc
+      .tuple(fc.constantFrom(...groups), tie('pattern'), fc.constantFrom(...repetitions))
+      .map(([a, b, c]) => `${a}${b})${c}`),
+  ),
+}));
+/** Characters that the patterns tell apart; few, and short texts, for the engine of Node tries all ways. */
+const characters = [
+  'a',
+  'b',
+  'k',
+  'A',
+  'K',
+  '\u212a',
+  's',
+  'ſ',
+  '1',
+  '-',
+  ' ',
+  '\u00a0',
+  '_',
+  'é',
+  'É',
+  'α',
+  '😀',
+  '\n',
+  '\r',
+  '\u2028',
+];
+const values = fc.array(fc.array(fc.constantFrom(...characters), { maxLength: 7 }), { minLength: 1, maxLength: 8 });
+
+describe('A pattern', () => {
+  it('matches what the engine of Node matches', () => {
+    let linear = 0;
+    let matched = 0;
+    fc.assert(
+      fc.property(pattern, values, (source, texts) => {
+        const { matches, backtracks } = readPattern(source);
+        if (backtracks === null) linear += 1;
+        const whole = new RegExp(`^(?:${source})$`, 'u');
+        for (const text of texts.map((characters) => characters.join(''))) {
+          assert.equal(matches(text), whole.test(text), `${source} on ${JSON.stringify(text)}`);
+          if (matches(text)) matched += 1;
+        }
+      }),
+      { numRuns: runs },
+    );
+    assert.ok(linear > 0.95 * runs && matched > runs / 4, `${linear} were linear, ${matched} matched`);
+  });
+
+  it('matches a long text in no longer than it takes to read', () => {
+    const long = 'a'.repeat(100_000);
+    for (const source of [
+      '(a+)+b',
+      '(a|a)*b',
+      '(.*)*b',
+      'a*a*a*b',
+      '(?=(a+)+b)a*',
+      'a*(?<=(a|aa)+b)',
+      '(a?){20}a{20}b',
+    ]) {
+      const { matches, backtracks } = readPattern(source);
+      assert.deepEqual(
+        [backtracks, matches(long), matches('aab')],
+        [null, false, source !== '(?=(a+)+b)a*' && !source.includes('<=') && !source.includes('20')],
+      );
+    }
+  });
+
+  it('that has what no automaton has is matched all the same', () => {
+    const doubled = readPattern('(a|b)\\1(?<n>x)\\k<n>');
+    assert.deepEqual(['aaxx', 'bbxx', 'abxx'].map(doubled.matches), [true, true, false]);
+    const many = readPattern('[^]{0,5000}');
+    assert.deepEqual(['x'.repeat(5000), 'x'.repeat(5001)].map(many.matches), [true, false]);
+    const folded = readPattern('(?i:a)b');
+    assert.deepEqual(['Ab', 'AB'].map(folded.matches), [true, false]);
+    assert.deepEqual(
+      [doubled, many, folded].map(({ backtracks }) => backtracks),
+      ['it has a backreference', 'it is too large', 'it has modifiers'],
+    );
+  });
+
+  it('keeps no more than so much of what it was asked', () => {
+    const { matches } = readPattern('(\\p{L}|[^]b?)*');
+    const text = String.fromCodePoint(...Array.from({ length: 20_000 }, (_, index) => 0x4e00 + index));
+    assert.deepEqual([matches(text), matches(`${text}\ud800`)], [true, true]);
+  });
+});
+
+describe('A pattern that may take exponential time elsewhere', () => {
+  const found = (source: string) => readPattern(source).isExponential;
+
+  it('is told from one that does not', () => {
+    const bad = [
+      ...['(a+)+b', '(a*)*', '([a-z]+)*x', '(\\w+\\s?)+', '(a|a)*', '(\\d|\\w)+x', '(\\d{1,3})+', '(a{0,30}){0,30}'],
+      ...[
+        '(x+x+)+y',
+        '(.*)*',
+        '(\\p{L}+[ -]?)*',
+        '(?:a|b|ab)*c',
+        '(a|b|[a-c])*d',
+        '^(([a-z])+.)+[A-Z]([a-z])+$',
+        '(?=(a+)+b)a',
+      ],
+    ];
+    const good = [
+      ...[
+        '[a-z0-9]+(-[a-z0-9]+)*',
+        '(\\d{1,3}\\.){3}\\d{1,3}',
+        '\\d{1,3}(,\\d{3})*',
+        '([0-9a-f]{2})+',
+        '(\\d{3})+',
+        '.*.*x',
+      ],
+      ...[
+        '[^@\\s]+@[^@\\s]+\\.[^@\\s]+',
+        '(?=.*\\d)(?=.*[a-z]).{8,}',
+        '((a|b)*c)*',
+        '(?:a|b|c)+',
+        '\\p{L}+([ -]\\p{L}+)*',
+      ],
+      ...['\\+?[\\d ]{6,20}', '(a|ab)(c|bcd)', '#([0-9a-f]{3}){1,2}', '', '(a{0})*', '[A-Z]{2}\\d{2}( ?\\w{4}){3,7}'],
+    ];
+    assert.deepEqual([bad.filter((source) => !found(source)), good.filter(found)], [[], []]);
+  });
+
+  it('is a warning of the configuration, and so is one that is matched by trying', () => {
+    const field = (name: string, pattern: string) => ({ name, type: 'text', pattern });
+    const fields = [field('a', '(a+)+b'), field('b', '(a)\\1'), field('c', '[a-z-]+')];
+    const { warnings } = checkConfig({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
+    assert.deepEqual(
+      warnings.filter((warning) => warning.includes('.pattern')),
+      [
+        'collections.posts.fields.a.pattern: some values take most engines exponential time, as in "(a+)+"; the service matches it in linear time, clients that check by its OpenAPI document may not',
+        'collections.posts.fields.b.pattern: it has a backreference, so it is matched by trying one way after the other, which may hold up a thread: bound the values by maxLength',
+      ],
+    );
+  });
+});

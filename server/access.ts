@@ -8,6 +8,7 @@ import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';
 import type { Reach } from './paths.ts';
 import { actorOf, isTrusted, momentOf, requestId, userOf, viewOf } from './requests.ts';
+import { noteRequest } from './threads/pulse.ts';
 import { readWhereObject } from './where.ts';
 
 /**
@@ -393,6 +394,7 @@ class Unseen implements Subject {
 }
 
 function argsOf(request: Request, subject: Subject): AccessArgs {
+  noteRequest(request);
   return new Asked(request, subject);
 }
 

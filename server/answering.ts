@@ -16,17 +16,23 @@ export type Answering = {
   stop: () => Promise<void>;
 };
 
-type Options = { settings: Settings; loaded: Loaded; sink: LogSink; log: Logger; onFailure: (error: Error) => void };
+type Options = {
+  settings: Settings;
+  loaded: Loaded;
+  sink: LogSink;
+  log: Logger;
+  onFailure: (error: Error) => void;
+  /** How long a thread may not go on, in milliseconds, before it is replaced. */
+  patience?: number;
+};
 
 /** Threads of their own. They load while the writer opens the log. */
-export function answerInThreads({ settings, loaded, sink, log, onFailure }: Options): Answering {
+export function answerInThreads({ settings, loaded, ...rest }: Options): Answering {
   const threads = startHttpThreads({
     count: settings.threads,
     module: ownModule('./threads/http-thread.ts', import.meta.url),
     input: { config: loaded.path, logLevel: settings.logLevel } satisfies HttpInput,
-    sink,
-    log,
-    onFailure,
+    ...rest,
   });
   return {
     listen: ({ shared, connect }) =>

@@ -5,6 +5,7 @@ import type { Field, FieldHooks, Hook, Hooks, Operation } from '../config/model.
 import { type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import type { App, Target } from './app.ts';
 import { requestId, userOf, viewOf } from './requests.ts';
+import { noteRequest } from './threads/pulse.ts';
 
 /** What hooks are told: the operation, and the document as it was before it (null on create). */
 export type Occasion = { request: Request; operation: Operation; doc: JsonObject | null };
@@ -125,6 +126,7 @@ async function runNested(
 }
 
 function argsOf({ request, operation, doc }: Occasion, data: JsonObject): Parameters<Hook>[0] {
+  noteRequest(request);
   return { user: userOf(request), req: viewOf(request), operation, data, doc };
 }
 

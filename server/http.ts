@@ -6,6 +6,7 @@ import type { Backlog } from './backlog.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from './listener.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { routes } from './routes.ts';
+import { noteRequest } from './threads/pulse.ts';
 
 /** Starts a server that listens itself; resolves when it answers. */
 export async function startServer(app: App, address: Address): Promise<Server> {
@@ -62,6 +63,8 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
 }
 
 async function serve(server: Server, options: { app: App; backlog?: Backlog }): Promise<void> {
+  const { site } = options.app;
+  if (site !== null) server.app.site = site;
   logRequests(server, options.app);
   await server.register({ plugin: routes, options });
 }
@@ -78,8 +81,9 @@ function hapiOn(listener: Listener, hasConnections = true): Server {
     state: { strictHeader: false, ignoreErrors: true },
     routes: { state: { failAction: 'ignore' } },
   });
-  server.ext('onRequest', ({ raw: { req } }, h) => {
-    requireHead(req);
+  server.ext('onRequest', (request, h) => {
+    noteRequest(request);
+    requireHead(request.raw.req);
     return h.continue;
   });
   return server;

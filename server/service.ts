@@ -36,6 +36,8 @@ type Options = {
   log: Logger;
   /** True for one that lives for a single command: it sends no mail, which goes on waiting, for it would end in the middle. */
   isBrief?: boolean;
+  /** How long a thread that answers requests may not go on, in milliseconds, before it is replaced. */
+  patience?: number;
 };
 
 /**
@@ -43,7 +45,7 @@ type Options = {
  *
  * @throws LockedError when another process works on the data directory.
  */
-export function startService({ settings, loaded, sink, log, isBrief = false }: Options): Service {
+export function startService({ settings, loaded, sink, log, isBrief = false, patience }: Options): Service {
   // SQLite reads it when its first file is opened. There is room where the data is, and nobody else may look there.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const engine = startEngine({
@@ -56,7 +58,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false }: O
   });
   const answer = settings.threads === 0 ? answerHere : answerInThreads;
   const onFailure = (error: Error) => die(log, error, 'a thread that answers requests cannot be replaced');
-  const answering = answer({ settings, loaded, sink, log, onFailure });
+  const answering = answer({ settings, loaded, sink, log, onFailure, ...(patience !== undefined && { patience }) });
 
   async function start(): Promise<Ready> {
     const started = await engine.ready;

@@ -13,6 +13,7 @@ import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
 import { resolvePath } from './paths.ts';
 import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
+import { noteRequest } from './threads/pulse.ts';
 
 /**
  * What a request makes of the current state: what to append, if anything, and how to answer once it is durable. `also`: what is
@@ -82,6 +83,7 @@ export async function checkedValues(
 ): Promise<JsonObject> {
   const { request, operation, doc } = occasion;
   await checkFieldsWritable(request, target, operation, body, doc);
+  noteRequest(request);
   let values: JsonObject;
   try {
     values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);

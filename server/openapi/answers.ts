@@ -68,7 +68,13 @@ export function asOfThen(answer: Answer): Answer {
 /** The refusal of what cannot be answered as of a moment just now. */
 export function refusalsOfThen(): Answers {
   return {
-    503: { ...json('Too much of the past is being made ready, or too many answers wait to be read; try again later.', 'Error'), headers: retryAfter },
+    503: {
+      ...json(
+        'Too much of the past is being made ready, or too many answers wait to be read; try again later.',
+        'Error',
+      ),
+      headers: retryAfter,
+    },
   };
 }
 

@@ -4,7 +4,9 @@ import { loadConfiguration } from '../configuration.ts';
 import { portOf, startServer } from '../http.ts';
 import type { Address } from '../listener.ts';
 import { createLog } from '../logging.ts';
+import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { showPulse } from './pulse.ts';
 
 /** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
 export type HttpInput = { config: string; logLevel: string };
@@ -13,7 +15,8 @@ export type HttpInput = { config: string; logLevel: string };
 export type HttpOrder = Listen | { kind: 'stop' };
 type Listen = { kind: 'listen'; shared: Shared; address: Address; ports: Ports };
 
-const { config, logLevel } = workerData as HttpInput;
+const { config, logLevel, pulse } = workerData as HttpInput & ThreadInput;
+showPulse(pulse);
 const stopMilliseconds = 10_000;
 const sink = threadSink();
 const loaded = await loadConfiguration(config);

@@ -5,8 +5,11 @@ import type { Logger } from 'pino';
 import type { Address } from '../listener.ts';
 import type { LogSink } from '../logging.ts';
 import type { HttpMessage, Ports } from './http-app.ts';
+import { createPulse, notedIn, type Pulse } from './pulse.ts';
+import { watch } from './watch.ts';
 import { StartError } from './writer.ts';
 
+const usualPatience = 10_000;
 /** Longer than a thread gives the requests that it has in flight. */
 const stopMilliseconds = 12_000;
 
@@ -39,7 +42,12 @@ type Options = {
   log: Logger;
   /** Called when one that ended cannot be replaced. */
   onFailure: (error: Error) => void;
+  /** How long one may not go on, in milliseconds, before it is replaced. */
+  patience?: number;
 };
+
+/** What each thread is started with, beside what it needs for itself. */
+export type ThreadInput = { pulse: Pulse };
 
 /** The ports of one thread more. */
 export function portsOf({ writer, keeper, notary, pins, eraser }: Connect): Ports {
@@ -48,14 +56,18 @@ export function portsOf({ writer, keeper, notary, pins, eraser }: Connect): Port
 
 /**
  * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
- * that nothing caught, is replaced: the requests it had are lost to their callers, and nothing that was acknowledged is.
+ * that nothing caught, is replaced, and so is one that is stuck, in a loop without end for example: the requests it had are lost to
+ * their callers, and nothing that was acknowledged is.
  */
-export function startHttpThreads({ count, module, input, sink, log, onFailure }: Options): HttpThreads {
+export function startHttpThreads(options: Options): HttpThreads {
+  const { count, module, input, sink, log, onFailure, patience = usualPatience } = options;
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
+  const stuck = new WeakSet<Thread>();
   let isStopping = false;
   let listenWith: (thread: Thread) => Promise<number> = ({ listening }) => listening;
   for (let index = 0; index < count; index += 1) start();
+  const endWatch = watch(() => briefed.values().filter(({ isListening }) => isListening()), patience, endStuck);
 
   function start(): Thread {
     const thread = startThread(module, input, sink);
@@ -65,13 +77,25 @@ export function startHttpThreads({ count, module, input, sink, log, onFailure }:
       // One that never listened stays, to tell those who wait for it.
       if (isStopping || !thread.isListening()) return;
       threads.delete(thread);
-      replace(error);
+      replace(thread, error);
     });
     return thread;
   }
 
-  function replace(error: Error): void {
-    log.error({ err: error }, 'a thread that answers requests ended; another one takes its place');
+  /** What it runs is cut off wherever it is. */
+  function endStuck(thread: Thread): void {
+    stuck.add(thread);
+    const at = notedIn(thread.pulse);
+    log.error(
+      { ...at },
+      `a thread that answers requests did not go on for ${patience / 1000} s; another one takes its place`,
+    );
+    thread.worker.terminate();
+  }
+
+  function replace(thread: Thread, error: Error): void {
+    if (!stuck.has(thread))
+      log.error({ err: error }, 'a thread that answers requests ended; another one takes its place');
     listenWith(start()).catch((failure) => {
       if (!isStopping) onFailure(failure);
     });
@@ -103,6 +127,7 @@ export function startHttpThreads({ count, module, input, sink, log, onFailure }:
 
   async function stop(): Promise<void> {
     isStopping = true;
+    endWatch();
     await Promise.all([...threads].map(end));
   }
 
@@ -123,6 +148,7 @@ async function end({ worker, isListening, ended }: Thread): Promise<void> {
 
 type Thread = {
   worker: Worker;
+  pulse: Pulse;
   listening: Promise<number>;
   isListening: () => boolean;
   /** Resolves when it is gone, with the reason. */
@@ -130,7 +156,8 @@ type Thread = {
 };
 
 function startThread(module: URL, input: object, sink: LogSink): Thread {
-  const worker = new Worker(module, { workerData: input });
+  const pulse = createPulse();
+  const worker = new Worker(module, { workerData: { ...input, pulse } satisfies ThreadInput });
   const listening = Promise.withResolvers<number>();
   const ended = Promise.withResolvers<Error>();
   let isListening = false;
@@ -155,7 +182,7 @@ function startThread(module: URL, input: object, sink: LogSink): Thread {
     listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
     ended.resolve(reason);
   });
-  return { worker, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
+  return { worker, pulse, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
 }
 
 async function requireFree(host: string, port: number): Promise<void> {

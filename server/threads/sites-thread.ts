@@ -7,7 +7,9 @@ import { type Address, listen as listenOn } from '../listener.ts';
 import { createLog } from '../logging.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import { stateIn } from '../state.ts';
+import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { showPulse } from './pulse.ts';
 
 /** What a thread is started with that answers the requests of several sites: which configurations it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
@@ -21,7 +23,8 @@ type Close = { kind: 'close'; site: string; done: MessagePort };
 /** What comes through `done`; null when it went well. */
 export type Done = { failure: string | null };
 
-const { configs, logLevel } = workerData as SitesInput;
+const { configs, logLevel, pulse } = workerData as SitesInput & ThreadInput;
+showPulse(pulse);
 const stopMilliseconds = 10_000;
 const sink = threadSink();
 const log = createLog(logLevel, sink);

@@ -185,8 +185,9 @@ describe('npm test', () => {
       [[folder], 4],
       [[join(folder, 'a.test.ts')], 2],
       [['--test-name-pattern', 'one', folder], 2],
+      [[join(folder, 'a.test.ts'), '--test-name-pattern=a one'], 1],
     ] as const) {
-      const running = run(t, root, ['test/run.js', '--test-reporter=tap', ...args]);
+      const running = run(t, root, ['test/run.js', ...args, '--test-reporter=tap']);
       assert.deepEqual(await running.ended, [0, null], running.output().stderr);
       assert.match(running.output().stdout, new RegExp(`^# pass ${count}$`, 'm'), running.output().stdout);
     }

@@ -3,8 +3,9 @@ import type { Current } from '../events/documents.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
+import { fold } from './fold.ts';
 import { everything, idIn, type ListRequest, measured, type Page, pageOf, preparer } from './lists.ts';
-import { fold, quote, type Tables } from './tables.ts';
+import { quote, type Tables } from './tables.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
 
 /** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */

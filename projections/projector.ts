@@ -8,7 +8,8 @@ import type { Sqlite, Statement } from '../storage/sqlite.ts';
 import { openAccountFold } from './account-fold.ts';
 import { openAuditFold } from './audit.ts';
 import { intact } from './damage.ts';
-import { columnValue, fold, type Tables } from './tables.ts';
+import { fold } from './fold.ts';
+import { columnValue, type Tables } from './tables.ts';
 
 /** How far a read file has come: the last position it has applied, and the root of the log's tree there. */
 export type Checkpoint = { position: number; root: Buffer };

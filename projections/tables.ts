@@ -15,7 +15,7 @@ import { createAccountTables } from './account-fold.ts';
 import { createAuditTables } from './audit.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 6;
+const engineVersion = 7;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -27,7 +27,7 @@ export type Column = {
   /** False: computed from the document when it is asked for. Long texts are not worth a second copy in every row. */
   isStored: boolean;
   isIndexed: boolean;
-  /** Whether its texts can differ in nothing but case: not ids, nor dates and times, whose form has one case. */
+  /** Whether its texts can differ and be folded alike: not ids, nor dates and times, whose form has one case. */
   hasCase: boolean;
   /** The column beside it that keeps the folded text, where an index has to serve sorting too. */
   key: string | null;
@@ -87,7 +87,7 @@ function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, decl
   const indexed = indexedPaths(fields);
   const columns = columnsOf(fields, indexed);
   // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
-  // Texts of one key may differ in case, and are compared in the index itself.
+  // Texts of one key may differ, and are compared in the index itself.
   const ordered = columns
     .filter(({ isIndexed }) => isIndexed)
     .map(({ path, key, name }) => ({ path, on: key ? `${key}, id, ${name}` : `${name}, id` }));
@@ -146,11 +146,6 @@ function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: s
 }
 
 const caseless: ReadonlySet<FieldType> = new Set<FieldType>(['date', 'datetime', 'time']);
-
-/** Text as it is compared without regard to case: upper case, which also makes ß and SS, ς and σ the same. */
-export function fold(text: string): string {
-  return text.toUpperCase();
-}
 
 /** The value of a column: what SQLite keeps of it, or null when the document's value is of another type. */
 export function columnValue({ path, affinity }: Column, document: JsonObject): string | number | null {

@@ -1,5 +1,6 @@
+import { fold } from './fold.ts';
 import { columnOf, eachOf, type Place, rowOf, type Value, valueAt } from './places.ts';
-import { fold, jsonPath, type Tables } from './tables.ts';
+import { jsonPath, type Tables } from './tables.ts';
 
 /** Every operator of the API (contract, section 4.9). */
 export const operatorNames = [

@@ -38,6 +38,7 @@ export default { collections: [
     { name: 'json', type: 'json' },
   ] },
   { slug: 'points', fields: [{ name: 'name', type: 'text' }, { name: 'mark', ...to }, { name: 'marks', ...to, hasMany: true }] },
+  { slug: 'words', fields: [{ name: 'name', type: 'text', unique: true }, { name: 'plain', type: 'text' }, { name: 'long', type: 'textarea' }] },
   { slug: 'closed', fields: [{ name: 'shown', type: 'text' }], access: { read: no } },
   { slug: 'guarded', access: { read: yes }, fields: [
     shown, hidden,
@@ -310,6 +311,41 @@ describe('Values (4.9)', () => {
     }
     assert.deepEqual(await found('points', brackets('name', 'equals', 'null')), []);
     assert.deepEqual(await found('points', brackets('name', 'like', 'null')), ['null']);
+  });
+
+  it('of like are found as Unicode folds them, composed or not, with an index and without', async () => {
+    const composed = 'caf\u00e9';
+    const apart = 'CAFE\u0301';
+    const kept = ['Straße', 'STRAẞE', '\u212aelvin', '\u212bngstrom', '5 k\u2126', composed, apart, 'ısı', 'isi'];
+    for (const name of kept) await create('words', { name, plain: name, long: name });
+    const asked: [text: string, finds: string[]][] = [
+      ['strasse', ['Straße', 'STRAẞE']],
+      ['STRAẞE', ['Straße', 'STRAẞE']],
+      ['kelvin', ['\u212aelvin']],
+      ['å', ['\u212bngstrom']],
+      ['a\u030a', ['\u212bngstrom']],
+      ['5 kω', ['5 k\u2126']],
+      [composed, [composed, apart]],
+      [apart, [composed, apart]],
+      ['cafe', []],
+      ['I', ['\u212aelvin', 'isi']],
+      ['ı', ['ısı']],
+    ];
+    for (const field of ['name', 'plain', 'long']) {
+      for (const [text, finds] of asked) {
+        assert.deepEqual(await found('words', brackets(field, 'like', text)), finds, `${field} ${text}`);
+      }
+      const { docs } = (await query('words', `sort=${field}`)).body;
+      const order = docs.map(({ name }: { name: string }) => name);
+      // Texts that are the same but for case are in the order of their ids, and stand side by side.
+      assert.deepEqual(order.slice(0, 3), ['5 k\u2126', composed, apart], field);
+      assert.deepEqual(order.slice(3), ['isi', '\u212aelvin', 'Straße', 'STRAẞE', '\u212bngstrom', 'ısı'], field);
+    }
+    for (const field of ['name', 'plain']) {
+      assert.deepEqual(await found('words', brackets(field, 'equals', composed)), [composed]);
+      assert.deepEqual(await found('words', brackets(field, 'in', apart)), [apart]);
+    }
+    assert.equal((await call('POST', '/api/collections/words', { name: composed })).status, 409);
   });
 
   it('of in are split on commas, unless there are several', async () => {

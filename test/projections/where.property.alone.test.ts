@@ -136,7 +136,24 @@ const ids: Record<Slug, string[]> = {
 
 const pools = {
   text: [
-    ...['', 'a', 'A', 'ab', 'aB', 'b', 'é', 'É', 'e\u0301', 'straße', 'STRASSE', 'ς', 'Σ', 'ﬀ', 'FF', 'İ', 'ı'],
+    ...['', 'a', 'A', 'ab', 'aB', 'b', 'é', 'É', 'e\u0301', 'straße', 'STRASSE', 'STRAẞE', 'ς', 'Σ', 'ﬀ', 'FF'],
+    ...[
+      'i',
+      'İ',
+      'ı',
+      'k',
+      '\u212a',
+      'å',
+      '\u212b',
+      'A\u030a',
+      'ω',
+      '\u2126',
+      'ᾴ',
+      '\u03b1\u0301\u0345',
+      'ΆΙ',
+      'Ꭰ',
+      'ꭰ',
+    ],
     ...['%', '_', 'a%b', 'a_b', "it's", '"q"', '\\', "';--", 'a,b', 'null', 'true', '1', '[0]', '$.a'],
     ...['😀', 'a😀', '\uffee', '\u{10400}', '\u{10428}', '\n', ' a', '漢字'],
   ],
@@ -146,6 +163,27 @@ const pools = {
   time: ['00:00', '00:00:00', '12:30', '23:59:59'],
   json: [0, false, '', 'x', [], {}, [null], { word: 'a' }, null] as Json[],
 };
+
+/** The foldings of these texts' characters that are not their lower case (CaseFolding.txt of Unicode, C and F). */
+const foldings = new Map([
+  ...['ß', 'ẞ'].map((one) => [one, 'ss'] as const),
+  ...([
+    ['ς', 'σ'],
+    ['ﬀ', 'ff'],
+    ['\u0345', 'ι'],
+    ['ꭰ', 'Ꭰ'],
+    ['Ꭰ', 'Ꭰ'],
+  ] as const),
+]);
+
+/** What two texts have in common that differ in case alone, or in how they are composed. Sorted as upper case is. */
+function caseless(text: string): string {
+  const folded = [...text.normalize('NFD')].flatMap((one) => [...(foldings.get(one) ?? one.toLowerCase())]);
+  return folded
+    .map((one) => (one === 'ı' ? one : one.toUpperCase()))
+    .join('')
+    .normalize('NFC');
+}
 
 const some = <T>(values: readonly T[]) => fc.constantFrom(...values);
 
@@ -412,7 +450,7 @@ function holds(value: Json, operator: string, wanted: Json): boolean {
     case 'contains':
       return entries.includes(wanted);
     case 'like':
-      return typeof value === 'string' && value.toUpperCase().includes(String(wanted).toUpperCase());
+      return typeof value === 'string' && caseless(value).includes(caseless(String(wanted)));
   }
   if (value === null || wanted === null) return false;
   if (operator === 'greater_than') return value > wanted;
@@ -444,7 +482,7 @@ function compare(world: World, keys: readonly Key[], a: JsonObject, b: JsonObjec
     if (one === null || other === null) return one === null ? 1 : -1;
     const order =
       typeof one === 'string'
-        ? Buffer.compare(Buffer.from(one.toUpperCase()), Buffer.from(String(other).toUpperCase()))
+        ? Buffer.compare(Buffer.from(caseless(one)), Buffer.from(caseless(String(other))))
         : Number(one) - Number(other);
     if (order !== 0) return isDescending ? -order : order;
   }

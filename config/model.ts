@@ -78,6 +78,8 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   makeDefault?: () => Json;
   /** The e-mail that an account is found by: kept and compared in the form of `normalEmail`. */
   isAccountEmail?: true;
+  /** The id that the service gives a document: later ones are greater. */
+  isDocumentId?: true;
   /** What the service says about an uploaded file: in a body it is ignored. */
   isServerMade?: true;
   access?: FieldAccess;

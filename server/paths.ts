@@ -20,12 +20,12 @@ const maxHops = 5;
 export type Found = {
   steps: Step[];
   leaf: Leaf;
-  field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail'>;
+  field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail' | 'isDocumentId'>;
 };
 
 /** The server's own fields of every document, as fields. */
 export const ownFields: readonly Field[] = [
-  { name: 'id', type: 'text' },
+  { name: 'id', type: 'text', isDocumentId: true },
   { name: 'createdAt', type: 'datetime' },
   { name: 'updatedAt', type: 'datetime' },
 ];

@@ -11,11 +11,13 @@ const maxValues = 200;
 export function operatorsFor({ leaf, field }: Found): readonly Operator[] {
   if (leaf.kind === 'json') return ['exists'];
   if (leaf.kind === 'list') return ['contains', 'in', 'not_in', 'exists'];
-  const always = ['equals', 'not_equals', 'in', 'not_in', 'exists'] as const;
-  const isOrdered = leaf.kind === 'number' || ['date', 'datetime', 'time'].includes(field.type);
-  if (isOrdered) return [...always, 'greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
+  if (field.isDocumentId) return [...always, 'like', ...ranges];
+  if (leaf.kind === 'number' || ['date', 'datetime', 'time'].includes(field.type)) return [...always, ...ranges];
   return leaf.kind === 'text' ? [...always, 'like'] : always;
 }
+
+const always: readonly Operator[] = ['equals', 'not_equals', 'in', 'not_in', 'exists'];
+const ranges: readonly Operator[] = ['greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
 
 /** The values of a condition, typed as its field; a text says what is wrong with them. */
 export function readValues(found: Found, operator: Operator, raw: unknown): Bound[] | string {
@@ -29,8 +31,10 @@ export function readValues(found: Found, operator: Operator, raw: unknown): Boun
     return collect(list, (one) => readValue(found, one, true));
   }
   if (Array.isArray(raw)) return 'must be given once';
+  if (operator === 'like') return collect([raw], readText);
+  if (found.field.isDocumentId && ranges.includes(operator)) return collect([raw], readId);
   const takesNull = operator === 'equals' || operator === 'not_equals';
-  return collect([raw], (one) => (operator === 'like' ? readText(one) : readValue(found, one, takesNull)));
+  return collect([raw], (one) => readValue(found, one, takesNull));
 }
 
 type Read = { value: Bound } | { problem: string };
@@ -49,6 +53,13 @@ function collect(raw: readonly unknown[], read: (one: unknown) => Read): Bound[]
 function readText(raw: unknown): Read {
   const isText = typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0');
   return isText ? { value: raw } : { problem: `must be a text, got ${show(raw)}` };
+}
+
+/** Ids are compared as texts, so a bound has their form: 32 digits in lower case, in five groups. */
+function readId(raw: unknown): Read {
+  const isId = typeof raw === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(raw);
+  if (isId) return { value: raw };
+  return { problem: `must be an id like "01a1fc16-6a0c-7000-a9c2-bca6a06f428d", in lower case, got ${show(raw)}` };
 }
 
 /** Reads a value by the type of its field; text from the query, or typed from JSON. */

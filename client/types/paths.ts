@@ -9,7 +9,7 @@ export interface ValueFilter<Value> {
   exists?: boolean;
 }
 
-/** Those of texts, options and ids; `like` is a part of it, without regard to case. */
+/** Those of texts, options and relationships; `like` is a part of it, without regard to case. */
 export interface TextFilter<Value extends string = string> extends ValueFilter<Value> {
   like?: string;
 }
@@ -21,6 +21,9 @@ export interface OrderFilter<Value> extends ValueFilter<Value> {
   greater_than_equal?: Value;
   less_than_equal?: Value;
 }
+
+/** Those of the id of a document, which is greater the later it was made. */
+export interface IdFilter extends TextFilter, OrderFilter<string> {}
 
 /** Those of lists of options or ids. */
 export interface ListFilter<Value> {
@@ -45,7 +48,7 @@ type Entry = { path: string; filter: unknown; sorts: boolean; to: string | null;
 export type EntriesOf<K> = EntriesIn<ServerField | AddedTo<K> | FieldsIn<K>, '', false>;
 
 type ServerField =
-  | { readonly name: 'id'; readonly type: 'text' }
+  | { readonly name: 'id'; readonly type: 'id' }
   | { readonly name: 'createdAt' | 'updatedAt'; readonly type: 'datetime' };
 
 /** The filters of all paths. */
@@ -116,6 +119,7 @@ type ItemOf<F> = F extends { readonly options: readonly (infer Option)[] } ? Opt
 type TargetOf<F> = F extends { readonly relationTo: infer To extends string } ? To : null;
 
 type Filters = {
+  id: IdFilter;
   text: TextFilter;
   textarea: TextFilter;
   email: TextFilter;

@@ -69,6 +69,9 @@ export interface OrderFilter<Value> extends ValueFilter<Value> {
   less_than_equal?: Value;
 }
 
+/** Those of the id of a document, which is greater the later it was made. */
+export interface IdFilter extends TextFilter, OrderFilter<string> {}
+
 /** Those of lists of options or ids. */
 export interface ListFilter<Value> {
   contains?: Value;

@@ -5,6 +5,7 @@ const reserved = [
   'Annals',
   'Below',
   'Exclude',
+  'IdFilter',
   'Json',
   'JsonInput',
   'ListFilter',

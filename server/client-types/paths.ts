@@ -54,7 +54,7 @@ const inList = { sorts: false, isList: true };
 
 /** What a path that ends at a field is, by the operators of `server/values.ts`. */
 function endOf(field: Field, isInList: boolean, nameOf: (field: Field) => string): Omit<Path, 'path'> {
-  const { type, options, relationTo } = field;
+  const { type, options, relationTo, isDocumentId } = field;
   const to = relationTo === undefined ? {} : { relationTo };
   const item = options ? nameOf(field) : 'string';
   if (type === 'multiSelect' || field.hasMany) return { filter: `ListFilter<${item}>`, ...inList, ...to };
@@ -65,6 +65,7 @@ function endOf(field: Field, isInList: boolean, nameOf: (field: Field) => string
     case 'INTEGER':
       return { filter: 'ValueFilter<boolean>', ...place };
     case 'TEXT':
+      if (isDocumentId) return { filter: 'IdFilter', ...place };
       if (['date', 'datetime', 'time'].includes(type)) return { filter: 'OrderFilter<string>', ...place };
       return { filter: options ? `TextFilter<${item}>` : 'TextFilter', ...place };
     default:

@@ -32,6 +32,7 @@ export const conditionSchemas: Record<string, Schema> = {
       'commas, `exists` takes true or false.',
   },
   TextCondition: conditionWith({ type: 'text' }),
+  IdCondition: conditionWith({ type: 'text', isDocumentId: true }),
   NumberCondition: conditionWith({ type: 'number' }),
   BooleanCondition: conditionWith({ type: 'boolean' }),
   TimeCondition: conditionWith({ type: 'datetime' }),
@@ -42,6 +43,7 @@ export const conditionSchemas: Record<string, Schema> = {
 /** Fields with options have conditions of their own. */
 function conditionOf(field: Field): Schema {
   if (field.options) return conditionWith(field);
+  if (field.isDocumentId) return schemaRef('IdCondition');
   const operators = operatorsOf(field);
   if (operators.includes('contains')) return schemaRef('ListCondition');
   if (field.type === 'number') return schemaRef('NumberCondition');
@@ -50,7 +52,7 @@ function conditionOf(field: Field): Schema {
   return schemaRef(operators.includes('equals') ? 'TextCondition' : 'PresenceCondition');
 }
 
-function conditionWith(field: Pick<Field, 'type' | 'options'>): Schema {
+function conditionWith(field: Pick<Field, 'type' | 'options' | 'isDocumentId'>): Schema {
   const value = operandValue(field);
   return conditions(operatorsOf({ ...field, name: '' }).map((operator) => [operator, operandOf(operator, value)]));
 }

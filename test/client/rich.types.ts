@@ -215,7 +215,7 @@ export interface PostUpdate {
 
 /** What lists of `posts` are filtered by, beside what is in related documents. */
 export interface PostFilters {
-  id: TextFilter;
+  id: IdFilter;
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   title: TextFilter;
@@ -339,7 +339,7 @@ export interface AuthorUpdate {
 
 /** What lists of `authors` are filtered by, beside what is in related documents. */
 export interface AuthorFilters {
-  id: TextFilter;
+  id: IdFilter;
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   name: TextFilter;
@@ -415,7 +415,7 @@ export interface PicturesUpdate {
 
 /** What lists of `pictures` are filtered by, beside what is in related documents. */
 export interface PicturesFilters {
-  id: TextFilter;
+  id: IdFilter;
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   filename: TextFilter;
@@ -500,7 +500,7 @@ export interface MembersUpdate {
 
 /** What lists of `members` are filtered by, beside what is in related documents. */
 export interface MembersFilters {
-  id: TextFilter;
+  id: IdFilter;
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   email: TextFilter;
@@ -563,7 +563,7 @@ export interface PostCreate2Update {
 
 /** What lists of `post-create` are filtered by, beside what is in related documents. */
 export interface PostCreate2Filters {
-  id: TextFilter;
+  id: IdFilter;
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
   x: OrderFilter<number>;
@@ -711,6 +711,9 @@ export interface OrderFilter<Value> extends ValueFilter<Value> {
   greater_than_equal?: Value;
   less_than_equal?: Value;
 }
+
+/** Those of the id of a document, which is greater the later it was made. */
+export interface IdFilter extends TextFilter, OrderFilter<string> {}
 
 /** Those of lists of options or ids. */
 export interface ListFilter<Value> {

@@ -183,6 +183,9 @@ where({
   'cover.filesize': { less_than: 3 },
   'related.status': { equals: 'draft' },
 });
+where({ id: { greater_than: 'an id', like: '0' }, 'author.id': { less_than_equal: 'an id' } });
+// @ts-expect-error an id is a text
+where({ id: { greater_than: 5 } });
 // @ts-expect-error not a field
 where({ titel: { equals: 'x' } });
 // @ts-expect-error not an operator of texts

@@ -4,7 +4,14 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { ListFilter, OrderFilter, PresenceFilter, TextFilter, ValueFilter } from '../../client/types/paths.ts';
+import type {
+  IdFilter,
+  ListFilter,
+  OrderFilter,
+  PresenceFilter,
+  TextFilter,
+  ValueFilter,
+} from '../../client/types/paths.ts';
 import { checkConfig } from '../../config/check.ts';
 import { clientTypes } from '../../server/client-types/file.ts';
 import { type Path, pathsOf } from '../../server/client-types/paths.ts';
@@ -144,6 +151,18 @@ describe('The types of the client', () => {
 /** The operators of each filter, which the compiler holds against its members. */
 const operators = {
   TextFilter: all<keyof TextFilter>()('equals', 'not_equals', 'in', 'not_in', 'exists', 'like'),
+  IdFilter: all<keyof IdFilter>()(
+    'equals',
+    'not_equals',
+    'in',
+    'not_in',
+    'exists',
+    'like',
+    'greater_than',
+    'less_than',
+    'greater_than_equal',
+    'less_than_equal',
+  ),
   OrderFilter: all<keyof OrderFilter<number>>()(
     'equals',
     'not_equals',
@@ -178,6 +197,7 @@ function valueFor(path: string, filter: string, operator: string): unknown {
   if (operator === 'like') return 'x';
   if (operator === 'contains') return path === 'tags' ? 'news' : 'x';
   if (filter === 'OrderFilter<number>') return 3;
+  if (filter === 'IdFilter') return '01a1fc16-6a0c-7000-a9c2-bca6a06f428d';
   return path === 'hour' ? '12:00' : '2024-02-29';
 }
 

@@ -380,7 +380,9 @@ describe('Lists as of then', () => {
     const question = fc.record({
       slug: fc.constantFrom('authors', 'posts', 'posts', 'posts'),
       when: fc.nat(),
-      filter: fc.constantFrom('none', 'title', 'body', 'meta', 'views', 'author', 'editors', 'editorName'),
+      filter: fc.constantFrom(
+        ...['none', 'title', 'body', 'meta', 'views', 'author', 'editors', 'editorName', 'later', 'authorId'],
+      ),
       word: fc.constantFrom('a', 'B', 'é'),
       sort: fc.constantFrom('-createdAt', 'title', '-views', 'author.name', '-updatedAt'),
       limit: fc.constantFrom(1, 3, 100),
@@ -421,7 +423,10 @@ describe('Lists as of then', () => {
       const authorOf = (doc: Doc) => then.authors.get(String(doc.author));
       const editorsOf = (doc: Doc) => (doc.editors as string[]).flatMap((id) => then.authors.get(id) ?? []);
       const some = [...then.authors.keys()][0] ?? 'none';
+      const pivot = [...then.posts.keys()][1] ?? '01a1fc16-6a0c-7000-a9c2-bca6a06f428d';
       const passes: Record<string, (doc: Doc) => boolean> = {
+        later: ({ id }) => id > pivot,
+        authorId: (doc) => authorOf(doc) !== undefined && String(doc.author) < pivot,
         body: ({ body }) => typeof body === 'string' && body.toUpperCase().includes(word.toUpperCase()),
         meta: ({ title }) => title === word,
         title: ({ title }) => typeof title === 'string' && title.toUpperCase().includes(word.toUpperCase()),
@@ -435,6 +440,8 @@ describe('Lists as of then', () => {
         meta: `where[meta.word][equals]=${encodeURIComponent(word)}`,
         title: `where[title][like]=${encodeURIComponent(word)}`,
         views: 'where[views][greater_than]=0',
+        later: `where[id][greater_than]=${pivot}`,
+        authorId: `where[author.id][less_than]=${pivot}`,
         author: `where[author.name][equals]=${encodeURIComponent(word)}`,
         editors: `where[editors][contains]=${some}`,
         editorName: `where[editors.name][equals]=${encodeURIComponent(word)}`,

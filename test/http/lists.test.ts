@@ -132,6 +132,20 @@ describe('GET /api/collections/:slug, the envelope (2.5)', () => {
     }
   });
 
+  it('goes on from an id, whatever was made meanwhile', async () => {
+    const create = async () => (await service.call('POST', '/api/collections/links', {})).body.id;
+    const made: string[] = [];
+    for (let n = 0; n < 17; n += 1) made.push(await create());
+    const seen: string[] = [];
+    for (let from = ''; ; from = `&where[id][less_than]=${seen.at(-1)}`) {
+      const { docs, hasNextPage } = await list(`?limit=5&sort=-id${from}`, 'links');
+      seen.push(...docs.map((doc: { id: string }) => doc.id));
+      if (!hasNextPage) break;
+      await create();
+    }
+    assert.deepEqual(seen, made.toReversed());
+  });
+
   it('shows every document once over all pages', async () => {
     const seen: string[] = [];
     for (let page = 1; page <= 4; page += 1)

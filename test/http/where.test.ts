@@ -258,6 +258,29 @@ describe('Every operator (4.9)', () => {
     const [low, high] = docs;
     assert.deepEqual(await found('all', brackets('id', 'equals', low.id)), ['low']);
     assert.deepEqual(await found('all', brackets('id', 'in', `${low.id},${high.id},x`)), ['low', 'high']);
+    assert.deepEqual(await found('all', brackets('id', 'greater_than', low.id)), ['high', 'none']);
+    assert.deepEqual(await found('all', brackets('id', 'greater_than_equal', high.id)), ['high', 'none']);
+    assert.deepEqual(await found('all', json({ id: { less_than: high.id } })), ['low']);
+    assert.deepEqual(await found('all', json({ id: { less_than_equal: high.id, greater_than: low.id } })), ['high']);
+    const [, second = ''] = marks;
+    assert.deepEqual(await found('all', brackets('relationship.id', 'less_than', second)), ['low']);
+    assert.deepEqual(await found('all', brackets('relationships.id', 'greater_than', second)), ['low']);
+    for (const wrong of [
+      'x',
+      '',
+      '5',
+      '2024-01-01',
+      low.id.toUpperCase(),
+      `${low.id} `,
+      low.id.slice(1),
+      'null',
+      null,
+    ]) {
+      for (const operator of ['greater_than', 'less_than', 'greater_than_equal', 'less_than_equal']) {
+        const { body } = await refused('all', json({ id: { [operator]: wrong } }));
+        assert.match(body.message, /^where\[id\]\[\w+\]: must be an id like "01a1fc16-[^"]+", in lower case, got /);
+      }
+    }
     for (const field of ['createdAt', 'updatedAt']) {
       assert.deepEqual(await found('all', brackets(field, 'less_than_equal', docs[2][field])), ['low', 'high', 'none']);
       assert.ok(!(await found('all', brackets(field, 'greater_than', high[field]))).includes('high'));

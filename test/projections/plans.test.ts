@@ -292,6 +292,8 @@ describe('an index', () => {
       [{ publishedAt: { exists: false } }, 'f.publishedAt', 'f.publishedAt=\\?'],
       [{ author: { equals: idOf(3) }, title: { like: 'title 93 ' } }, 'f.author', 'f.author=\\?'],
       [{ id: { equals: idOf(77) } }, 'id', 'id=\\?'],
+      [{ id: { greater_than: idOf(600) } }, 'id', 'id>\\?'],
+      [{ id: { greater_than_equal: idOf(10), less_than: idOf(20) } }, 'id', 'id>\\? AND id<\\?'],
       [{ createdAt: { greater_than: '2026-01-01T00:00:00.600Z' } }, 'id', 'id>\\?'],
       [
         { createdAt: { greater_than: '2026-01-01', less_than_equal: '2026-01-01T00:00:00.015Z' } },
@@ -330,9 +332,16 @@ describe('an index', () => {
   });
 
   it('serves a range and the order at once', async () => {
-    const { page } = await plansOf(worlds.indexed, { where: { views: { greater_than: 100 } }, sort: '-views' });
-    assert.match(page, finds('f.views', 'f.views>\\?'));
-    assert.doesNotMatch(page, sorts);
+    const cases: [where: object, sort: string, index: string, condition: string][] = [
+      [{ views: { greater_than: 100 } }, '-views', 'f.views', 'f.views>\\?'],
+      [{ id: { less_than: idOf(400) } }, '-createdAt', 'id', 'id<\\?'],
+      [{ id: { greater_than: idOf(30) } }, 'id', 'id', 'id>\\?'],
+    ];
+    for (const [where, sort, index, condition] of cases) {
+      const { page } = await plansOf(worlds.indexed, { where, sort });
+      assert.match(page, finds(index, condition));
+      assert.doesNotMatch(page, sorts);
+    }
   });
 
   it('of the order is not walked for the few that meet a condition: they are found and sorted', async () => {

@@ -127,7 +127,7 @@ const fieldsOf = (slug: string) => model.collections.get(slug)?.fields ?? [];
 const timeOf = (index: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, 0, index >> 1)).toISOString();
 const idOf = (index: number, end: string) => {
   const time = Date.parse(timeOf(index)).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${end}${10 + index}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${end}${10 + index}-8000-000000000000`;
 };
 const ids: Record<Slug, string[]> = {
   things: Array.from({ length: 24 }, (_, index) => idOf(index, 'a')),
@@ -316,8 +316,9 @@ function operatorsOf({ field }: End): string[] {
   if (['json', 'richText', 'object', 'array', 'blocks'].includes(field.type)) return ['exists'];
   if (isList(field)) return ['contains', 'in', 'not_in', 'exists'];
   const always = ['equals', 'not_equals', 'in', 'not_in', 'exists'];
-  if (['number', 'date', 'datetime', 'time'].includes(field.type))
-    return [...always, 'greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
+  const ranges = ['greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
+  if (field.name === 'id') return [...always, 'like', ...ranges];
+  if (['number', 'date', 'datetime', 'time'].includes(field.type)) return [...always, ...ranges];
   return field.type === 'boolean' ? always : [...always, 'like'];
 }
 

@@ -3,6 +3,7 @@ import { isPlainText, normalEmail } from './addresses.ts';
 import type { Field } from './model.ts';
 import { readPattern } from './patterns/pattern.ts';
 import type { FieldSchema, FieldType } from './schema.ts';
+import { readTime } from './times.ts';
 
 /** An option that some field type takes. */
 export type FieldOption = keyof FieldSchema | 'access' | 'hooks';
@@ -231,11 +232,6 @@ export function readDatetime(value: string): string | undefined {
   const utc = new Date(time).toISOString();
   // An offset can push the first and the last year out of four digits, where texts no longer sort as times.
   return /^\d/.test(utc) ? utc : undefined;
-}
-
-/** A time of day, `HH:MM` or `HH:MM:SS`, as it is; undefined for what is none. */
-export function readTime(value: string): string | undefined {
-  return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(value) ? value : undefined;
 }
 
 function number({ min, max, integer }: Field): Joi.NumberSchema {

@@ -1,26 +1,35 @@
 import { dataFields, type FieldSchema, type Json, type JsonObject } from '../config/schema.ts';
+import { readTime } from '../config/times.ts';
 import type { Claim } from './log.ts';
 
-/** A unique field: its scope in the claims table, and the keys that lead to its value. */
-export type UniqueField = { scope: string; path: string[] };
+/** A unique field: its scope in the claims table, the keys that lead to its value, and whether that is a time of day. */
+export type UniqueField = { scope: string; path: string[]; isTime: boolean };
 
 /** The unique fields of a collection, those inside objects included. */
 export function uniqueFields(slug: string, fields: readonly FieldSchema[], prefix: string[] = []): UniqueField[] {
   return dataFields(fields).flatMap((field) => {
     const path = [...prefix, field.name];
     if (field.type === 'object') return uniqueFields(slug, field.fields ?? [], path);
-    return field.unique ? [{ scope: `${slug}.${path.join('.')}`, path }] : [];
+    return field.unique ? [{ scope: `${slug}.${path.join('.')}`, path, isTime: field.type === 'time' }] : [];
   });
 }
 
 /** The claims a document holds: one per unique field that has a value. */
 export function claimsOf(unique: readonly UniqueField[], values: JsonObject): Claim[] {
   const claims: Claim[] = [];
-  for (const { scope, path } of unique) {
-    const value = valueAt(values, path);
-    if (value !== undefined && value !== null) claims.push({ scope, value: JSON.stringify(value) });
+  for (const field of unique) {
+    const value = valueAt(values, field.path);
+    if (value !== undefined && value !== null) claims.push(claimOf(field, value));
   }
   return claims;
+}
+
+/** The claim of one value. A time with seconds of 0 was once another value than the same without. */
+export function claimOf({ scope, isTime }: UniqueField, value: Json): Claim {
+  const time = isTime && typeof value === 'string' ? readTime(value) : undefined;
+  if (time === undefined) return { scope, value: JSON.stringify(value) };
+  const former = time.length === 'HH:MM'.length ? { former: JSON.stringify(`${time}:00`) } : {};
+  return { scope, value: JSON.stringify(time), ...former };
 }
 
 function valueAt(values: JsonObject, path: readonly string[]): Json | undefined {

@@ -6,8 +6,11 @@ import type { Actor, Context, Header } from './envelope.ts';
 /** A fact to be recorded. `data` holds results, so that a replay needs no hook, clock or randomness. */
 export type NewEvent = { type: EventType; data: JsonObject };
 
-/** A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. */
-export type Claim = { scope: string; value: string };
+/**
+ * A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. `former` is another text of
+ * the same value, under which a stream may hold it since before values had one form.
+ */
+export type Claim = { scope: string; value: string; former?: string };
 
 /** What is to be appended to one stream. */
 export type Change = {

@@ -35,7 +35,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   const rollbackTo = db.prepare('ROLLBACK TO command');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
-  const selectClaim = db.prepare('SELECT 1 FROM claims WHERE scope = ? AND value = ?');
+  const selectClaim = db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck();
   const insertClaim = db.prepare('INSERT INTO claims VALUES (?, ?, ?)');
   const deleteClaim = db.prepare('DELETE FROM claims WHERE scope = ? AND value = ? AND stream = ?');
   const upsertTile = db.prepare(
@@ -159,10 +159,9 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     return { ok: true, position, version, recordedAt };
 
     function write({ stream, events, claims, releases }: Change, before: number): void {
-      for (const { scope, value } of releases) {
-        if (deleteClaim.run(scope, value, stream).changes !== 1) {
-          throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
-        }
+      for (const { scope, value, former } of releases) {
+        const isReleased = [value, former].some((text) => text && deleteClaim.run(scope, text, stream).changes === 1);
+        if (!isReleased) throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
       }
       for (const { scope, value } of claims) insertClaim.run(scope, value, stream);
       const after = tree.size + leaves.length;
@@ -200,11 +199,16 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   }
 
   function claimConflict(claims: readonly Claim[]): Outcome | null {
-    const taken = claims.find(({ scope, value }, index) => {
+    const taken = claims.find(({ scope, value, former }, index) => {
       const first = claims.findIndex((other) => other.scope === scope && other.value === value);
-      return first < index || selectClaim.get(scope, value) !== undefined;
+      return first < index || holderOf(scope, value) !== null || (former && holderOf(scope, former) !== null);
     });
     return taken ? { ok: false, conflict: 'claim', claim: taken } : null;
+  }
+
+  /** The stream that holds a unique value under a text of it; null when none does. */
+  function holderOf(scope: string, value: string): string | null {
+    return (selectClaim.get(scope, value) as string | undefined) ?? null;
   }
 
   function insert(command: Command, event: NewEvent, { stream, version, position, recordedAt }: Place) {
@@ -258,14 +262,15 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
 
   /**
    * Records a changed schema together with the claims that hold under it, in one transaction: the log never holds a
-   * schema without its claims.
+   * schema without its claims. Of two streams with one value, the second holds it under its former text.
    */
   function changeSchema(command: Command, claims: Iterable<{ claim: Claim; stream: string }>): void {
     try {
       begin.run();
       db.exec('DELETE FROM claims');
       for (const { claim, stream } of claims) {
-        insertClaim.run(claim.scope, claim.value, stream);
+        const { scope, value, former } = claim;
+        insertClaim.run(scope, former && holderOf(scope, value) !== null ? former : value, stream);
       }
       const recorded: RecordedEvent[] = [];
       const leaves: string[] = [];
@@ -286,6 +291,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     head: () => head,
     append,
     changeSchema,
+    holderOf,
     keepCheckpoint: keepCheckpoints(db),
     erasing: { setFiles, finish },
   };

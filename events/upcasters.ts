@@ -1,13 +1,15 @@
 import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, type Schema } from '../config/schema.ts';
 import { type EventType, globalStream, splitStream } from './catalogue.ts';
 import type { Header } from './envelope.ts';
+import { compileTimes } from './times.ts';
 
 /** A schema and the position from which it held: the position of its `schema.changed`. */
 export type Epoch = { position: number; schema: Schema };
 
 /**
- * Brings the data of an old event to the names of today. Renames come from the log's own history of schemas, not from the
- * configuration, so an author may drop `renamedFrom` once it has taken effect, and a name may later be used anew.
+ * Brings the data of an old event to the names of today, and its times of day to their one form. Renames come from the log's own
+ * history of schemas, not from the configuration, so an author may drop `renamedFrom` once it has taken effect, and a name may
+ * later be used anew.
  */
 export type Upcaster = {
   upcast: (key: string, header: Header, data: JsonObject) => JsonObject;
@@ -46,6 +48,7 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
     }
     if (renames.size > 0) steps.push({ position, renames });
   }
+  const times = new Map([...known].map(([key, fields]) => [key, compileTimes(fields)]));
 
   function upcast(key: string, { position, type }: Header, data: JsonObject): JsonObject {
     let result = data;
@@ -53,7 +56,8 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
       const renames = step.position > position ? step.renames.get(key) : undefined;
       if (renames) result = renameData(renames, type, result);
     }
-    return result;
+    const bring = times.get(key);
+    return bring ? onFields(type, result, bring) : result;
   }
 
   return { upcast, fingerprint: JSON.stringify(steps, (_key, value) => (value instanceof Map ? [...value] : value)) };
@@ -93,14 +97,19 @@ function renamesInside(before: FieldSchema, after: FieldSchema): Renames | undef
   return blocks.size > 0 ? { names: new Map(), inside: new Map(), blocks } : undefined;
 }
 
-/** `data` of a created document is its fields, a restored one has them as `document`; an update names them in `set` and `unset`. */
-function renameData(renames: Renames, type: EventType, data: JsonObject): JsonObject {
-  if (type === 'document.created') return renameFields(renames, data);
+/** `data` of a created document is its fields, a restored one has them as `document`; an update names them in `set`. */
+function onFields(type: EventType, data: JsonObject, change: (values: JsonObject) => JsonObject): JsonObject {
+  if (type === 'document.created') return change(data);
   const result = { ...data };
-  if (isObject(data.document) && type.endsWith('.restored')) result.document = renameFields(renames, data.document);
-  if (isObject(data.set)) result.set = renameFields(renames, data.set);
-  if (Array.isArray(data.unset)) result.unset = data.unset.map((name) => renames.names.get(String(name)) ?? name);
+  if (isObject(data.document) && type.endsWith('.restored')) result.document = change(data.document);
+  if (isObject(data.set)) result.set = change(data.set);
   return result;
+}
+
+function renameData(renames: Renames, type: EventType, data: JsonObject): JsonObject {
+  const result = onFields(type, data, (values) => renameFields(renames, values));
+  if (type === 'document.created' || !Array.isArray(data.unset)) return result;
+  return { ...result, unset: data.unset.map((name) => renames.names.get(String(name)) ?? name) };
 }
 
 function renameFields(renames: Renames, values: JsonObject): JsonObject {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFields, isList, type JsonObject, type Schema } from '../config/schema.ts';
+import { dataFields, isList, type Json, type JsonObject, type Schema } from '../config/schema.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
-import { uniqueFields } from '../events/claims.ts';
+import { claimOf, type UniqueField, uniqueFields } from '../events/claims.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
@@ -193,7 +193,7 @@ function hasCounts(db: Sqlite, tables: readonly Tables[]): boolean {
 function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids): void {
   const db = openDatabase(readFile, { readonly: true });
   try {
-    const problems = [...misfits(db, schema), ...duplicates(db, schema)];
+    const problems = [...misfits(db, schema), ...duplicates(db, schema, log)];
     if (problems.length > 0) throw new SchemaError(problems.join('\n'));
     log.changeSchema(
       {
@@ -216,13 +216,13 @@ function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids
 /** Every claim that the live documents of a read file hold under a schema, read from the fields' own columns. */
 export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
   for (const { slug, fields } of schema.collections) {
-    for (const { scope, path } of uniqueFields(slug, fields)) {
-      const column = quote(`f.${path.join('.')}`);
+    for (const field of uniqueFields(slug, fields)) {
+      const column = quote(`f.${field.path.join('.')}`);
       const rows = db
         .prepare(`SELECT id, ${column} AS value FROM ${documentsOf(slug)} WHERE ${column} IS NOT NULL`)
         .iterate() as Iterable<{ id: string; value: string | number }>;
       for (const { id, value } of rows) {
-        yield { claim: { scope, value: JSON.stringify(value) }, stream: documentStream(slug, id) };
+        yield { claim: claimOf(field, value), stream: documentStream(slug, id) };
       }
     }
   }
@@ -237,22 +237,32 @@ function textsOf(slug: string): string {
 }
 
 /** Fields that became unique while documents share a value. */
-function duplicates(db: Sqlite, schema: Schema): string[] {
-  const problems: string[] = [];
-  for (const { slug, fields } of schema.collections) {
-    for (const { scope, path } of uniqueFields(slug, fields)) {
-      const shared = db
-        .prepare(
-          `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (key)
-           WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key) LIMIT 5`,
-        )
-        .all(jsonPath(path)) as { value: unknown; ids: string }[];
-      for (const { value, ids } of shared) {
-        problems.push(`${scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`);
-      }
-    }
+function duplicates(db: Sqlite, schema: Schema, log: SqliteLog): string[] {
+  return schema.collections.flatMap(({ slug, fields }) => {
+    return uniqueFields(slug, fields).flatMap((field) => [...sharedValues(db, slug, field, log).take(5)]);
+  });
+}
+
+function* sharedValues(db: Sqlite, slug: string, field: UniqueField, log: SqliteLog): Generator<string> {
+  const shared = db
+    .prepare(
+      `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (key)
+       WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
+    )
+    .iterate(jsonPath(field.path)) as Iterable<{ value: Json; ids: string }>;
+  for (const { value, ids } of shared) {
+    if (wereTwoValues(log, slug, field, value, ids)) continue;
+    yield `${field.scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`;
   }
-  return problems;
+}
+
+/** Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on so. */
+function wereTwoValues(log: SqliteLog, slug: string, field: UniqueField, value: Json, ids: string): boolean {
+  const { scope, value: text, former } = claimOf(field, value);
+  if (former === undefined) return false;
+  const holders = [text, former].map((one) => log.holderOf(scope, one));
+  const streams = ids.split(', ').map((id) => documentStream(slug, id));
+  return streams.length === 2 && streams.every((stream) => holders.includes(stream));
 }
 
 /** Fields whose type changed while documents hold values of the old one. */

@@ -1,7 +1,8 @@
 import { normalEmail } from '../config/addresses.ts';
-import { readDate, readDatetime, readTime } from '../config/fields.ts';
+import { readDate, readDatetime } from '../config/fields.ts';
 import type { FieldType } from '../config/schema.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
+import { readTime } from '../config/times.ts';
 import type { Bound, Operator } from '../projections/where.ts';
 import type { Found } from './paths.ts';
 

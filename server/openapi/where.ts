@@ -65,8 +65,9 @@ function operatorsOf(field: Field): readonly Operator[] {
   return operatorsFor({ steps: [], leaf: leafOf(field, true), field });
 }
 
-function operandValue({ type, options }: Pick<Field, 'type' | 'options'>): Schema {
+function operandValue({ type, options, isDocumentId }: Parameters<typeof conditionWith>[0]): Schema {
   if (options) return { type: 'string', enum: options.map(({ value }) => value) };
+  if (isDocumentId) return { type: 'string', format: 'uuid' };
   return { type: type === 'number' || type === 'boolean' ? type : 'string' };
 }
 

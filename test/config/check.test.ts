@@ -288,8 +288,10 @@ describe('field options', () => {
       ['o.defaultValue.title: is required'],
     );
     const at = { name: 'at', type: 'datetime', defaultValue: '2024-01-01T02:00:00+02:00' };
-    const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [at] }] });
-    assert.equal(schema.collections[0]?.fields[0]?.defaultValue, '2024-01-01T00:00:00.000Z');
+    const hour = { name: 'hour', type: 'time', defaultValue: '10:00:00' };
+    const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [at, hour] }] });
+    const defaults = schema.collections[0]?.fields.map(({ defaultValue }) => defaultValue);
+    assert.deepEqual(defaults, ['2024-01-01T00:00:00.000Z', '10:00']);
   });
 });
 

@@ -232,6 +232,46 @@ describe('upcasting old events to the names of today', () => {
     assert.equal(same, fingerprints[0], 'an added field renames nothing');
   });
 
+  it('brings times of day to their one form where a field is a time by the newest schema, under its name of today', () => {
+    const time = (name: string, renamedFrom?: string): FieldConfig => {
+      return { name, type: 'time', ...(renamedFrom ? { renamedFrom } : {}) };
+    };
+    const within = (field: FieldConfig): FieldConfig[] => [
+      { type: 'row', fields: [field] },
+      { name: 'object', type: 'object', fields: [field] },
+      { name: 'array', type: 'array', fields: [field, { name: 'deep', type: 'object', fields: [field] }] },
+      {
+        name: 'blocks',
+        type: 'blocks',
+        blocks: [
+          { slug: 'one', fields: [field] },
+          { slug: 'two', fields: [text('at')] },
+        ],
+      },
+    ];
+    const values = (name: string, at: string): JsonObject => ({
+      [name]: at,
+      object: { [name]: at },
+      array: [{ [name]: at, deep: { [name]: at } }, { [name]: null, deep: null }, 'of another type'],
+      blocks: [{ blockType: 'one', [name]: at }, { blockType: 'two', at: '10:00:00' }, null],
+    });
+    const renamed = epochsOf(within(time('at')), within(time('opens', 'at')));
+    for (const [recorded, shown] of [
+      ['10:00:00', '10:00'],
+      ['10:00', '10:00'],
+      ['10:00:30', '10:00:30'],
+      ['noon', 'noon'],
+      ['24:00:00', '24:00:00'],
+    ] as const) {
+      assert.deepEqual(upcastAt(2, renamed, values('at', recorded)), values('opens', shown));
+      assert.deepEqual(upcastAt(12, renamed, values('opens', recorded)), values('opens', shown));
+    }
+    assert.deepEqual(upcastAt(2, epochsOf([text('at')], [time('at')]), { at: '10:00:00' }), { at: '10:00' });
+    assert.deepEqual(upcastAt(2, epochsOf([time('at')], [text('at')]), { at: '10:00:00' }), { at: '10:00:00' });
+    assert.deepEqual(upcastAt(2, epochsOf([time('at')], null), { at: '10:00:00' }), { at: '10:00' });
+    assert.deepEqual(upcastAt(2, epochsOf([time('at')]), { at: '10:00:00' }, 'others'), { at: '10:00:00' });
+  });
+
   it('carries values over although the collection was away in between', () => {
     const epochs = epochsOf([text('a')], null, [text('b', 'a')]);
     assert.deepEqual(upcastAt(2, epochs, { a: 'x' }), { b: 'x' });

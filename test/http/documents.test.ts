@@ -357,6 +357,14 @@ describe('Values (field types)', () => {
     assert.equal(made.datetime, '2024-02-29T21:30:00.000Z');
   });
 
+  it('keeps a time without seconds where they are 0', async () => {
+    const made = await create(types, { time: '10:30:00' });
+    assert.equal(made.time, '10:30');
+    const length = recordedEvents(service.data).length;
+    assert.equal((await service.call('PATCH', `${types}/${made.id}`, { time: '10:30:00' })).body.time, '10:30');
+    assert.equal(recordedEvents(service.data).length, length, 'nothing has changed');
+  });
+
   it('fills the parts of nested values that are missing', async () => {
     const made = await create(types, { blocks: [{ blockType: 'quote' }, { head: 'h', blockType: 'hero' }] });
     assert.deepEqual(made.blocks, [

@@ -346,7 +346,7 @@ describe('a schema that changes', () => {
     const first = start(configOf(posts({ ...title, unique: true })));
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
-    const target = { slug: 'posts', unique: [{ scope: 'posts.title', path: ['title'] }] };
+    const target = { slug: 'posts', unique: [{ scope: 'posts.title', path: ['title'], isTime: false }] };
     const decision = decideUpdate(target, id, current, { title: 'b' }, Date.now());
     // Killed before the read file has it; the next start brings a label.
     assert.ok(decision && first.append(decision).ok);

@@ -160,7 +160,7 @@ const pools = {
   number: [0, 1, -1, 2, 10, 0.1, 0.30000000000000004, 2 ** 53 - 1, 1 - 2 ** 53, 5e-324, -1.5],
   date: ['0000-01-01', '2024-02-29', '2024-03-01', '9999-12-31'],
   datetime: ['2024-02-29T00:00:00.000Z', '2024-02-29T00:00:00.001Z', '1969-12-31T23:59:59.999Z'],
-  time: ['00:00', '00:00:00', '12:30', '23:59:59'],
+  time: ['00:00', '00:00:01', '12:30', '12:30:30', '23:59:59'],
   json: [0, false, '', 'x', [], {}, [null], { word: 'a' }, null] as Json[],
 };
 
@@ -328,7 +328,8 @@ function wanted({ field }: End): fc.Arbitrary<Json> {
   if (/^(created|updated)At$/.test(field.name)) return fc.oneof(some(pools.datetime), fc.nat(40).map(timeOf));
   if (field.type === 'boolean') return fc.boolean();
   if (field.options) return some(field.options.map(({ value }) => value));
-  if (field.type === 'number' || field.type === 'date' || field.type === 'datetime' || field.type === 'time')
+  if (field.type === 'time') return some([...pools.time, '00:00:00', '12:30:00']);
+  if (field.type === 'number' || field.type === 'date' || field.type === 'datetime')
     return some<Json>(pools[field.type]);
   return some(pools.text.filter((text) => text !== 'null'));
 }
@@ -426,8 +427,15 @@ function reachedAt(world: World, doc: JsonObject, { path, field }: End): Json[] 
 
 const opposite: Record<string, string> = { not_equals: 'equals', not_in: 'in' };
 
-function meets(world: World, doc: JsonObject, { end, operator, value }: Condition): boolean {
+/** A value as documents have it: a time without seconds where they are 0. */
+function asKept(value: Json, { field }: End): Json {
+  if (Array.isArray(value)) return value.map((one) => asKept(one, { field } as End));
+  return field.type === 'time' && String(value).endsWith(':00') ? String(value).slice(0, 5) : value;
+}
+
+function meets(world: World, doc: JsonObject, { end, operator, value: asked }: Condition): boolean {
   const values = reachedAt(world, doc, end);
+  const value = asKept(asked, end);
   if (!end.isMany) return holds(values[0] ?? null, operator, value);
   if (operator === 'exists' && value === false) return !values.some((one) => holds(one, 'exists', true));
   const positive = opposite[operator];

@@ -1,0 +1,39 @@
+import { dataFields, type FieldSchema, isObject, type Json, type JsonObject } from '../config/schema.ts';
+import { readTime } from '../config/times.ts';
+
+type Bring<T> = (value: T) => T;
+
+/**
+ * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded only
+ * since there is one. Null where no field is a time. What is no time is left as it is, and so is the argument.
+ */
+export function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null {
+  const members = dataFields(fields).flatMap((field) => {
+    const bring = bringValue(field);
+    return bring ? [{ name: field.name, bring }] : [];
+  });
+  if (members.length === 0) return null;
+
+  return (values) => {
+    const result = { ...values };
+    for (const { name, bring } of members) {
+      if (Object.hasOwn(values, name)) result[name] = bring(values[name] as Json);
+    }
+    return result;
+  };
+}
+
+function bringValue({ type, fields, blocks }: FieldSchema): Bring<Json> | null {
+  if (type === 'time') return (value) => (typeof value === 'string' ? (readTime(value) ?? value) : value);
+  if (fields) return inObjects(compileTimes(fields));
+  const byBlock = new Map((blocks ?? []).map((block) => [block.slug, compileTimes(block.fields)]));
+  if (![...byBlock.values()].some((bring) => bring !== null)) return null;
+  return inObjects((item) => byBlock.get(String(item.blockType))?.(item) ?? item);
+}
+
+/** For an object, or each of a list of them. */
+function inObjects(bring: Bring<JsonObject> | null): Bring<Json> | null {
+  if (!bring) return null;
+  const one = (value: Json) => (isObject(value) ? bring(value) : value);
+  return (value) => (Array.isArray(value) ? value.map(one) : one(value));
+}

@@ -80,6 +80,8 @@ const order: readonly (keyof FieldSchema)[] = [
   'blocks',
   'collection',
   'on',
+  'limit',
+  'sort',
   'renamedFrom',
   'admin',
 ];
@@ -249,7 +251,7 @@ export function checkSlug(checking: Checking, path: string, input: unknown, take
 }
 
 function checkReferences(checking: Checking, path: string, field: FieldSchema, place: Place): void {
-  const { type, relationTo, collection, on } = field;
+  const { type, relationTo, collection, on, sort } = field;
   const pointsTo = findTarget(checking, join(path, 'relationTo'), relationTo);
   if (pointsTo && type === 'upload' && !own(pointsTo, 'upload')) {
     report(checking, join(path, 'relationTo'), `${show(relationTo)} is not an upload collection`);
@@ -257,6 +259,9 @@ function checkReferences(checking: Checking, path: string, field: FieldSchema, p
   const joined = findTarget(checking, join(path, 'collection'), collection);
   if (joined && collection !== undefined && on !== undefined && place.collection !== undefined) {
     checkJoin(checking, join(path, 'on'), joined, collection, on, place.collection);
+  }
+  if (joined && collection !== undefined && sort !== undefined) {
+    checking.sorts.push({ path: join(path, 'sort'), collection, sort });
   }
 }
 

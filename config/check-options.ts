@@ -12,6 +12,7 @@ import {
   type Rule,
   report,
   rules,
+  wholeNumber,
 } from './problems.ts';
 import type { FieldSchema, FieldType, Json, JsonObject } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
@@ -33,6 +34,8 @@ const plainRules: { [option in FieldOption]?: Rule } = {
   maxLength: rules.count,
   collection: rules.text,
   on: rules.text,
+  limit: wholeNumber(1),
+  sort: rules.text,
   renamedFrom: { passes: (value) => typeof value === 'string' && namePattern.test(value), must: 'be a field name' },
   ...Object.fromEntries(flags.map((flag) => [flag, rules.boolean])),
 };

@@ -23,6 +23,7 @@ import {
   type Taken,
   wholeNumber,
 } from './problems.ts';
+import { readOwnSort } from './sorting.ts';
 import { show } from './suggest.ts';
 
 export type { Problem } from './problems.ts';
@@ -75,7 +76,7 @@ const soundBcryptCost = 10;
  * @throws ConfigError naming every problem, not only the first.
  */
 export function checkConfig(input: unknown): Model {
-  const checking: Checking = { problems: [], warnings: [], collections: new Map() };
+  const checking: Checking = { problems: [], warnings: [], collections: new Map(), sorts: [] };
   if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${show(input)}` }]);
 
   checkKeys(checking, '', input, topKeys, 'the configuration');
@@ -86,6 +87,7 @@ export function checkConfig(input: unknown): Model {
   if (isEmpty(written) && isEmpty(own(input, 'globals'))) {
     report(checking, 'collections', 'at least one collection or global is needed');
   }
+  checkSorts(checking, collections);
   const settings = checkSettings(checking, input);
   warnOfMissingRules(checking, collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
@@ -134,6 +136,17 @@ function checkEntries<T>(
     result.push(check(checking, at, entry, slug ?? ''));
   }
   return result;
+}
+
+/** Of a collection that has problems of its own, not every field is known. */
+function checkSorts(checking: Checking, collections: readonly Collection[]): void {
+  const written = [...checking.problems];
+  for (const { path, collection, sort } of checking.sorts) {
+    const target = collections.find(({ slug }) => slug === collection);
+    const isSound = !written.some((problem) => problem.path.startsWith(`${join('collections', collection)}.`));
+    if (!target || !isSound) continue;
+    for (const problem of readOwnSort(sort, target.fields).problems) report(checking, path, problem);
+  }
 }
 
 function checkCollection(checking: Checking, path: string, entry: Entry, slug: string): Collection {

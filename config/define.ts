@@ -103,7 +103,15 @@ export type BlocksConfig = Stored<readonly ConstantJson[]> &
   Lengths & { type: 'blocks'; blocks: readonly BlockConfig[] };
 
 /** Read-only: the documents of `collection` whose field `on` points here. */
-export type JoinConfig = Named & { type: 'join'; collection: string; on: string };
+export type JoinConfig = Named & {
+  type: 'join';
+  collection: string;
+  on: string;
+  /** How many of them stand in a document, the first by `sort`; default: all. */
+  limit?: number;
+  /** Fields of `collection`, separated by commas, `-` in front for descending; default: the order of their creation. */
+  sort?: string;
+};
 
 /** Layout only: its fields stand where the row stands. */
 export type RowConfig = { type: 'row'; label?: string; fields: readonly FieldConfig[]; admin?: AdminConfig };

@@ -101,7 +101,7 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
   },
   json: { options: stored, schema: json },
   join: {
-    options: ['name', 'type', 'label', 'access', 'hooks', 'admin', 'collection', 'on'],
+    options: ['name', 'type', 'label', 'access', 'hooks', 'admin', 'collection', 'on', 'limit', 'sort'],
     needs: ['collection', 'on'],
     schema: () => Joi.any(),
   },

@@ -9,6 +9,8 @@ export type Checking = {
   warnings: string[];
   /** The collections as written, by slug, for references forward. */
   collections: ReadonlyMap<string, Entry>;
+  /** The sorts of joins, for when all fields are known: where each stands, and of which collection it is. */
+  sorts: { path: string; collection: string; sort: string }[];
 };
 
 /** An object of the configuration before it is checked. */

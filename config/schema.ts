@@ -57,6 +57,9 @@ export type FieldSchema = {
   /** `join`: the collection whose field `on` points here. */
   collection?: string;
   on?: string;
+  /** `join`: how many of them stand in a document, and in which order. */
+  limit?: number;
+  sort?: string;
   renamedFrom?: string;
   admin?: JsonObject;
 };

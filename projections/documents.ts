@@ -5,7 +5,7 @@ import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { everything, idIn, type ListRequest, measured, type Page, pageOf, preparer } from './lists.ts';
-import { quote, type Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
 
 /** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
@@ -144,35 +144,4 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
 /** Registers what the queries call in SQL: `fold`, text as it is compared without regard to case. */
 export function registerFunctions(db: Sqlite): void {
   db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
-}
-
-/**
- * Prepares a `join`: for some documents, the ids of those of `tables` that point at each through their field `field`, in
- * the order in which they were created. One query, however many.
- */
-export function openJoin(db: Sqlite, tables: Tables, field: string): (ids: readonly string[]) => Map<string, string[]> {
-  const column = quote(`f.${field}`);
-  const isMany = tables.links.some(({ name }) => name === field);
-  const select = isMany
-    ? db.prepare(
-        `SELECT target, source FROM ${tables.linkTable}
-         WHERE field = ? AND target IN (SELECT value FROM json_each(?)) ORDER BY source`,
-      )
-    : db.prepare(
-        `SELECT ${column} AS target, id AS source FROM ${tables.documents}
-         WHERE ${column} IN (SELECT value FROM json_each(?)) ORDER BY id`,
-      );
-  const bound = isMany ? [field] : [];
-  return (ids) => {
-    const result = new Map<string, string[]>();
-    for (const { target, source } of select.all(...bound, JSON.stringify(ids)) as {
-      target: string;
-      source: string;
-    }[]) {
-      const sources = result.get(target);
-      if (sources) sources.push(source);
-      else result.set(target, [source]);
-    }
-    return result;
-  };
 }

@@ -58,13 +58,16 @@ function pageIn(tables: Tables, condition: Sql, order: string): string {
   return `SELECT t.doc FROM ${page('d.key')} AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
 }
 
-/** Prepares statements that give one column, each text once. */
-export function preparer(db: Sqlite): (sql: string) => Statement {
+/** Prepares statements, each text once. Their rows are the one column that they have, or what `rows` makes of them. */
+export function preparer(
+  db: Sqlite,
+  rows: (statement: Statement) => Statement = (statement) => statement.pluck(),
+): (sql: string) => Statement {
   const statements = createCache<Statement>();
   return (sql) => {
     let statement = statements.get(sql);
     if (!statement) {
-      statement = prepareWhole(db, sql).pluck();
+      statement = rows(prepareWhole(db, sql));
       statements.set(sql, statement);
     }
     return statement;

@@ -1,8 +1,9 @@
 import { intact } from './damage.ts';
+import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
 import { everything, idIn, type ListRequest, measured, type Page, pageOf } from './lists.ts';
 import { inTexts } from './places.ts';
 import { type Lease, openSnapshots, type SnapshotLimits } from './snapshots.ts';
-import { quote, type Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 import { compileWhere, type SortKey, type Sql, sortWithTables, type Where, withTables } from './where.ts';
 
 export type Past = ReturnType<typeof openPast>;
@@ -77,27 +78,16 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     });
   }
 
-  /** A `join`: for some documents, the ids of those of `tables` that pointed at each, in the order of their creation. */
-  function sources(
-    position: number,
-    tables: Tables,
-    field: string,
-    ids: readonly string[],
-  ): Promise<Map<string, string[]>> {
-    const isMany = tables.links.some(({ name }) => name === field);
-    return on(position, isMany ? [] : [tables], ({ prepare, tablesFor }) => {
-      const { documents, linkTable } = tablesFor(tables);
-      const column = quote(`f.${field}`);
-      const from = isMany
-        ? `SELECT target, source FROM ${linkTable} AS l WHERE l.field = ? AND l.target IN`
-        : `SELECT ${column} AS target, id AS source FROM ${documents} AS d WHERE d.${column} IN`;
-      const select = prepare(
-        `SELECT json_array(target, source) FROM (${from} (SELECT value FROM json_each(?))) ORDER BY source`,
-      );
-      const rows = select.all(...(isMany ? [field] : []), JSON.stringify(ids)) as string[];
-      const pairs = rows.map((row) => JSON.parse(row) as [target: string, source: string]);
-      const byTarget = Map.groupBy(pairs, ([target]) => target);
-      return new Map([...byTarget].map(([target, found]) => [target, found.map(([, source]) => source)]));
+  /** A `join`, as {@link openJoin} has those of today, but with all that pointed at the documents. */
+  function sources(position: number, join: JoinField, ids: readonly string[], where: Where | null): Promise<Sources> {
+    const { tables } = join;
+    const read = [...(readsDocuments(join, where) ? [tables] : []), ...(where ? relatedIn(where) : [])];
+    return on(position, read, ({ prepare, tablesFor }) => {
+      const then: JoinField = { ...join, tables: tablesFor(tables) };
+      const condition = where && withTables(where, tablesFor);
+      const { text, values } = compileAll(then, ids, condition, (target, source) => `json_array(${target}, ${source})`);
+      const rows = prepare(text).all(...values) as string[];
+      return sourcesIn(rows.map((row) => JSON.parse(row)));
     });
   }
 

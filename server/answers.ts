@@ -1,6 +1,7 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { JsonObject } from '../config/schema.ts';
 import { mediaRoot } from '../config/uploads.ts';
+import type { Sources } from '../projections/joins.ts';
 import type { Page } from '../projections/lists.ts';
 import { visibleElsewhere } from './access.ts';
 import type { App, Join, Target } from './app.ts';
@@ -122,12 +123,7 @@ async function withJoins(
 ): Promise<JsonObject[]> {
   const ids = stored.map(({ id }) => String(id));
   const found = await Promise.all(
-    joins.map(async (join) => {
-      return {
-        name: join.name,
-        of: await visibleOnly(app, request, join.collection, await sourcesOf(app, request, join, ids)),
-      };
-    }),
+    joins.map(async (join) => ({ name: join.name, of: await sourcesOf(app, request, join, ids) })),
   );
   return stored.map((document, index) => {
     const result = { ...document };
@@ -136,35 +132,37 @@ async function withJoins(
   });
 }
 
-/** What points at documents: today, or as of then. */
-function sourcesOf(
-  app: App,
-  request: Request,
-  { collection, on, sources }: Join,
-  ids: readonly string[],
-): Map<string, string[]> | Promise<Map<string, string[]>> {
-  const moment = momentOf(request);
-  const target = app.collections.get(collection);
-  // Where the caller may not look back nothing is read, not even to be left out.
-  if (!moment || !target) return sources(ids);
-  return moment.sightOf(target) ? app.past.sources(moment.position, target.tables, on, ids) : new Map();
-}
-
-async function visibleOnly(
-  app: App,
-  request: Request,
-  slug: string,
-  sources: Map<string, string[]>,
-): Promise<Map<string, string[]>> {
-  const target = app.collections.get(slug);
+/** What points at documents, today or as of then: the first of what the caller may read, not what of the first may be read. */
+async function sourcesOf(app: App, request: Request, join: Join, ids: readonly string[]): Promise<Sources> {
+  const target = app.collections.get(join.collection);
   const visible = target && (await visibleElsewhere(app, request, target));
   if (!target || !visible) return new Map();
-  if (!visible.where && !visible.row) return sources;
+  const { where, row } = visible;
+  const limit = row ? null : join.limit;
+  const moment = momentOf(request);
+  const sources = moment
+    ? await app.past.sources(moment.position, join.field, ids, where)
+    : join.sources({ ids, where, limit });
+  const readable = row && (await readableIn(app, request, target, [...sources.values()].flat(), row));
+  const shown = [...sources].map(([id, all]) => {
+    const some = readable ? all.filter((one) => readable.has(one)) : all;
+    return [id, join.limit === null ? some : some.slice(0, join.limit)] as const;
+  });
+  return new Map(shown);
+}
+
+async function readableIn(
+  app: App,
+  request: Request,
+  target: Target,
+  ids: readonly string[],
+  passes: (document: JsonObject) => Promise<boolean>,
+): Promise<Set<string>> {
   const readable = new Set<string>();
-  for (const [id, text] of await someOf(app, request, target, [...sources.values()].flat(), visible.where)) {
-    if (!visible.row || (await visible.row(JSON.parse(text)))) readable.add(id);
+  for (const [id, text] of await someOf(app, request, target, ids, null)) {
+    if (await passes(JSON.parse(text))) readable.add(id);
   }
-  return new Map([...sources].map(([target, ids]) => [target, ids.filter((id) => readable.has(id))]));
+  return readable;
 }
 
 /** The envelope of a list (contract, section 2.5) around documents that are text already. */

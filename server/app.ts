@@ -14,7 +14,8 @@ import { compileUpcaster, type Upcaster } from '../events/upcasters.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type AuditIndex, openAuditIndex } from '../projections/audit.ts';
 import { epochsOf } from '../projections/boot.ts';
-import { type Documents, openDocuments, openJoin, registerFunctions } from '../projections/documents.ts';
+import { type Documents, openDocuments, registerFunctions } from '../projections/documents.ts';
+import { type JoinField, type JoinRequest, oldestFirst, openJoin, type Sources } from '../projections/joins.ts';
 import { openPast, type Past } from '../projections/past.ts';
 import { type Tables, tablesOf } from '../projections/tables.ts';
 import { openBlobStore } from '../storage/blob-store.ts';
@@ -29,15 +30,18 @@ import { hasReadHooks } from './hooks.ts';
 import type { Notary } from './notary/notary.ts';
 import { once } from './once.ts';
 import type { Api } from './openapi/document.ts';
+import { ownSortKeys } from './paths.ts';
 import type { ToldOrigins } from './refused-origins.ts';
 import { type State, stateIn } from './state.ts';
 
-/** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
+/** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
 export type Join = {
   name: string;
   collection: string;
-  on: string;
-  sources: (ids: readonly string[]) => Map<string, string[]>;
+  /** How many of them a document shows; null: all. */
+  limit: number | null;
+  field: JoinField;
+  sources: (request: JoinRequest) => Sources;
 };
 
 type Common = {
@@ -220,12 +224,12 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
   const collections = [...model.collections.values()].map((collection) => {
     const joins = collection.fields
       .filter(({ type }) => type === 'join')
-      .map(({ name, collection = '', on = '' }) => ({
-        name,
-        collection,
-        on,
-        sources: openJoin(db, tablesAt(collection), on),
-      }));
+      .map(({ name, collection: slug = '', on = '', limit = null, sort }) => {
+        const fields = model.collections.get(slug)?.fields ?? [];
+        const order = sort === undefined ? oldestFirst : ownSortKeys(sort, fields);
+        const field: JoinField = { tables: tablesAt(slug), field: on, sort: order };
+        return { name, collection: slug, limit, field, sources: openJoin(db, field) };
+      });
     return [collection.slug, { ...openTarget(db, tablesAt(collection.slug), collection), joins }] as const;
   });
   const globals = [...model.globals.values()].map((global) => {

@@ -1,6 +1,7 @@
 import { affinityOf } from '../config/columns.ts';
 import type { Field } from '../config/model.ts';
 import { isList } from '../config/schema.ts';
+import { maxSortKeys, ownFields, readOwnSort } from '../config/sorting.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
 import type { Tables } from '../projections/tables.ts';
 import type { Leaf, SortKey, Step, ValueKind, Where } from '../projections/where.ts';
@@ -22,13 +23,6 @@ export type Found = {
   leaf: Leaf;
   field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail' | 'isDocumentId'>;
 };
-
-/** The server's own fields of every document, as fields. */
-export const ownFields: readonly Field[] = [
-  { name: 'id', type: 'text', isDocumentId: true },
-  { name: 'createdAt', type: 'datetime' },
-  { name: 'updatedAt', type: 'datetime' },
-];
 
 /** Follows a dotted path through objects, lists and relationships; a text says why it leads nowhere. */
 export async function resolvePath(path: string, reach: Reach): Promise<Found | string> {
@@ -163,7 +157,14 @@ export async function readSort(text: string, reach: Reach): Promise<{ keys: Sort
   return { keys, problems };
 }
 
-const maxSortKeys = 10;
+/** The keys of a sort that an author has configured for documents of these fields, and that was checked. */
+export function ownSortKeys(text: string, fields: readonly Field[]): SortKey[] {
+  return readOwnSort(text, fields).keys.map(({ path, field, isDescending }) => ({
+    steps: path.slice(0, -1).map((name) => ({ kind: 'member', name })),
+    leaf: leafOf(field, path.length === 1),
+    isDescending,
+  }));
+}
 
 function isManyValued({ steps, leaf }: Found): boolean {
   const hasMany = steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList));

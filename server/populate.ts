@@ -23,7 +23,8 @@ const maxPopulated = 20_000;
 
 /**
  * Puts related documents in the place of their ids, `depth` levels down (contract, section 4.8): one query per collection
- * and level. What is gone, or may not be read by this caller, stays its id; so does a document inside itself.
+ * and level. What is gone, or may not be read by this caller, stays its id; so does a document inside itself, and what a join
+ * names in documents other than those that were asked for.
  *
  * @throws DomainError `invalid` when there would be too many of them.
  */
@@ -153,7 +154,7 @@ function collect(fields: readonly Field[], values: JsonObject, path: Path, slots
   for (const field of fields) {
     const value = Object.hasOwn(values, field.name) ? values[field.name] : null;
     if (value === null || value === undefined) continue;
-    const slug = field.relationTo ?? field.collection;
+    const slug = field.relationTo ?? (path.up === null ? field.collection : undefined);
     if (slug) collectIds(slug, values, field.name, value, path, slots);
     else if (field.fields || field.blocks) values[field.name] = collectInside(field, value, path, slots);
   }

@@ -9,8 +9,14 @@ export type StoredGlobal = { createdAt: string | null; updatedAt: string | null 
 /** The depth that is left in the documents of the next level. More than 10 is 10. */
 export type Below<Depth extends number> = number extends Depth ? number : [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, ...9[]][Depth];
 
-/** A document of a collection of a configuration, as it is answered. */
-export type Answered<Bases, K, Depth extends number> = Flat<Stored & Members<Bases, AddedTo<K> | FieldsIn<K>, Depth>>;
+/** A document of a collection of a configuration, as it is answered. In related documents, joins stay ids: their depth is 0. */
+export type Answered<Bases, K, Depth extends number, JoinDepth extends number = Depth> = Flat<
+  Stored &
+    Members<Bases, AddedTo<K> | Exclude<FieldsIn<K>, Join>, Depth> &
+    Members<Bases, Extract<FieldsIn<K>, Join>, JoinDepth>
+>;
+
+type Join = { readonly type: 'join' };
 
 /** A global as it is answered: before it is written, what is required has no value but its default. */
 export type AnsweredGlobal<Bases, G, Depth extends number> = Flat<
@@ -72,7 +78,7 @@ type AnswerValue<Bases, F, Depth extends number> = F extends AnyField
 /** An id, or with depth the document; one that is gone, not readable or around this one stays its id. */
 type Related<Bases, To, Depth extends number> = Depth extends 0
   ? string
-  : string | (To extends keyof Bases ? Answered<Bases, Bases[To], Below<Depth>> : Stored);
+  : string | (To extends keyof Bases ? Answered<Bases, Bases[To], Below<Depth>, 0> : Stored);
 
 type BlockOf<Bases, Block, Depth extends number> = Block extends { readonly slug: infer Slug }
   ? Flat<{ blockType: Slug } & Members<Bases, FieldsIn<Block>, Depth>>

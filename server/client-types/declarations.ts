@@ -3,7 +3,7 @@ import type { Names } from './names.ts';
 import { declareParts } from './parts.ts';
 import { pathsOf } from './paths.ts';
 import { comment, declareUnion, literal, memberName } from './text.ts';
-import { followsDepth, membersOf, type References, type Use, withDepth } from './values.ts';
+import { followsDepth, hasJoins, membersOf, type References, type Use, withDepth } from './values.ts';
 
 /** What every declaration of a file needs. */
 export type Context = { names: Names; collections: ReadonlyMap<string, Collection> };
@@ -112,7 +112,8 @@ function relatedIn(context: Context): (slug: string) => string {
   return (slug) => {
     const collection = context.collections.get(slug) as Collection;
     const name = nameOf(collection, context);
-    return followsDepth(collection.fields) ? `${name}<Below<Depth>>` : name;
+    const joins = hasJoins(collection.fields) ? ', 0' : '';
+    return followsDepth(collection.fields) ? `${name}<Below<Depth>${joins}>` : name;
   };
 }
 

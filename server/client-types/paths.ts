@@ -1,6 +1,6 @@
 import { affinityOf } from '../../config/columns.ts';
 import type { Field } from '../../config/model.ts';
-import { ownFields } from '../paths.ts';
+import { ownFields } from '../../config/sorting.ts';
 
 /** A path inside the documents of a collection, and what is to be said of it. */
 export type Path = {

@@ -34,7 +34,7 @@ const values: Record<FieldType, (field: Field, use: Use, references: References)
   array: part,
   blocks: part,
   json,
-  join: ({ collection = '' }, _, { related }) => `Related<${related(collection)}, Depth>`,
+  join: ({ collection = '' }, _, { related }) => `Related<${related(collection)}, JoinDepth>`,
   row: () => 'never',
 };
 
@@ -54,9 +54,15 @@ export function partName(name: string, use: Use, isDeep: boolean): string {
   return isDeep ? `${name}<Depth>` : name;
 }
 
-/** The head of an interface of these fields in answers. */
+/** The head of an interface of these fields in answers. In related documents, joins stay ids. */
 export function withDepth(name: string, fields: readonly Field[]): string {
-  return followsDepth(fields) ? `${name}<Depth extends number = 0>` : name;
+  const joins = hasJoins(fields) ? ', JoinDepth extends number = Depth' : '';
+  return followsDepth(fields) ? `${name}<Depth extends number = 0${joins}>` : name;
+}
+
+/** Whether other documents are joined to a document of these fields. */
+export function hasJoins(fields: readonly Field[]): boolean {
+  return fields.some(({ type }) => type === 'join');
 }
 
 /** Whether documents stand somewhere in these fields when they are asked for with a depth. */

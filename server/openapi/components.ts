@@ -139,6 +139,8 @@ const fieldSchema: Schema = {
       blocks: { type: 'array', items: schemaRef('Block') },
       collection: text,
       on: text,
+      limit: { ...whole, minimum: 1 },
+      sort: text,
       renamedFrom: text,
       admin: { type: 'object' },
     },

@@ -30,7 +30,11 @@ const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
   array: (field, use) => list(field, objectOf(field.fields ?? [], inside(use))),
   blocks: (field, use) => list(field, { oneOf: (field.blocks ?? []).map((block) => blockOf(block, inside(use))) }),
   json,
-  join: ({ collection = '' }, use) => ({ type: 'array', items: documentOrId(collection, use) }),
+  join: ({ collection = '', limit }, use) => ({
+    type: 'array',
+    items: documentOrId(collection, use),
+    ...(limit === undefined ? {} : { maxItems: limit }),
+  }),
   row: () => ({}),
 };
 

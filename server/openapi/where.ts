@@ -1,6 +1,7 @@
 import type { Collection, Field } from '../../config/model.ts';
+import { ownFields } from '../../config/sorting.ts';
 import { type Operator, operatorNames } from '../../projections/where.ts';
-import { leafOf, ownFields } from '../paths.ts';
+import { leafOf } from '../paths.ts';
 import { operatorsFor } from '../values.ts';
 import { type Schema, schemaRef } from './fields.ts';
 

@@ -30,8 +30,8 @@ export interface Post<Depth extends number = 0> {
    */
   mood: PostMood | null;
   tags: PostTags[];
-  author: Related<Author<Below<Depth>>, Depth>;
-  editor: Related<Author<Below<Depth>>, Depth> | null;
+  author: Related<Author<Below<Depth>, 0>, Depth>;
+  editor: Related<Author<Below<Depth>, 0>, Depth> | null;
   related: Related<Post<Below<Depth>>, Depth>[];
   cover: Related<Pictures<Below<Depth>>, Depth> | null;
   views: number | null;
@@ -122,8 +122,8 @@ export interface PostSectionsTextInput {
 export interface PostSectionsQuote<Depth extends number = 0> {
   blockType: 'quote';
   text: Json;
-  by: Related<Author<Below<Depth>>, Depth>;
-  people: Related<Author<Below<Depth>>, Depth>[];
+  by: Related<Author<Below<Depth>, 0>, Depth>;
+  people: Related<Author<Below<Depth>, 0>, Depth>[];
 }
 
 /** A block of `Post.sections`. */
@@ -308,13 +308,13 @@ export interface PostTypes {
 }
 
 /** A document of `authors`; with a depth, documents stand in the place of ids. */
-export interface Author<Depth extends number = 0> {
+export interface Author<Depth extends number = 0, JoinDepth extends number = Depth> {
   id: string;
   createdAt: string;
   updatedAt: string;
   name: string;
-  boss: Related<Author<Below<Depth>>, Depth> | null;
-  posts: Related<Post<Below<Depth>>, Depth>[];
+  boss: Related<Author<Below<Depth>, 0>, Depth> | null;
+  posts: Related<Post<Below<Depth>>, JoinDepth>[];
 }
 
 /** What a document of `authors` is created from. */
@@ -378,7 +378,7 @@ export interface Pictures<Depth extends number = 0> {
   sha256: string;
   url: string;
   alt: string;
-  by: Related<Author<Below<Depth>>, Depth> | null;
+  by: Related<Author<Below<Depth>, 0>, Depth> | null;
 }
 
 /** What a document of `pictures` is created from. */
@@ -592,7 +592,7 @@ export interface Site<Depth extends number = 0> {
   createdAt: string | null;
   updatedAt: string | null;
   title: string;
-  owner: Related<Author<Below<Depth>>, Depth> | null;
+  owner: Related<Author<Below<Depth>, 0>, Depth> | null;
   colours: SiteColours[];
   theme: SiteTheme;
   secret?: string | null;

@@ -149,8 +149,8 @@ export const answers = {
       {
         blockType: 'quote',
         text: { a: 1 },
-        by: { ...ada([]), posts: [{ ...plain }] },
-        people: [{ ...ada([]), posts: [{ ...plain }] }, 'gone'],
+        by: { ...ada(['plain']) },
+        people: [{ ...ada(['plain']) }, 'gone'],
       },
     ],
   } satisfies DocumentOf<C, 'posts', 2>,

@@ -87,6 +87,7 @@ export type Fields = [
 
 type Deep = DocumentOf<C, 'posts', 10>;
 type Any = DocumentOf<C, 'authors', number>;
+type Boss<Author extends { boss: unknown }> = Exclude<Author['boss'], string | null>;
 export type Depths = [
   Is<Equal<Post['author'], string>>,
   Is<Equal<Post['editor'], string | null>>,
@@ -100,9 +101,14 @@ export type Depths = [
   Is<Equal<DocumentOf<C, 'authors', 1>['posts'], (string | Post)[]>>,
   // More than 10 is 10.
   Is<Equal<DocumentOf<C, 'authors', 11>, DocumentOf<C, 'authors', 10>>>,
-  Is<Equal<Exclude<Exclude<Deep['author'], string>['boss'], string | null>, DocumentOf<C, 'authors', 8>>>,
+  Is<Equal<Boss<Exclude<Deep['author'], string>>, Boss<DocumentOf<C, 'authors', 9>>>>,
+  // Joins are followed in what was asked for, and nowhere else.
+  Is<Equal<Exclude<DocumentOf<C, 'posts', 2>['author'], string>['posts'], string[]>>,
+  Is<Equal<Boss<DocumentOf<C, 'authors', 2>>['posts'], string[]>>,
+  Is<Equal<Boss<DocumentOf<C, 'authors', 2>>['boss'], string | Author0 | null>>,
   // Of a depth that is not known, either may be.
-  Is<Equal<Any['boss'], string | Any | null>>,
+  Is<Equal<Boss<Any>['boss'], string | Boss<Any> | null>>,
+  Is<Equal<Any['posts'], (string | DocumentOf<C, 'posts', number>)[]>>,
   Is<Equal<UserOf<C, 'members'>['picture'], string | Whole<Picture<string>> | null>>,
   Is<Equal<GlobalOf<C, 'site', 1>['owner'], string | Author0 | null>>,
 ];

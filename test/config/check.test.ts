@@ -328,6 +328,71 @@ describe('references', () => {
   });
 });
 
+describe('the limit and the sort of a join', () => {
+  const target = {
+    slug: 'posts',
+    fields: [
+      title,
+      { name: 'tags', type: 'multiSelect', options: ['a'] },
+      { name: 'body', type: 'json' },
+      { name: 'seo', type: 'object', fields: [{ name: 'rank', type: 'number' }] },
+      { name: 'links', type: 'array', fields: [{ name: 'url', type: 'url' }] },
+      { type: 'row', fields: [{ name: 'author', type: 'relationship', relationTo: 'authors' }] },
+    ],
+  };
+  const withJoin = (more: object) => {
+    const join = { name: 'posts', type: 'join', collection: 'posts', on: 'author', ...more };
+    return { collections: [{ slug: 'authors', fields: [{ type: 'row', fields: [join] }] }, target] };
+  };
+  const problemsWith = (more: object) =>
+    problemsOf(withJoin(more)).map((problem) => problem.replace('collections.authors.fields.0.fields.posts.', ''));
+
+  it('are kept as they are written', () => {
+    for (const sort of ['title', '-createdAt', 'seo.rank,-title,id', '-author']) {
+      const { schema, collections } = checkConfig(withJoin({ limit: 3, sort }));
+      const { on, limit, sort: kept } = collections.get('authors')?.fields[0] ?? {};
+      assert.deepEqual({ on, limit, sort: kept }, { on: 'author', limit: 3, sort });
+      const [row] = schema.collections[0]?.fields ?? [];
+      const join = { name: 'posts', type: 'join', collection: 'posts', on: 'author', limit: 3, sort };
+      assert.equal(JSON.stringify(row?.fields), JSON.stringify([join]));
+    }
+  });
+
+  it('are refused where they are wrong, naming what would be right', () => {
+    for (const limit of [0, -1, 1.5, '3', true, 2 ** 53]) {
+      const [problem = '', ...more] = problemsWith({ limit });
+      assert.match(problem, /^limit: must be a whole number from 1, got /);
+      assert.deepEqual(more, []);
+    }
+    const allowed = 'allowed: "id", "createdAt", "updatedAt", "title", "seo", "author"';
+    const wrong: Record<string, string> = {
+      titel: `sort: "titel" is not a field to sort by; did you mean "title"?; ${allowed}`,
+      'title, n': `sort: " n" is not a field to sort by; ${allowed}`,
+      tags: 'sort: "tags" has no single value to sort by',
+      body: 'sort: "body" has no single value to sort by',
+      seo: 'sort: "seo" has no single value to sort by',
+      'seo.rnk': 'sort: "rnk" is not a field of "seo" to sort by; did you mean "rank"?; allowed: "rank"',
+      'links.url': 'sort: "links.url" leads into "links", which is no object',
+      'title.x': 'sort: "title.x" leads into "title", which is no object',
+      'author.name': 'sort: "author.name" goes through a relationship, which the sort of a join cannot',
+      [Array(11).fill('title').join()]: 'sort: must have at most 10 fields, got 11',
+    };
+    for (const [sort, problem] of Object.entries(wrong)) assert.deepEqual(problemsWith({ sort }), [problem]);
+    assert.deepEqual(problemsWith({ sort: '' }), ['sort: must be a text, got ""']);
+    assert.deepEqual(problemsOf({ collections: [{ slug: 'posts', fields: [{ ...title, limit: 3 }] }] }), [
+      'collections.posts.fields.title.limit: is not an option of "text"; the types that take it: "join"',
+    ]);
+  });
+
+  it('are not held against fields that are wrong themselves', () => {
+    const { collections } = withJoin({ sort: 'title' });
+    const broken = { ...target, fields: [...target.fields.slice(1), { ...title, type: 'txt' }] };
+    const problems = problemsOf({ collections: [collections[0], broken] });
+    assert.deepEqual(problems.length, 1);
+    assert.match(problems[0] ?? '', /title\.type: must be one of/);
+  });
+});
+
 describe('functions', () => {
   it('stand in the model: access as it is, hooks as lists', () => {
     const read = () => true;

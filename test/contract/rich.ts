@@ -59,6 +59,7 @@ export default defineConfig({
         { name: 'json', type: 'json' },
         { name: 'photo', type: 'upload', relationTo: 'files' },
         { name: 'before', type: 'join', collection: 'things', on: 'other' },
+        { name: 'latest', type: 'join', collection: 'things', on: 'other', limit: 2, sort: '-createdAt' },
         { type: 'row', fields: [{ name: 'inRow', type: 'text' }] },
         { name: 'secret', type: 'text', access: { read: ({ user }) => user !== null } },
       ],

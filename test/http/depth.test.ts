@@ -163,12 +163,29 @@ describe('depth (4.8)', () => {
     for (const { id, previous } of docs) assert.deepEqual(previous, (await node(id, 0)).previous);
   });
 
+  it('leaves the joins of related documents as ids, of whatever was asked for', async () => {
+    const target = await create('nodes', { name: 'target' });
+    const inner = await create('nodes', { name: 'inner', next: target });
+    const outer = await create('nodes', { name: 'outer', next: inner, others: [target] });
+    const ofOuter = await node(outer, 3);
+    assert.deepEqual([ofOuter.next.previous, ofOuter.others[0].previous], [[outer], [inner]]);
+    assert.equal(ofOuter.next.next.name, 'target');
+    const [listed] = (await read(`collections/nodes?where[id][equals]=${outer}&depth=3`)).docs;
+    assert.deepEqual(listed, ofOuter);
+    // Those of the document itself are followed, and relationships go on behind them.
+    const ofTarget = await node(target, 3);
+    assert.deepEqual([ofTarget.previous[0].name, ofTarget.within[0].name], ['inner', 'outer']);
+    assert.deepEqual([ofTarget.previous[0].previous, ofTarget.previous[0].next], [[outer], target]);
+    assert.deepEqual([ofTarget.within[0].next.name, ofTarget.within[0].next.previous], ['inner', [outer]]);
+  });
+
   it('works on globals, also on one that was never written', async () => {
     assert.deepEqual(await read('globals/site?depth=2'), await read('globals/site'));
     const patch = { home: chain[0], menu: [{ node: chain[1] }] };
     assert.equal((await service.call('PATCH', '/api/globals/site', patch)).status, 200);
     const { home, menu } = await read('globals/site?depth=1');
     assert.deepEqual([home.name, menu[0].node.name, menu[0].node.next], ['0', '1', chain[0]]);
+    assert.ok((await read('globals/site?depth=2')).home.previous.includes(chain[1]));
   });
 });
 
@@ -188,13 +205,13 @@ describe('Cycles', () => {
     const leaf = await create('nodes', { name: 'leaf' });
     const shared = await create('nodes', { name: 'shared', next: leaf });
     const left = await create('nodes', { name: 'left', next: shared });
+    await service.call('PATCH', `/api/collections/nodes/${leaf}`, { next: left });
     const top = await create('nodes', { name: 'top', others: [left, shared, shared] });
-    const [one, two, three] = (await node(top, 3)).others;
-    assert.equal(one.next.next.name, 'leaf');
+    const [one, two, three] = (await node(top, 4)).others;
     assert.deepEqual([two.next.name, three.next.name], ['leaf', 'leaf']);
     assert.deepEqual(two, three);
     // On the way through left it stands above; on the other way it does not.
-    assert.deepEqual([one.next.previous[0], two.previous[0].name], [left, 'left']);
+    assert.deepEqual([one.next.next.name, one.next.next.next, two.next.next.name], ['leaf', left, 'left']);
   });
 });
 

@@ -55,6 +55,7 @@ const keysOnly = {
         { name: 'json', type: 'json' },
         { name: 'photo', type: 'upload', relationTo: 'files' },
         { name: 'before', type: 'join', collection: 'things', on: 'other' },
+        { name: 'latest', type: 'join', collection: 'things', on: 'other', limit: 3, sort: '-createdAt' },
         { type: 'row', fields: [{ name: 'inRow', type: 'text' }] },
       ],
     },
@@ -469,6 +470,11 @@ describe('The OpenAPI document (4.7)', () => {
       where({ number: { less_than: 3, in: [1, null] }, select: { in: ['a', null] }, others: { contains: 'x' } }),
     );
     assert.equal(where({ select: { equals: 'c' } }), false);
+    const some = '01a1fc16-6a0c-7000-a9c2-bca6a06f428d';
+    assert.ok(where({ id: { greater_than: some, less_than_equal: some, like: '0' } }));
+    assert.equal(where({ id: { greater_than: 5 } }), false);
+    const { before, latest } = document.components.schemas['collections.things'].properties;
+    assert.deepEqual([before.maxItems, latest.maxItems], [undefined, 3]);
 
     const single = document.paths['/api/collections/things/{id}'];
     const [known, id, depth] = single.get.parameters;

@@ -19,7 +19,7 @@ const collections = `
       { name: 'body', type: 'blocks', blocks: [{ slug: 'quote', fields: [{ name: 'text', type: 'text' }] }] },
     ],
   },
-  { slug: 'authors', fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author' }] },
+  { slug: 'authors', fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author', limit: 5, sort: '-title' }] },
   { slug: 'files', upload: true, fields: [{ name: 'alt', type: 'text' }] },
   { slug: 'photos', upload: { maxFileSize: 1000, mimeTypes: ['Image/*'] }, fields: [] },`;
 const globals = `{ slug: 'site', label: 'Site', fields: [] }, { slug: 'bare', fields: [] }`;
@@ -61,7 +61,7 @@ const schemas = {
     {
       slug: 'authors',
       labels: null,
-      fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author' }],
+      fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author', limit: 5, sort: '-title' }],
       auth: false,
       upload: false,
     },

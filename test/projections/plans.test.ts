@@ -6,7 +6,8 @@ import type { JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/catalogue.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import type { Upcaster } from '../../events/upcasters.ts';
-import { openDocuments, openJoin, registerFunctions } from '../../projections/documents.ts';
+import { openDocuments, registerFunctions } from '../../projections/documents.ts';
+import { oldestFirst, openJoin } from '../../projections/joins.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Where } from '../../projections/where.ts';
@@ -381,11 +382,68 @@ describe('across relationships', () => {
   it('a join is read from an index, in the order of creation', () => {
     for (const field of ['author', 'editors']) {
       const { db, heard } = listening(worlds.plain.db);
-      const sources = openJoin(db, worlds.plain.tablesAt('posts'), field)([idOf(3)]);
+      const join = openJoin(db, { tables: worlds.plain.tablesAt('posts'), field, sort: oldestFirst });
+      const sources = join({ ids: [idOf(3)], where: null, limit: null });
       assert.equal(sources.get(idOf(3))?.length, field === 'author' ? count / 10 : count / 5);
       const plan = planOf(worlds.plain, heard[0] ?? '');
       assert.match(plan, /^SEARCH .* USING (COVERING INDEX documents posts f\.author|PRIMARY KEY)/);
       assert.doesNotMatch(plan, /SCAN (?!json_each)/);
+    }
+  });
+});
+
+describe('a join with a limit', () => {
+  const first = async (world: World, field: string, sort: string, where: object | null) => {
+    const { db, heard } = listening(world.db);
+    const tables = world.tablesAt('posts');
+    const { keys } = await readSort(sort, world.reach('posts'));
+    const condition = where && (await readWhereObject(where, world.reach('posts')));
+    const sources = openJoin(db, { tables, field, sort: keys })({
+      ids: [idOf(3), idOf(4)],
+      where: condition,
+      limit: 2,
+    });
+    assert.deepEqual(
+      [...sources.values()].map(({ length }) => length),
+      [2, 2],
+    );
+    return planOf(world, heard.at(-1) ?? '');
+  };
+  /** A sort of what is found, which is few, is there always; one of all that points there, only where nothing is in its order. */
+  const sortsIn = (plan: string) => plan.match(/USE TEMP B-TREE/g)?.length;
+
+  it('reads no more than that of each document, in the order of ids, from the index of the field', async () => {
+    for (const sort of ['id', '-createdAt']) {
+      const plan = await first(worlds.plain, 'author', sort, null);
+      assert.match(plan, /^SEARCH x USING COVERING INDEX documents posts f\.author \(f\.author=\?\)$/m, sort);
+      assert.equal(sortsIn(plan), 1, plan);
+      const among = await first(worlds.plain, 'author', sort, { views: { greater_than: 5 } });
+      assert.match(among, /^SEARCH x USING INDEX documents posts f\.author \(f\.author=\?\)$/m, sort);
+      assert.equal(sortsIn(among), 1, among);
+    }
+  });
+
+  it('does so over lists of ids, from their links, which the documents are only asked for with a condition', async () => {
+    for (const sort of ['id', '-createdAt']) {
+      const plan = await first(worlds.plain, 'editors', sort, null);
+      assert.match(plan, /^SEARCH l USING PRIMARY KEY \(field=\? AND target=\?\)$/m, sort);
+      assert.doesNotMatch(plan, /SEARCH x/);
+      assert.equal(sortsIn(plan), 1, plan);
+      const among = await first(worlds.plain, 'editors', sort, { views: { greater_than: 5 } });
+      assert.match(
+        among,
+        /^SEARCH l USING PRIMARY KEY \(field=\? AND target=\?\)\nSEARCH x USING INDEX documents posts id/m,
+      );
+      assert.equal(sortsIn(among), 1, among);
+    }
+  });
+
+  it('in another order reads what points there, and nothing else', async () => {
+    for (const field of ['author', 'editors']) {
+      const plan = await first(worlds.indexed, field, '-views,title', null);
+      assert.match(plan, /^SEARCH (x USING INDEX documents posts f\.author|l USING PRIMARY KEY)/m);
+      assert.doesNotMatch(plan, /SCAN (?!w VIRTUAL)/);
+      assert.equal(sortsIn(plan), 2, plan);
     }
   });
 });

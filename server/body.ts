@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream';
 import Boom from '@hapi/boom';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
-import { DomainError } from '../config/errors.ts';
+import { DomainError, type FieldError } from '../config/errors.ts';
 import { joinChunks } from './chunks.ts';
+import { lostNumbers } from './whole-numbers.ts';
 
 /**
  * Route options for a JSON body that the handler reads with {@link readBody}. hapi's own reader tears the connection down
@@ -106,6 +107,7 @@ function tooLarge(maxBytes: number): DomainError {
   return new DomainError('too-large', `the body must be at most ${maxBytes} bytes`);
 }
 
+const maxFieldLength = 200;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parse(bytes: Buffer): unknown {
@@ -115,10 +117,26 @@ function parse(bytes: Buffer): unknown {
   } catch {
     throw Boom.badRequest('the body is not valid UTF-8');
   }
+  let value: unknown;
   try {
-    return Bourne.parse(text);
+    value = Bourne.parse(text);
   } catch (error) {
     const isForbidden = (error as Error).message.includes('forbidden prototype');
     throw Boom.badRequest(isForbidden ? 'the body must not hold the key "__proto__"' : 'the body is not valid JSON');
   }
+  refuseLostNumbers(text);
+  return value;
+}
+
+/** A body that is a number is refused for that. */
+function refuseLostNumbers(text: string): void {
+  const lost = lostNumbers(text).filter(({ path }) => path.length > 0);
+  const errors = lost.map(({ path, problem }) => fieldError(path, problem));
+  if (errors.length > 0) throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+}
+
+function fieldError(path: readonly string[], problem: string): FieldError {
+  const whole = path.join('.');
+  const field = whole.length > maxFieldLength ? `${whole.slice(0, maxFieldLength)}…` : whole;
+  return { field, message: `${field} must ${problem}` };
 }

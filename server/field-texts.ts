@@ -46,6 +46,11 @@ export function readingOf({ type, hasMany }: Field): Reading | null {
   return hasMany ? asList : readings[type];
 }
 
+/** Whether the values of a field are texts in JSON. */
+export function isReadAsJson(field: Field): boolean {
+  return readingOf(field)?.read === readJson;
+}
+
 /** The value of a text in JSON; undefined when it is none, or holds the key `__proto__`. */
 export function readJson(text: string): Json | undefined {
   try {

@@ -5,6 +5,7 @@ import { didYouMean, show, showAll } from '../config/suggest.ts';
 import { readTime } from '../config/times.ts';
 import type { Bound, Operator } from '../projections/where.ts';
 import type { Found } from './paths.ts';
+import { lostNumberProblem } from './whole-numbers.ts';
 
 const maxValues = 200;
 
@@ -97,6 +98,8 @@ const forms: { [type in FieldType]?: { read: (text: string) => string | undefine
 const decimal = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 function readNumber(raw: unknown): Read {
+  const lost = typeof raw === 'string' ? lostNumberProblem(raw) : undefined;
+  if (lost) return { problem: `must ${lost}` };
   const number = typeof raw === 'string' && decimal.test(raw) ? Number(raw) : raw;
   const isNumber = typeof number === 'number' && Number.isFinite(number);
   return isNumber ? { value: number } : { problem: `must be a number, got ${show(raw)}` };

@@ -3,6 +3,7 @@ import { didYouMean, show, showAll } from '../config/suggest.ts';
 import { type Operator, operatorNames, type Where } from '../projections/where.ts';
 import { type Found, type Reach, resolvePath } from './paths.ts';
 import { operatorsFor, readValues } from './values.ts';
+import { lostNumbers } from './whole-numbers.ts';
 
 const maxLevels = 20;
 const maxConditions = 200;
@@ -62,11 +63,16 @@ function rawWhere(query: Record<string, unknown>): Raw {
 
 function parseJson(text: unknown): Raw {
   if (typeof text !== 'string') throw invalid('where', 'where must be given once');
+  let value: Raw;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw invalid('where', `where must be JSON, or in brackets like where[field][operator]=value, got ${show(text)}`);
   }
+  const [lost] = lostNumbers(text);
+  if (!lost) return value;
+  const field = `where${lost.path.map((key) => `[${key}]`).join('')}`.slice(0, 100);
+  throw invalid(field, `${field}: must ${lost.problem}`);
 }
 
 function put(root: Record<string, Raw>, path: readonly string[], value: unknown, name: string): void {

@@ -2,8 +2,9 @@ import { jsonProblem } from '../../config/fields.ts';
 import type { Collection, Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
-import { readingOf } from '../field-texts.ts';
+import { isReadAsJson, readingOf } from '../field-texts.ts';
 import { UsageError } from '../settings/settings.ts';
+import { lostNumbers } from '../whole-numbers.ts';
 
 /** What has a way of its own into a command, with the sentence that says which. */
 const elsewhere: Record<string, string> = {
@@ -46,5 +47,6 @@ function readField(slug: string, fields: readonly Field[], name: string, text: s
   const value = reading.read(text);
   // What cannot be written as it was read would arrive as something else.
   if (value === undefined || jsonProblem(value) !== undefined) throw new UsageError(`must ${reading.must}`);
+  if (isReadAsJson(field) && lostNumbers(text).length > 0) throw new UsageError('must hold numbers that JSON keeps');
   return value;
 }

@@ -2,7 +2,8 @@ import { DomainError } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import { readingOf, readJson } from '../field-texts.ts';
+import { isReadAsJson, readingOf, readJson } from '../field-texts.ts';
+import { lostNumbers } from '../whole-numbers.ts';
 import type { Texts } from './form.ts';
 
 /** The types for which an empty text is a value; for all others it is none. */
@@ -15,7 +16,8 @@ const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.has
  * Prepares how the texts of a form become a body as JSON has it. What does not have the form of its field's type stays the
  * text it is, for the validator to refuse as it refuses all others; so do names that are no fields.
  *
- * @throws DomainError `invalid` naming every field that is given twice and is no list, or is not JSON where any JSON may be.
+ * @throws DomainError `invalid` naming every field that is given twice and is no list, is not JSON where any JSON may be, or
+ *   holds whole numbers that JSON does not keep.
  */
 export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonObject {
   const byName = new Map(fields.map((field) => [field.name, field]));
@@ -30,6 +32,8 @@ export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonOb
       else if (more.length > 0) problems.push([name, 'is given twice']);
       else {
         const value = readOne(field, first);
+        const lost = value !== undefined && isReadAsJson(field) ? lostNumbers(first) : [];
+        for (const { path, problem } of lost) problems.push([[name, ...path].join('.'), `must ${problem}`]);
         if (value === undefined) problems.push([name, `must be JSON, got ${show(first)}`]);
         else values.push([name, value]);
       }

@@ -228,6 +228,7 @@ describe('annals create-user', () => {
     ],
     ['users --email a@b.co --field age=1e999', /^--field age must be a number$/m],
     ['users --email a@b.co --field more=[1e999]', /^--field more must be JSON$/m],
+    ['users --email a@b.co --field more=[12345678901234567890]', /^--field more must hold numbers that JSON keeps$/m],
   ] as const) {
     it(`refuses the command line "${arguments_}" in words, and does nothing`, async () => {
       const before = recordedEvents(service.data).length;

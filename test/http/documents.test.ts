@@ -379,6 +379,30 @@ describe('Values (field types)', () => {
     assert.deepEqual(fieldsOf(answer), ['number', 'json']);
   });
 
+  it('refuses whole numbers that JSON does not keep, wherever they stand, and takes back what it answers', async () => {
+    const length = recordedEvents(service.data).length;
+    const text = `{"json":{"ids":[1,12345678901234567890],"a.b":{"":-9007199254740993}},"richText":9007199254740993,
+      "number":12345678901234567890,"blocks":[{"blockType":"hero","head":"12345678901234567890"}]}`;
+    const answer = await service.call('POST', types, text);
+    assert.deepEqual([answer.status, answer.body.error], [400, 'Validation Error']);
+    assert.deepEqual(fieldsOf(answer), ['json.ids.1', 'json.a.b.', 'richText', 'number']);
+    assert.equal(
+      errorsOf(answer)['json.ids.1'],
+      'json.ids.1 must be a number that JSON keeps, got 12345678901234567890, which becomes 12345678901234567000; a text keeps every digit',
+    );
+    assert.equal(recordedEvents(service.data).length, length);
+    const kept = '{"a":12345678901234567000,"b":[1e30,0.1234567890123456789],"c":"12345678901234567890"}';
+    const made = await service.call('POST', types, `{"json":${kept}}`);
+    assert.equal(made.status, 201);
+    assert.deepEqual(made.body.json, {
+      a: 12345678901234567000,
+      b: [1e30, 0.12345678901234568],
+      c: '12345678901234567890',
+    });
+    const back = await service.call('PATCH', `${types}/${made.body.id}`, JSON.stringify(made.body));
+    assert.deepEqual([back.status, back.body], [200, made.body]);
+  });
+
   it('refuses JSON that is nested too deep, a thousand levels or half a million', async () => {
     for (const levels of [101, 1000, 500_000]) {
       const answer = await service.call('POST', types, `{"json":${'['.repeat(levels)}${']'.repeat(levels)}}`);

@@ -165,6 +165,7 @@ describe('A preview (4.6)', () => {
       400,
       { data: 'data must hold only finite numbers, got an object' },
     ],
+    ['{"collection":"posts","id":"x","data":{"a":[12345678901234567890]}}', 400, /^data\.a\.0 must be a number that/],
     ['[]', 400, { '': 'the body must be a JSON object' }],
     ['"posts"', 400, { '': 'the body must be a JSON object' }],
     ['', 400, { '': 'the body must be a JSON object' }],

@@ -229,6 +229,19 @@ describe('POST of a file (4.2)', () => {
     assert.deepEqual([proto.status, fieldsOf(proto)], [400, ['__proto__']]);
   });
 
+  it('refuses whole numbers that JSON does not keep', async () => {
+    const answer = await send('POST', media, [
+      ['file', textFile('x')],
+      ['alt', '12345678901234567890'],
+      ['data', '{"a":[12345678901234567890,"12345678901234567890"]}'],
+      ['body', '9007199254740993'],
+      ['place', '{"lat":9007199254740993}'],
+    ]);
+    assert.equal(answer.status, 400);
+    assert.deepEqual(fieldsOf(answer), ['data.a.0', 'body', 'place.lat']);
+    assert.match(errorsOf(answer).body ?? '', /^body must be a number that JSON keeps, got 9007199254740993, which/);
+  });
+
   it('takes no word of the client for what it says of a file itself', async () => {
     const made: Parts = ['id', 'url', 'filename', 'mimeType', 'filesize', 'width', 'sha256', 'createdAt'].map(
       (name) => {

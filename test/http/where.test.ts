@@ -425,6 +425,17 @@ describe('Values (4.9)', () => {
         assert.match((await refused('all', brackets(field, 'equals', value))).body.message, message);
       }
     }
+    const lost = /must be a number that JSON keeps, got 9007199254740993, which becomes 9007199254740992; /;
+    for (const text of [brackets('number', 'less_than', '9007199254740993'), 'where[number][in]=1,9007199254740993']) {
+      assert.match((await refused('all', text)).body.message, lost);
+    }
+    const answer = await refused(
+      'all',
+      `where=${encodeURIComponent('{"or":[{"number":{"equals":9007199254740993}}]}')}`,
+    );
+    assert.deepEqual(fieldsOf(answer), ['where[or][0][number][equals]']);
+    assert.match(answer.body.message, lost);
+    assert.deepEqual(await found('all', brackets('text', 'equals', '9007199254740993')), []);
     assert.match(
       (await refused('all', brackets('multiSelect', 'contains', 'pink'))).body.message,
       /must be one of "red"/,

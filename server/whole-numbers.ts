@@ -1,0 +1,84 @@
+/** A whole number in JSON that would come back as another one: the keys that lead to it, and what is wrong with it. */
+export type LostNumber = { path: readonly string[]; problem: string };
+
+/** Fewer digits are always kept. */
+const hasManyDigits = /\d{16}/;
+const mostTold = 100;
+const mostLevelsTold = 100;
+
+/**
+ * Finds the whole numbers of a JSON text that reading it turns into others, since JavaScript's numbers hold 15 digits surely: at
+ * most 100. One that is written as it will be answered passes, so that what was read can be sent back. Decimals and powers of
+ * ten are read to the nearest number there is, as everywhere.
+ *
+ * @param text valid JSON.
+ */
+export function lostNumbers(text: string): LostNumber[] {
+  return hasManyDigits.test(text) ? [...walk(text)] : [];
+}
+
+/** What is wrong with a number as it is written, as the end of "must …"; undefined of what is no whole one, or is kept. */
+export function lostNumberProblem(source: string): string | undefined {
+  if (source.length < 16 || !/^-?\d+$/.test(source)) return undefined;
+  const becomes = digitsOf(Number(source));
+  if (becomes === source) return undefined;
+  const shown = (digits: string) => (digits.length > 40 ? `${digits.slice(0, 40)}…` : digits);
+  return `be a number that JSON keeps, got ${shown(source)}, which becomes ${shown(becomes)}; a text keeps every digit`;
+}
+
+/** A whole number as JSON writes it, but without a power of ten. */
+function digitsOf(number: number): string {
+  const [, sign, first, rest = '', power] = /^(-?)(\d)(?:\.(\d+))?e\+(\d+)$/.exec(String(number)) ?? [];
+  return power === undefined ? String(number) : `${sign}${first}${rest.padEnd(Number(power), '0')}`;
+}
+
+/** Where the walk is in a list or an object: `key` is an index, or the place in the text where a name begins. */
+type Level = { isList: boolean; key: number; isAtName: boolean };
+
+/** Not by a reviver of `JSON.parse`, which is called for every value and knows no path. */
+function* walk(text: string): Generator<LostNumber> {
+  const levels: Level[] = [];
+  let left = mostTold;
+  for (let at = 0; at < text.length && left > 0; at += 1) {
+    const sign = text[at] as string;
+    const level = levels.at(-1);
+    if (sign === '"') {
+      if (level?.isAtName) level.key = at;
+      at = endOfText(text, at);
+    } else if (sign === '{' || sign === '[') levels.push({ isList: sign === '[', key: 0, isAtName: sign === '{' });
+    else if (sign === '}' || sign === ']') levels.pop();
+    else if (sign === ':' && level) level.isAtName = false;
+    else if (sign === ',' && level) {
+      if (level.isList) level.key += 1;
+      else level.isAtName = true;
+    } else if (sign === '-' || (sign >= '0' && sign <= '9')) {
+      const end = endOfNumber(text, at);
+      const problem = lostNumberProblem(text.slice(at, end));
+      if (problem !== undefined) {
+        left -= 1;
+        yield { path: levels.slice(0, mostLevelsTold).map((one) => nameOf(text, one)), problem };
+      }
+      at = end - 1;
+    }
+  }
+}
+
+/** The place of the quotation mark that ends the text which begins at one. */
+function endOfText(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+}
+
+/** What follows a number is none of its signs: a comma, a bracket or white space. */
+function endOfNumber(text: string, from: number): number {
+  let end = from + 1;
+  while (end < text.length && '0123456789.eE+-'.includes(text[end] as string)) end += 1;
+  return end;
+}
+
+function nameOf(text: string, { isList, key }: Level): string {
+  return isList ? String(key) : JSON.parse(text.slice(key, endOfText(text, key) + 1));
+}

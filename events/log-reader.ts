@@ -60,6 +60,7 @@ export function readLog(db: Sqlite) {
      WHERE position <= ? ORDER BY position`,
     ),
   );
+  const selectClaim = late(() => db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck());
   const selectTile = late(() => db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck());
 
   function head(): Head {
@@ -138,6 +139,11 @@ export function readLog(db: Sqlite) {
     return low;
   }
 
+  /** The stream that holds a unique value; null for none. */
+  function holderOf(scope: string, value: string): string | null {
+    return (selectClaim().get(scope, value) as string | undefined) ?? null;
+  }
+
   /** The version of the newest event of a stream; 0 when there is none. */
   function versionOf(name: string): number {
     return (selectVersion().get(name) as number | null) ?? 0;
@@ -181,6 +187,7 @@ export function readLog(db: Sqlite) {
     erasureTexts,
     positionAt,
     versionOf,
+    holderOf,
     streamsUnder,
     hashes,
     rootAt,

@@ -35,7 +35,6 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   const rollbackTo = db.prepare('ROLLBACK TO command');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
-  const selectClaim = db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck();
   const insertClaim = db.prepare('INSERT INTO claims VALUES (?, ?, ?)');
   const deleteClaim = db.prepare('DELETE FROM claims WHERE scope = ? AND value = ? AND stream = ?');
   const upsertTile = db.prepare(
@@ -201,14 +200,11 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   function claimConflict(claims: readonly Claim[]): Outcome | null {
     const taken = claims.find(({ scope, value, former }, index) => {
       const first = claims.findIndex((other) => other.scope === scope && other.value === value);
-      return first < index || holderOf(scope, value) !== null || (former && holderOf(scope, former) !== null);
+      return (
+        first < index || reader.holderOf(scope, value) !== null || (former && reader.holderOf(scope, former) !== null)
+      );
     });
     return taken ? { ok: false, conflict: 'claim', claim: taken } : null;
-  }
-
-  /** The stream that holds a unique value under a text of it; null when none does. */
-  function holderOf(scope: string, value: string): string | null {
-    return (selectClaim.get(scope, value) as string | undefined) ?? null;
   }
 
   function insert(command: Command, event: NewEvent, { stream, version, position, recordedAt }: Place) {
@@ -270,7 +266,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
       db.exec('DELETE FROM claims');
       for (const { claim, stream } of claims) {
         const { scope, value, former } = claim;
-        insertClaim.run(scope, former && holderOf(scope, value) !== null ? former : value, stream);
+        insertClaim.run(scope, former && reader.holderOf(scope, value) !== null ? former : value, stream);
       }
       const recorded: RecordedEvent[] = [];
       const leaves: string[] = [];
@@ -291,7 +287,6 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     head: () => head,
     append,
     changeSchema,
-    holderOf,
     keepCheckpoint: keepCheckpoints(db),
     erasing: { setFiles, finish },
   };

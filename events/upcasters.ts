@@ -1,4 +1,12 @@
-import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, type Schema } from '../config/schema.ts';
+import {
+  type DataField,
+  dataFields,
+  type FieldSchema,
+  isObject,
+  type Json,
+  type JsonObject,
+  type Schema,
+} from '../config/schema.ts';
 import { type EventType, globalStream, splitStream } from './catalogue.ts';
 import type { Header } from './envelope.ts';
 import { compileTimes } from './times.ts';
@@ -63,7 +71,8 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
   return { upcast, fingerprint: JSON.stringify(steps, (_key, value) => (value instanceof Map ? [...value] : value)) };
 }
 
-function fieldsByKey({ collections, globals }: Schema): [key: string, fields: readonly FieldSchema[]][] {
+/** The fields of collections and globals, by what their streams follow: as {@link schemaKey}. */
+export function fieldsByKey({ collections, globals }: Schema): [key: string, fields: readonly FieldSchema[]][] {
   return [
     ...collections.map(({ slug, fields }) => [slug, fields] as [string, readonly FieldSchema[]]),
     ...globals.map(({ slug, fields }) => [globalStream(slug), fields] as [string, readonly FieldSchema[]]),
@@ -74,15 +83,25 @@ function renamesOf(before: readonly FieldSchema[], after: readonly FieldSchema[]
   const old = new Map(dataFields(before).map((field) => [field.name, field]));
   const renames: Renames = { names: new Map(), inside: new Map() };
   for (const field of dataFields(after)) {
-    const { name, renamedFrom } = field;
-    // Only the change that brings the new name renames; the option may stay in the configuration for ever.
-    const isRenamed = renamedFrom !== undefined && old.has(renamedFrom) && !old.has(name);
-    if (isRenamed) renames.names.set(renamedFrom, name);
-    const previous = old.get(isRenamed ? renamedFrom : name);
+    const { name } = field;
+    const previous = previousOf(field, old);
+    if (previous && previous.name !== name) renames.names.set(previous.name, name);
     const inside = previous && renamesInside(previous, field);
     if (inside) renames.inside.set(name, inside);
   }
   return renames.names.size + renames.inside.size > 0 ? renames : undefined;
+}
+
+/**
+ * The field that had the values of one that a new schema has, on the same level of the schema before; undefined where none had.
+ *
+ * @param old the fields of that level by their names.
+ */
+export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>): DataField | undefined {
+  const { name, renamedFrom } = field;
+  // Only the change that brings the new name renames; the option may stay in the configuration for ever.
+  const isRenamed = renamedFrom !== undefined && old.has(renamedFrom) && !old.has(name);
+  return old.get(isRenamed ? renamedFrom : name);
 }
 
 function renamesInside(before: FieldSchema, after: FieldSchema): Renames | undefined {

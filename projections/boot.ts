@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFields, isList, type Json, type JsonObject, type Schema } from '../config/schema.ts';
+import type { JsonObject, Schema } from '../config/schema.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
-import { claimOf, type UniqueField, uniqueFields } from '../events/claims.ts';
+import { claimOf, uniqueFields } from '../events/claims.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
@@ -11,12 +11,14 @@ import type { LogReader } from '../events/log-reader.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
+import { lookInto, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
+import { locateIn, standsAgainst } from './fit.ts';
 import { type Checkpoint, openProjector, type Projector } from './projector.ts';
 import { buildReadFile, catchUp, type Progress, type Projection } from './rebuild.ts';
-import { jsonPath, projectionHash, quote, type Tables, tablesOf } from './tables.ts';
+import { changesIn, questionsAbout } from './schema-changes.ts';
+import { projectionHash, quote, type Tables, tablesOf } from './tables.ts';
 
-/** Thrown when the configuration does not fit the documents that are there; one problem per line. */
+/** Thrown when the configuration does not fit the documents that are there, or changes what may not change; one problem per line. */
 export class SchemaError extends Error {
   override name = 'SchemaError';
 }
@@ -45,6 +47,10 @@ export type BootOptions = {
   signed?: readonly SignedHead[];
   /** Build the read file anew even if there is one. */
   isRebuild?: boolean;
+  /** Refuse a schema that changes what documents answer. */
+  isStrict?: boolean;
+  /** Told what a changed schema does to documents, a line each, before it is recorded. */
+  onChanges?: (lines: readonly string[]) => void;
   progress?: Progress;
 };
 
@@ -53,7 +59,8 @@ export type BootOptions = {
  * files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
  * none for this schema.
  *
- * @throws BrokenLogError when the log lost events or is damaged; SchemaError when documents stand against the new schema.
+ * @throws BrokenLogError when the log lost events or is damaged; SchemaError when documents stand against the new schema, or it
+ *   changes what they answer and may not.
  */
 export function boot(options: BootOptions): Booted {
   const { directory, schema, progress } = options;
@@ -72,6 +79,7 @@ export function boot(options: BootOptions): Booted {
 
     const epochs = epochsOf(log);
     const isChanged = JSON.stringify(epochs.at(-1)?.schema) !== JSON.stringify(schema);
+    if (isChanged) lookAtChanges(options, log, epochs);
     if (isChanged) epochs.push({ position: log.head().size + 1, schema });
     const upcaster = compileUpcaster(epochs);
     const projection: Projection = { tables: tablesOf(schema), upcaster };
@@ -95,6 +103,32 @@ export function boot(options: BootOptions): Booted {
     throw error;
   }
 }
+
+/** While the read tables are those of the schema before: what is gone from the new one is in no others. */
+function lookAtChanges(options: BootOptions, log: LogReader, epochs: Epoch[]): void {
+  const { directory, schema, isStrict, onChanges, progress } = options;
+  const before = epochs.at(-1)?.schema;
+  if (!before || questionsAbout(before, schema).length === 0) return;
+  const look = (db: Sqlite) => {
+    const changes = changesIn(db, before, schema);
+    const isRefused = isStrict && changes.length > 0;
+    return { changes, problems: isRefused ? standsAgainst(db, schema, log.holderOf, locateIn(before, schema)) : [] };
+  };
+  const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs) };
+  const file = readFileOf(directory, projectionHash(before, made.upcaster));
+  let found = isUpToDate(file, log, made, progress) ? lookInto(file, look) : null;
+  if (!found) {
+    buildReadFile(`${file}.building`, log, log.head().size, made, progress);
+    found = lookInto(`${file}.building`, look);
+  }
+  const { changes, problems } = found ?? { changes: [], problems: [] };
+  if (changes.length === 0) return;
+  if (isStrict) throw new SchemaError([refusal, ...problems, ...changes].join('\n'));
+  onChanges?.(changes);
+}
+
+const refusal =
+  'strictSchema (--strict-schema, ANNALS_STRICT_SCHEMA) refuses what the configuration changes for documents; nothing was recorded:';
 
 function signedOf(logId: string, heads: readonly SignedHead[] = []): Witness[] {
   const own = heads.filter(({ log }) => log === logId);
@@ -151,19 +185,12 @@ export function hearWitnesses(witnesses: readonly Witness[], log: LogReader): vo
   }
 }
 
-/** Undefined when the file is damaged: then it can bear witness to nothing. */
-function checkpointOf(path: string): Checkpoint | undefined {
-  let db: Sqlite | null = null;
-  try {
-    db = openDatabase(path, { readonly: true });
+/** Null when the file is damaged: then it can bear witness to nothing. */
+function checkpointOf(path: string): Checkpoint | null {
+  return lookInto(path, (db) => {
     const rows = db.prepare('SELECT position, root FROM checkpoint').all() as Checkpoint[];
-    return rows.length === 1 ? rows[0] : undefined;
-  } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
-  } finally {
-    db?.close();
-  }
+    return rows.length === 1 ? (rows[0] as Checkpoint) : null;
+  });
 }
 
 /**
@@ -193,7 +220,7 @@ function hasCounts(db: Sqlite, tables: readonly Tables[]): boolean {
 function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids): void {
   const db = openDatabase(readFile, { readonly: true });
   try {
-    const problems = [...misfits(db, schema), ...duplicates(db, schema, log)];
+    const problems = standsAgainst(db, schema, log.holderOf);
     if (problems.length > 0) throw new SchemaError(problems.join('\n'));
     log.changeSchema(
       {
@@ -219,91 +246,13 @@ export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim;
     for (const field of uniqueFields(slug, fields)) {
       const column = quote(`f.${field.path.join('.')}`);
       const rows = db
-        .prepare(`SELECT id, ${column} AS value FROM ${documentsOf(slug)} WHERE ${column} IS NOT NULL`)
+        .prepare(`SELECT id, ${column} AS value FROM ${quote(`documents ${slug}`)} WHERE ${column} IS NOT NULL`)
         .iterate() as Iterable<{ id: string; value: string | number }>;
       for (const { id, value } of rows) {
         yield { claim: claimOf(field, value), stream: documentStream(slug, id) };
       }
     }
   }
-}
-
-function documentsOf(slug: string): string {
-  return quote(`documents ${slug}`);
-}
-
-function textsOf(slug: string): string {
-  return quote(`texts ${slug}`);
-}
-
-/** Fields that became unique while documents share a value. */
-function duplicates(db: Sqlite, schema: Schema, log: SqliteLog): string[] {
-  return schema.collections.flatMap(({ slug, fields }) => {
-    return uniqueFields(slug, fields).flatMap((field) => [...sharedValues(db, slug, field, log).take(5)]);
-  });
-}
-
-function* sharedValues(db: Sqlite, slug: string, field: UniqueField, log: SqliteLog): Generator<string> {
-  const shared = db
-    .prepare(
-      `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (key)
-       WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
-    )
-    .iterate(jsonPath(field.path)) as Iterable<{ value: Json; ids: string }>;
-  for (const { value, ids } of shared) {
-    if (wereTwoValues(log, slug, field, value, ids)) continue;
-    yield `${field.scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`;
-  }
-}
-
-/** Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on so. */
-function wereTwoValues(log: SqliteLog, slug: string, field: UniqueField, value: Json, ids: string): boolean {
-  const { scope, value: text, former } = claimOf(field, value);
-  if (former === undefined) return false;
-  const holders = [text, former].map((one) => log.holderOf(scope, one));
-  const streams = ids.split(', ').map((id) => documentStream(slug, id));
-  return streams.length === 2 && streams.every((stream) => holders.includes(stream));
-}
-
-/** Fields whose type changed while documents hold values of the old one. */
-function misfits(db: Sqlite, schema: Schema): string[] {
-  const problems: string[] = [];
-  for (const { slug, fields } of schema.collections) {
-    for (const field of dataFields(fields)) {
-      const types = jsonTypes(tablesOf({ collections: [{ slug, fields: [field] }], globals: [] })[0] as Tables, field);
-      if (!types) continue;
-      const ids = db
-        .prepare(
-          `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsOf(slug)} JOIN ${textsOf(slug)} USING (key)
-           WHERE coalesce(json_type(doc, ?), 'null') NOT IN ('null', ${types.map((type) => `'${type}'`).join(', ')}) LIMIT 5)`,
-        )
-        .pluck()
-        .get(jsonPath([field.name])) as string | null;
-      if (ids)
-        problems.push(`${slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
-    }
-  }
-  return problems;
-}
-
-function jsonTypes({ columns }: Tables, field: ReturnType<typeof dataFields>[number]): string[] | undefined {
-  if (field.type === 'join') return undefined;
-  if (isList(field)) return ['array'];
-  if (field.type === 'object') return ['object'];
-  switch (columns[0]?.affinity) {
-    case 'TEXT':
-      return ['text'];
-    case 'REAL':
-      return ['integer', 'real'];
-    case 'INTEGER':
-      return ['true', 'false'];
-    default:
-      return undefined;
-  }
-}
-
-function shorten(ids: string): string {
-  return ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
 }
 
 /** What `annals verify` and `annals rebuild --check` replay with: the schema the log itself ends with. */

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /** The read file of a projection hash. */
 export function readFileOf(directory: string, projectionHash: string): string {
@@ -30,5 +31,19 @@ export function removeOtherReadFiles(directory: string, keep: string): void {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);
     if (/^read-[0-9a-f]+\.db(\.[\w-]+)?$/.test(name) && path !== keep) removeDatabase(path);
+  }
+}
+
+/** What is found in a read file; null where it is damaged, for then it can be built anew. */
+export function lookInto<T>(path: string, look: (db: Sqlite) => T): T | null {
+  let db: Sqlite | null = null;
+  try {
+    db = openDatabase(path, { readonly: true, cacheMiB: 64 });
+    return look(db);
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  } finally {
+    db?.close();
   }
 }

@@ -31,7 +31,7 @@ function appendTo({ log, projector }: Directory): Append {
 
 /** Opens a data directory with all that sends its mails to a server. */
 async function startService(t: TestContext, folder: string, port: number, isRebuild = false) {
-  const directory = openDirectory(folder, config, isRebuild);
+  const directory = openDirectory(folder, config, { isRebuild });
   const accounts = openAccounts(directory.reader);
   const append = appendTo(directory);
   const { log } = openLog();

@@ -69,7 +69,7 @@ function open(t: TestContext) {
   });
   function reopen(isRebuild = false): Directory {
     current.close();
-    current = openDirectory(folder, config, isRebuild);
+    current = openDirectory(folder, config, { isRebuild });
     return current;
   }
 

@@ -51,7 +51,7 @@ function startable(t: TestContext) {
     start(config: Config, isRebuild = false): Directory {
       current?.close();
       current = null;
-      current = openDirectory(folder, config, isRebuild);
+      current = openDirectory(folder, config, { isRebuild });
       return current;
     },
     stop(): void {

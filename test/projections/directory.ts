@@ -11,7 +11,7 @@ import { decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '..
 import { createIds } from '../../events/ids.ts';
 import type { Change, Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import { type Accounts, openAccounts } from '../../projections/accounts.ts';
-import { type Booted, boot } from '../../projections/boot.ts';
+import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { tablesOf } from '../../projections/tables.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
@@ -49,11 +49,13 @@ function now(): number {
 
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
+type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges'>;
+
 /** Opens a data directory, made if it is missing. */
-export function openDirectory(directory: string, config: Config, isRebuild = false): Directory {
+export function openDirectory(directory: string, config: Config, how: How = {}): Directory {
   const { schema } = checkConfig(config);
   mkdirSync(directory, { recursive: true });
-  const booted = boot({ directory, schema, ids, now, logId: 'annals/test', isRebuild });
+  const booted = boot({ directory, schema, ids, now, logId: 'annals/test', ...how });
   const reader = openDatabase(booted.readFile, { readonly: true });
   registerFunctions(reader);
   const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));

@@ -339,7 +339,7 @@ function createRun(folder: string) {
     if (how === 'delete') {
       for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
     }
-    directory = openDirectory(folder, configOf(next), how === 'rebuild');
+    directory = openDirectory(folder, configOf(next), { isRebuild: how === 'rebuild' });
     counts.restarts += 1;
   }
 

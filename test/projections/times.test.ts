@@ -38,7 +38,7 @@ function startable(t: TestContext) {
     stop,
     start(config = configOf(clock), isRebuild = false): Directory {
       stop();
-      current = openDirectory(folder, config, isRebuild);
+      current = openDirectory(folder, config, { isRebuild });
       return current;
     },
   };

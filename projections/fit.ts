@@ -1,0 +1,136 @@
+import { type DataField, dataFields, type FieldSchema, isList, type Json, type Schema } from '../config/schema.ts';
+import { documentStream } from '../events/catalogue.ts';
+import { claimOf, type UniqueField, uniqueFields } from '../events/claims.ts';
+import type { LogReader } from '../events/log-reader.ts';
+import { previousOf } from '../events/upcasters.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
+import { jsonPath, quote, type Tables, tablesOf } from './tables.ts';
+
+/** Where the documents of a read file have the value of a field; null where they have none. */
+export type Locate = (slug: string, path: readonly string[]) => readonly string[] | null;
+
+/**
+ * What in the live documents of a read file stands against a schema, a line each: values of another type, and values that are
+ * shared of a field that is to be unique.
+ *
+ * @param holderOf who holds a unique value in the log.
+ * @param locate where the file is that of another schema.
+ */
+export function standsAgainst(
+  db: Sqlite,
+  schema: Schema,
+  holderOf: LogReader['holderOf'],
+  locate: Locate = (_slug, path) => path,
+): string[] {
+  return [...misfits(db, schema, locate), ...duplicates(db, schema, holderOf, locate)];
+}
+
+/** Where a read file of the schema before has what a schema after it declares. */
+export function locateIn(before: Schema, after: Schema): Locate {
+  const old = new Map(before.collections.map(({ slug, fields }) => [slug, fields]));
+  const now = new Map(after.collections.map(({ slug, fields }) => [slug, fields]));
+  return (slug, path) => previousPath(old.get(slug), now.get(slug) ?? [], path);
+}
+
+function previousPath(
+  before: readonly FieldSchema[] | undefined,
+  after: readonly FieldSchema[],
+  [name, ...rest]: readonly string[],
+): string[] | null {
+  const field = dataFields(after).find((one) => one.name === name);
+  const old = new Map(dataFields(before ?? []).map((one) => [one.name, one]));
+  const previous = field && previousOf(field, old);
+  if (!previous) return null;
+  if (rest.length === 0) return [previous.name];
+  const inside = previousPath(previous.fields, field?.fields ?? [], rest);
+  return inside && [previous.name, ...inside];
+}
+
+/** The live documents of a collection: their ids and texts. */
+function documentsIn(slug: string): string {
+  return `${quote(`documents ${slug}`)} JOIN ${quote(`texts ${slug}`)} USING (key)`;
+}
+
+/** Fields that became unique while documents share a value: the first five of each. */
+function duplicates(db: Sqlite, schema: Schema, holderOf: LogReader['holderOf'], locate: Locate): string[] {
+  return schema.collections.flatMap(({ slug, fields }) =>
+    uniqueFields(slug, fields).flatMap((field) => {
+      const at = locate(slug, field.path);
+      if (!at) return [];
+      const shared = sharedValues(db, slug, at).filter((one) => !wereTwoValues(one, slug, field, holderOf));
+      return [...shared.take(5)].map(
+        ({ value, ids }) =>
+          `${field.scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`,
+      );
+    }),
+  );
+}
+
+/** A value that several documents have, and their ids, with commas between them. */
+type Shared = { value: Json; ids: string };
+
+function sharedValues(db: Sqlite, slug: string, path: readonly string[]): IteratorObject<Shared> {
+  const rows = db
+    .prepare(
+      `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsIn(slug)}
+       WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
+    )
+    .iterate(jsonPath(path)) as Iterable<Shared>;
+  return Iterator.from(rows);
+}
+
+/** Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on so. */
+function wereTwoValues(
+  { value, ids }: Shared,
+  slug: string,
+  field: UniqueField,
+  holderOf: LogReader['holderOf'],
+): boolean {
+  const { scope, value: text, former } = claimOf(field, value);
+  if (former === undefined) return false;
+  const holders = [text, former].map((one) => holderOf(scope, one));
+  const streams = ids.split(', ').map((id) => documentStream(slug, id));
+  return streams.length === 2 && streams.every((stream) => holders.includes(stream));
+}
+
+/** Fields whose type changed while documents hold values of the old one. */
+function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
+  const problems: string[] = [];
+  for (const { slug, fields } of schema.collections) {
+    for (const field of dataFields(fields)) {
+      const types = jsonTypes(tablesOf({ collections: [{ slug, fields: [field] }], globals: [] })[0] as Tables, field);
+      const at = types && locate(slug, [field.name]);
+      if (!at) continue;
+      const ids = db
+        .prepare(
+          `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsIn(slug)}
+           WHERE coalesce(json_type(doc, ?), 'null') NOT IN ('null', ${types.map((type) => `'${type}'`).join(', ')}) LIMIT 5)`,
+        )
+        .pluck()
+        .get(jsonPath(at)) as string | null;
+      if (ids)
+        problems.push(`${slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
+    }
+  }
+  return problems;
+}
+
+function jsonTypes({ columns }: Tables, field: DataField): string[] | undefined {
+  if (field.type === 'join') return undefined;
+  if (isList(field)) return ['array'];
+  if (field.type === 'object') return ['object'];
+  switch (columns[0]?.affinity) {
+    case 'TEXT':
+      return ['text'];
+    case 'REAL':
+      return ['integer', 'real'];
+    case 'INTEGER':
+      return ['true', 'false'];
+    default:
+      return undefined;
+  }
+}
+
+function shorten(ids: string): string {
+  return ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
+}

@@ -1,0 +1,89 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dataFields, type Schema } from '../config/schema.ts';
+import { BrokenLogError } from '../events/log-file.ts';
+import { type LogReader, readLog } from '../events/log-reader.ts';
+import { compileUpcaster, type Epoch, fieldsByKey, previousOf } from '../events/upcasters.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { epochsOf, logFile } from './boot.ts';
+import { lookInto, readFileOf } from './files.ts';
+import { locateIn, standsAgainst } from './fit.ts';
+import { buildReadFile, type Progress, type Projection } from './rebuild.ts';
+import { changesIn } from './schema-changes.ts';
+import { projectionHash, tablesOf } from './tables.ts';
+
+/** What a start would say about a schema, a line each. */
+export type Outlook = {
+  /** Whether it is another schema than the one that the log ends with. */
+  isChanged: boolean;
+  /** What stands against it, so that the start would be refused. */
+  problems: string[];
+  /** What it changes for documents. */
+  changes: string[];
+  /** What was there under an earlier schema and comes back. Only the start looks whether that fits. */
+  returning: string[];
+};
+
+/**
+ * What a start on a data directory with a schema would say. Nothing is changed there, and a service may be running on it. Where
+ * the directory has no read tables they are built in a temporary folder.
+ *
+ * @throws BrokenLogError when the log does not hold its schemas.
+ */
+export function lookAhead(directory: string, schema: Schema, progress?: Progress): Outlook {
+  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
+  try {
+    const log = readLog(db);
+    const epochs = epochsOf(log);
+    const before = epochs.at(-1)?.schema;
+    const isChanged = JSON.stringify(before) !== JSON.stringify(schema);
+    if (!before || !isChanged) return { isChanged, problems: [], changes: [], returning: [] };
+    const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs) };
+    const look = (read: Sqlite) => ({
+      problems: standsAgainst(read, schema, log.holderOf, locateIn(before, schema)),
+      changes: changesIn(read, before, schema),
+    });
+    const file = readFileOf(directory, projectionHash(before, made.upcaster));
+    const found = (existsSync(file) ? lookInto(file, look) : null) ?? lookIntoReplay(log, made, look, progress);
+    return { isChanged, ...found, returning: returningIn(epochs, schema) };
+  } finally {
+    db.close();
+  }
+}
+
+function lookIntoReplay<T>(log: LogReader, made: Projection, look: (read: Sqlite) => T, progress?: Progress): T {
+  const folder = mkdtempSync(join(tmpdir(), 'annals-'));
+  try {
+    const file = join(folder, 'read.db');
+    buildReadFile(file, log, log.head().size, made, progress);
+    const found = lookInto(file, look);
+    if (found === null) throw new BrokenLogError('the read tables that the log gives cannot be read');
+    return found;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Collections, globals and fields of the top level that were declared once, then not, and are again. */
+function returningIn(epochs: readonly Epoch[], schema: Schema): string[] {
+  const earlier = new Map<string, Set<string>>();
+  for (const epoch of epochs) {
+    for (const [key, fields] of fieldsByKey(epoch.schema)) {
+      const names = earlier.get(key) ?? new Set();
+      for (const { name } of dataFields(fields)) names.add(name);
+      earlier.set(key, names);
+    }
+  }
+  const before = new Map(fieldsByKey((epochs.at(-1) as Epoch).schema));
+  return fieldsByKey(schema).flatMap(([key, fields]) => {
+    const names = earlier.get(key);
+    const last = before.get(key);
+    if (!names) return [];
+    if (!last) return [`${key} was there before: its documents are back`];
+    const old = new Map(dataFields(last).map((field) => [field.name, field]));
+    return dataFields(fields)
+      .filter((field) => names.has(field.name) && !previousOf(field, old))
+      .map(({ name }) => `${key}.${name} was there before: the values that documents had under that name are back`);
+  });
+}

@@ -1,0 +1,186 @@
+import { dataFields, type FieldSchema, isList, type Schema } from '../config/schema.ts';
+import { fieldsByKey, previousOf } from '../events/upcasters.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
+import { jsonPath, quote } from './tables.ts';
+
+/**
+ * What a new schema does to documents that are there, asked of the read tables of the schema before. It is told only of as many
+ * documents as it is true of: a field that no document has a value of is nobody's loss.
+ */
+export type Question = {
+  /** As in {@link Tables}: `posts`, or `globals/site`. */
+  key: string;
+  /** SQL over `doc`, true of the documents that are counted; null: all of them. */
+  condition: string | null;
+  /** What its `?` stand for. */
+  values: string[];
+  /** @param documents how many, 1 at least, in words: `3 documents`. */
+  tell: (documents: string) => string;
+};
+
+/** Where a list of fields stands: its name for people, and how SQL comes to its values. */
+type Place = {
+  name: string;
+  /** The JSON that its values are in, and the way in it. */
+  json: string;
+  path: string[];
+  /** A condition on that JSON as one on the document, which holds several of them where the fields are those of items. */
+  within: (condition: string) => string;
+  depth: number;
+};
+
+type Ask = { place: Place; condition: string; values?: string[]; tell: Question['tell'] };
+
+/** What a schema that follows another changes for documents. Labels, bounds and what is only added change nothing for them. */
+export function questionsAbout(before: Schema, after: Schema): Question[] {
+  const now = new Map(fieldsByKey(after));
+  return fieldsByKey(before).flatMap(([key, fields]): Question[] => {
+    const next = now.get(key);
+    if (!next) return [{ key, condition: null, values: [], tell: (documents) => goneWith(key, documents) }];
+    const top: Place = { name: key, json: 'doc', path: [], within: (condition) => condition, depth: 0 };
+    return [...asksAbout(top, fields, next)].map(({ place, condition, values = [], tell }) => {
+      return { key, condition: place.within(condition), values, tell };
+    });
+  });
+}
+
+/** SQLite takes 2,000 columns of a result, and a schema can change in more ways than that. */
+const mostAtOnce = 500;
+
+/**
+ * What a new schema changes for documents, a line each. All questions about a collection are asked in one pass over its documents.
+ *
+ * @param db the read file of the schema before.
+ */
+export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
+  const lines: string[] = [];
+  const questions = questionsAbout(before, after);
+  for (const [key, about] of Map.groupBy(questions, ({ key }) => key)) {
+    for (let from = 0; from < about.length; from += mostAtOnce) {
+      const some = about.slice(from, from + mostAtOnce);
+      const sums = some.map(({ condition }) => (condition === null ? 'count(*)' : `coalesce(sum(${condition}), 0)`));
+      const counts = db
+        .prepare(`SELECT ${sums.join(', ')} FROM ${quote(`texts ${key}`)}`)
+        .raw()
+        .get(some.flatMap(({ values }) => values)) as number[];
+      for (const [index, { tell }] of some.entries()) {
+        const count = counts[index] ?? 0;
+        if (count > 0) lines.push(tell(count === 1 ? '1 document' : `${count} documents`));
+      }
+    }
+  }
+  return lines;
+}
+
+function goneWith(key: string, documents: string): string {
+  return `${key} is gone, with ${documents}: the log keeps them, and they are back when it is declared again`;
+}
+
+function* asksAbout(place: Place, before: readonly FieldSchema[], after: readonly FieldSchema[]): Generator<Ask> {
+  const old = storedIn(before);
+  const now = [...storedIn(after).values()].map((field) => ({ field, previous: previousOf(field, old) }));
+  const kept = new Set(now.map(({ previous }) => previous?.name));
+  const added = now.flatMap(({ field, previous }) => (previous ? [] : [field]));
+  for (const field of old.values()) if (!kept.has(field.name)) yield gone(place, field, added);
+  for (const { field, previous } of now) {
+    if (field.required && !previous?.required) yield lacking(place, field, previous);
+    if (previous) yield* asksInside(place, previous, field);
+  }
+}
+
+/** Those that documents have values of. */
+function storedIn(fields: readonly FieldSchema[]) {
+  const stored = dataFields(fields).filter(({ type }) => type !== 'join');
+  return new Map(stored.map((field) => [field.name, field]));
+}
+
+type Field = ReturnType<typeof dataFields>[number];
+
+function gone(place: Place, field: Field, added: readonly Field[]): Ask {
+  const alike = added.filter((other) => other.type === field.type && isList(other) === isList(field)).slice(0, 3);
+  const names = alike.map(({ name }) => `${place.name}.${name}`).join(' or ');
+  const hint = names === '' ? '' : `; did you mean renamedFrom: '${field.name}' in ${names}?`;
+  const tell = (documents: string) => `${place.name}.${field.name} is gone: ${documents} had a value of it${hint}`;
+  return { place, condition: holds(field, place), tell };
+}
+
+/** What the check of a new document would refuse: see `required` in `config/fields.ts`. */
+function lacking(place: Place, field: Field, previous: Field | undefined): Ask {
+  const tell = (documents: string) =>
+    `${place.name}.${field.name} is required now: ${documents} had no value of it, and have none until one is written; a default is for new documents`;
+  // A required field is missing only in what is there.
+  const container = place.path.length > 0 ? `json_type(${place.json}, ${at(place.path)}) = 'object' AND ` : '';
+  const missing = previous ? `NOT coalesce(${fills(previous, place)}, 0)` : '1';
+  return { place, condition: `(${container}${missing})`, tell };
+}
+
+function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> {
+  const name = `${place.name}.${after.name}`;
+  if (before.options && after.options) {
+    const left = new Set(after.options.map(({ value }) => value));
+    for (const { value } of before.options) {
+      if (left.has(value)) continue;
+      const tell = (documents: string) =>
+        `${name} has no option ${JSON.stringify(value)} any more: ${documents} had it chosen, and keep it until another is`;
+      yield { place, condition: chooses(before, place), values: [value], tell };
+    }
+  }
+  if (before.type === 'object' && after.type === 'object') {
+    const inside = { ...place, name, path: [...place.path, before.name] };
+    yield* asksAbout(inside, before.fields ?? [], after.fields ?? []);
+  }
+  if (before.type === 'array' && after.type === 'array') {
+    yield* asksAbout(itemsOf(place, before, name), before.fields ?? [], after.fields ?? []);
+  }
+  for (const { slug, fields } of (after.type === 'blocks' && before.blocks) || []) {
+    const block = after.blocks?.find((other) => other.slug === slug);
+    const inside = itemsOf(place, before, `${name}.${slug}`, slug);
+    const tell = (documents: string) =>
+      `${name} has no block "${slug}" any more: ${documents} had one, and keep it as it is`;
+    if (block) yield* asksAbout(inside, fields, block.fields);
+    else yield { place: inside, condition: '1', tell };
+  }
+}
+
+/** The items of a list, or those of them that are blocks of one kind. */
+function itemsOf(place: Place, field: Field, name: string, block?: string): Place {
+  const depth = place.depth + 1;
+  const item = `item${depth}`;
+  const list = `json_each(${place.json}, ${at([...place.path, field.name])})`;
+  const kind = block === undefined ? '' : ` AND ${item}.value ->> '$.blockType' = '${block}'`;
+  return {
+    name,
+    json: `${item}.value`,
+    path: [],
+    within: (condition) =>
+      place.within(`EXISTS (SELECT 1 FROM ${list} AS ${item} WHERE ${item}.type = 'object'${kind} AND ${condition})`),
+    depth,
+  };
+}
+
+function at(path: readonly string[]): string {
+  return `'${jsonPath(path)}'`;
+}
+
+function memberIn({ name }: Field, { json, path }: Place): string {
+  return `${json}, ${at([...path, name])}`;
+}
+
+function holds(field: Field, place: Place): string {
+  const value = memberIn(field, place);
+  return isList(field) ? `json_array_length(${value}) > 0` : `json_type(${value}) <> 'null'`;
+}
+
+const emptyTexts: readonly string[] = ['text', 'textarea', 'email', 'url'];
+
+function fills(field: Field, place: Place): string {
+  const held = holds(field, place);
+  return emptyTexts.includes(field.type) ? `(${held} AND json_extract(${memberIn(field, place)}) <> '')` : held;
+}
+
+function chooses(field: Field, place: Place): string {
+  const value = memberIn(field, place);
+  if (!isList(field)) return `json_extract(${value}) = ?`;
+  const option = `option${place.depth}`;
+  return `EXISTS (SELECT 1 FROM json_each(${value}) AS ${option} WHERE ${option}.value = ?)`;
+}

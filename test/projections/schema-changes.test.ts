@@ -1,0 +1,371 @@
+import assert from 'node:assert/strict';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { checkConfig } from '../../config/check.ts';
+import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
+import type { Json, JsonObject } from '../../config/schema.ts';
+import { lookAhead } from '../../projections/look-ahead.ts';
+import { dumpFile, openDirectory, quickFolder } from './directory.ts';
+
+const title: FieldConfig = { name: 'title', type: 'text' };
+
+function posts(...fields: FieldConfig[]): Config {
+  return { collections: [{ slug: 'posts', fields }] };
+}
+
+/** A data directory with documents of a configuration. */
+function filled(t: TestContext, config: Config, documents: readonly JsonObject[], slug = 'posts'): string {
+  const folder = quickFolder();
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const directory = openDirectory(folder, config);
+  for (const document of documents) directory.create(slug, document);
+  directory.close();
+  return folder;
+}
+
+/** But for those that SQLite keeps beside an open one. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name));
+}
+
+/** What a start says of a configuration, and that a look beforehand said the same. */
+function changesOf(folder: string, config: Config): string[] {
+  const ahead = lookAhead(folder, checkConfig(config).schema);
+  const lines: string[] = [];
+  openDirectory(folder, config, { onChanges: (some) => lines.push(...some) }).close();
+  assert.deepEqual(ahead.changes, lines);
+  assert.deepEqual(lookAhead(folder, checkConfig(config).schema), {
+    isChanged: false,
+    problems: [],
+    changes: [],
+    returning: [],
+  });
+  return lines;
+}
+
+describe('what a schema changes for documents', () => {
+  it('is a field that is gone, with how many had it, and the field that was probably meant to have its values', (t) => {
+    const documents = [{ title: 'a', n: 1 }, { title: '', n: null }, { title: null }];
+    const folder = filled(t, posts(title, { name: 'n', type: 'number' }), documents);
+    const added: FieldConfig[] = [
+      { name: 'headline', type: 'text' },
+      { name: 'subtitle', type: 'text' },
+      { name: 'size', type: 'select', options: ['s'] },
+    ];
+    assert.deepEqual(changesOf(folder, posts(...added)), [
+      "posts.title is gone: 2 documents had a value of it; did you mean renamedFrom: 'title' in posts.headline or posts.subtitle?",
+      'posts.n is gone: 1 document had a value of it',
+    ]);
+    assert.deepEqual(changesOf(folder, posts(...added)), [], 'told once');
+  });
+
+  it('is nothing where a field is renamed, reordered, put into a row, labelled, bound, or no document has it', (t) => {
+    const before = posts(
+      title,
+      { name: 'old', type: 'text' },
+      { name: 'tags', type: 'multiSelect', options: ['a', 'b'] },
+    );
+    const folder = filled(t, before, [{ title: 'a', tags: ['a'] }]);
+    const after = posts(
+      { name: 'tags', type: 'multiSelect', options: [{ value: 'a', label: 'A' }], maxLength: 1 },
+      {
+        type: 'row',
+        fields: [{ name: 'headline', type: 'text', label: 'H', maxLength: 9, renamedFrom: 'title', required: true }],
+      },
+    );
+    assert.deepEqual(changesOf(folder, after), []);
+  });
+
+  it('is a field that is required now, with or without a default, and how many lack it', (t) => {
+    const documents = [{ title: 'a' }, { title: '' }, { title: null }];
+    const folder = filled(t, posts(title, { name: 'tags', type: 'multiSelect', options: ['a'] }), documents);
+    const after = posts(
+      { ...title, required: true },
+      { name: 'tags', type: 'multiSelect', options: ['a'], required: true },
+      { name: 'status', type: 'text', required: true, defaultValue: 'draft' },
+    );
+    const rest = 'had no value of it, and have none until one is written; a default is for new documents';
+    assert.deepEqual(changesOf(folder, after), [
+      `posts.title is required now: 2 documents ${rest}`,
+      `posts.tags is required now: 3 documents ${rest}`,
+      `posts.status is required now: 3 documents ${rest}`,
+    ]);
+  });
+
+  it('is an option or a block that is gone, one told for each', (t) => {
+    const block = (slug: string, ...fields: FieldConfig[]) => ({ slug, fields });
+    const select = (...options: string[]): FieldConfig => ({ name: 'status', type: 'select', options });
+    const tags = (...options: string[]): FieldConfig => ({ name: 'tags', type: 'multiSelect', options });
+    const layout = (...blocks: ReturnType<typeof block>[]): FieldConfig => ({ name: 'layout', type: 'blocks', blocks });
+    const before = posts(select('a', "b'"), tags('x', 'y', 'z'), layout(block('hero', title), block('quote', title)));
+    const quote = { blockType: 'quote', title: 'q' };
+    const folder = filled(t, before, [
+      { status: 'a', tags: ['x', 'y'], layout: [{ blockType: 'hero', title: 'h' }, quote] },
+      { status: "b'", tags: ['y'], layout: [quote, quote] },
+      { status: "b'", tags: [], layout: [] },
+    ]);
+    const after = posts(select('a', 'c'), tags('x'), layout(block('hero', { name: 'head', type: 'text' })));
+    assert.deepEqual(changesOf(folder, after), [
+      `posts.status has no option "b'" any more: 2 documents had it chosen, and keep it until another is`,
+      'posts.tags has no option "y" any more: 2 documents had it chosen, and keep it until another is',
+      "posts.layout.hero.title is gone: 1 document had a value of it; did you mean renamedFrom: 'title' in posts.layout.hero.head?",
+      'posts.layout has no block "quote" any more: 2 documents had one, and keep it as it is',
+    ]);
+  });
+
+  it('is a collection or a global that is gone, and a field of a global', (t) => {
+    const site = { slug: 'site', fields: [title, { name: 'n', type: 'number' } as const] };
+    const notes: CollectionConfig = { slug: 'notes', fields: [title] };
+    const empty: CollectionConfig = { slug: 'empty', fields: [title] };
+    const folder = filled(
+      t,
+      { collections: [notes, empty], globals: [site] },
+      [{ title: 'a' }, { title: null }],
+      'notes',
+    );
+    const before = openDirectory(folder, { collections: [notes, empty], globals: [site] });
+    before.setGlobal('site', { title: 'Site' });
+    before.close();
+    const kept = 'the log keeps them, and they are back when it is declared again';
+    assert.deepEqual(changesOf(folder, { globals: [{ slug: 'site', fields: [] }] }), [
+      `notes is gone, with 2 documents: ${kept}`,
+      'globals/site.title is gone: 1 document had a value of it',
+    ]);
+    assert.deepEqual(changesOf(folder, { collections: [notes] }), [`globals/site is gone, with 1 document: ${kept}`]);
+  });
+
+  it('is refused where it may not be, with all of it listed, before anything is built or recorded', (t) => {
+    const before = posts(title, { name: 'n', type: 'number' }, { name: 'code', type: 'text' });
+    const folder = filled(t, before, [
+      { title: 'a', n: 1, code: 'c' },
+      { title: 'b', n: 2, code: 'c' },
+    ]);
+    const log = dumpFile(join(folder, 'log.db'));
+    const files = filesIn(folder);
+    const after = posts(
+      { name: 'n', type: 'text', required: true },
+      { name: 'name', type: 'text', unique: true, renamedFrom: 'code' },
+    );
+    assert.throws(
+      () => openDirectory(folder, after, { isStrict: true, onChanges: () => assert.fail() }),
+      (error: Error) => {
+        const [reason, ...lines] = error.message.replaceAll(/[\da-f-]{36}/g, 'ID').split('\n');
+        assert.match(reason as string, /^strictSchema .*nothing was recorded:$/);
+        assert.deepEqual(lines, [
+          'posts.n is text now, but these documents hold another type: ID, ID',
+          'posts.name is unique now, but these documents share "c": ID, ID',
+          'posts.title is gone: 2 documents had a value of it',
+        ]);
+        return true;
+      },
+    );
+    assert.equal(dumpFile(join(folder, 'log.db')), log);
+    assert.deepEqual(filesIn(folder), files);
+    openDirectory(
+      folder,
+      posts(
+        title,
+        { name: 'n', type: 'number', label: 'N' },
+        { name: 'code', type: 'text' },
+        { name: 'x', type: 'text' },
+      ),
+      { isStrict: true },
+    ).close();
+  });
+
+  it('is found without read tables, or with damaged ones, as well', (t) => {
+    const folder = filled(t, posts(title), [{ title: 'a' }, { title: 'b' }]);
+    const gone = ['posts.title is gone: 2 documents had a value of it'];
+    const [file = ''] = filesIn(folder).filter((name) => name.startsWith('read-'));
+    writeFileSync(join(folder, file), 'this is no database');
+    assert.deepEqual(lookAhead(folder, checkConfig(posts()).schema).changes, gone);
+    for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
+    assert.deepEqual(lookAhead(folder, checkConfig(posts()).schema).changes, gone);
+    assert.deepEqual(filesIn(folder), ['log.db'], 'nothing is built there');
+    assert.deepEqual(changesOf(folder, posts()), gone);
+  });
+
+  it('says beforehand what would be back from an earlier schema, and what stands against the new one', (t) => {
+    const folder = filled(t, posts(title, { name: 'n', type: 'number' }), [{ title: 'a', n: 1 }]);
+    openDirectory(folder, posts({ name: 'n', type: 'number' })).close();
+    const ahead = lookAhead(folder, checkConfig(posts(title, { name: 'n', type: 'boolean' })).schema);
+    assert.deepEqual(ahead.returning, [
+      'posts.title was there before: the values that documents had under that name are back',
+    ]);
+    assert.match(ahead.problems.join(), /^posts\.n is boolean now, but these documents hold another type: /);
+    openDirectory(folder, { collections: [{ slug: 'others', fields: [] }] }).close();
+    const { returning } = lookAhead(folder, checkConfig(posts(title)).schema);
+    assert.deepEqual(returning, ['posts was there before: its documents are back']);
+  });
+
+  it('is what a count of the documents by hand comes to, however fields are nested', () => {
+    fc.assert(
+      fc.property(change, ({ before, after, documents }) => {
+        const folder = quickFolder();
+        try {
+          const directory = openDirectory(folder, posts(...before));
+          for (const document of documents) directory.create('posts', document);
+          directory.close();
+          const lines: string[] = [];
+          // What documents stand against is refused, and told of all the same.
+          try {
+            openDirectory(folder, posts(...after), { onChanges: (some) => lines.push(...some) }).close();
+          } catch (error) {
+            assert.match(String(error), /hold another type/);
+          }
+          const expected = counted(before, after, documents);
+          assert.deepEqual(lines.map(plain), expected);
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
+        }
+      }),
+      { numRuns: Number(process.env.TEST_RUNS ?? 25) },
+    );
+  });
+});
+
+/** A line without its words: what, why, how many. */
+function plain(line: string): string {
+  const [, what, how = '', count] =
+    /^(\S+) (?:is|has) (gone|required|no \S+ "[^"]*")\D*?(\d+) documents?/.exec(line) ?? [];
+  return `${what} ${how} ${count}`;
+}
+
+type Kind = { name: string; required?: boolean } & (
+  | { type: 'text' | 'number' }
+  | { type: 'select' | 'multiSelect'; options: string[] }
+  | { type: 'object' | 'array'; fields: Kind[] }
+  | { type: 'blocks'; blocks: { slug: string; fields: Kind[] }[] }
+);
+
+const names = ['a', 'b', 'c'];
+const { fieldsOf } = fc.letrec<{ fieldsOf: Kind[]; kind: Kind }>((tie) => ({
+  fieldsOf: fc.uniqueArray(tie('kind'), { maxLength: 3, selector: ({ name }) => name, depthIdentifier: 'fields' }),
+  kind: fc.oneof(
+    { maxDepth: 2, depthIdentifier: 'fields' },
+    fc.record({ name: fc.constantFrom(...names), type: fc.constantFrom('text', 'number'), required: fc.boolean() }),
+    fc.record({
+      name: fc.constantFrom(...names),
+      type: fc.constantFrom('select', 'multiSelect'),
+      options: fc.subarray(['x', 'y', 'z'], { minLength: 1 }),
+      required: fc.boolean(),
+    }),
+    fc.record({
+      name: fc.constantFrom(...names),
+      type: fc.constantFrom('object', 'array'),
+      fields: tie('fieldsOf'),
+      required: fc.boolean(),
+    }),
+    fc.record({
+      name: fc.constantFrom(...names),
+      type: fc.constant('blocks'),
+      blocks: fc.uniqueArray(fc.record({ slug: fc.constantFrom('hero', 'quote'), fields: tie('fieldsOf') }), {
+        minLength: 1,
+        maxLength: 2,
+        selector: ({ slug }) => slug,
+      }),
+    }),
+  ) as fc.Arbitrary<Kind>,
+}));
+
+const change = fc.tuple(fieldsOf, fieldsOf).chain(([before, after]) =>
+  fc.record({
+    before: fc.constant(before as FieldConfig[]),
+    after: fc.constant(after as FieldConfig[]),
+    documents: fc.array(valuesOf(before), { maxLength: 4 }),
+  }),
+);
+
+function valuesOf(fields: readonly Kind[]): fc.Arbitrary<JsonObject> {
+  return fc.record(Object.fromEntries(fields.map((field) => [field.name, fc.option(valuesFor(field), { freq: 3 })])));
+}
+
+function valuesFor(field: Kind): fc.Arbitrary<Json> {
+  switch (field.type) {
+    case 'text':
+      return fc.constantFrom('', 'text');
+    case 'number':
+      return fc.constantFrom(0, 1.5);
+    case 'select':
+      return fc.constantFrom(...field.options);
+    case 'multiSelect':
+      return fc.subarray(field.options);
+    case 'object':
+      return valuesOf(field.fields);
+    case 'array':
+      return fc.array(valuesOf(field.fields), { maxLength: 2 });
+    case 'blocks':
+      return fc.array(
+        fc.oneof(
+          ...field.blocks.map(({ slug, fields }) => valuesOf(fields).map((item) => ({ blockType: slug, ...item }))),
+        ),
+        { maxLength: 2 },
+      );
+  }
+}
+
+/** The same by hand: `inside` are the objects of each document that the fields stand in. */
+function counted(
+  before: readonly FieldConfig[],
+  after: readonly FieldConfig[],
+  documents: readonly JsonObject[],
+): string[] {
+  return countedIn(
+    'posts',
+    before as Kind[],
+    after as Kind[],
+    documents.map((document) => [document]),
+  );
+}
+
+function countedIn(
+  name: string,
+  before: readonly Kind[],
+  after: readonly Kind[],
+  inside: readonly JsonObject[][],
+): string[] {
+  const lines: string[] = [];
+  const tell = (what: string, test: (object: JsonObject) => boolean) => {
+    const count = inside.filter((objects) => objects.some(test)).length;
+    if (count > 0) lines.push(`${what} ${count}`);
+  };
+  const isSet = (value: Json | undefined) =>
+    value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+  for (const field of before) {
+    if (after.every((other) => other.name !== field.name))
+      tell(`${name}.${field.name} gone`, (object) => isSet(object[field.name]));
+  }
+  for (const field of after) {
+    const previous = before.find((other) => other.name === field.name);
+    const path = `${name}.${field.name}`;
+    if (field.required && !previous?.required) {
+      const isEmpty = (value: Json | undefined) => !isSet(value) || (value === '' && previous?.type === 'text');
+      tell(`${path} required`, (object) => !previous || isEmpty(object[field.name]));
+    }
+    if (!previous) continue;
+    if ('options' in previous && 'options' in field) {
+      for (const option of previous.options) {
+        if (!field.options.includes(option)) {
+          tell(`${path} no option "${option}"`, (object) => [object[field.name]].flat().includes(option));
+        }
+      }
+    }
+    const values = inside.map((objects) =>
+      objects.flatMap((object) => [object[field.name] ?? []].flat()),
+    ) as JsonObject[][];
+    if (previous.type === 'blocks' && field.type === 'blocks') {
+      for (const { slug, fields } of previous.blocks) {
+        const of = values.map((items) => items.filter(({ blockType }) => blockType === slug));
+        const block = field.blocks.find((other) => other.slug === slug);
+        if (block) lines.push(...countedIn(`${path}.${slug}`, fields, block.fields, of));
+        else if (of.some((items) => items.length > 0))
+          lines.push(`${path} no block "${slug}" ${of.filter((items) => items.length > 0).length}`);
+      }
+    } else if ('fields' in previous && 'fields' in field && previous.type === field.type) {
+      lines.push(...countedIn(path, previous.fields, field.fields, values));
+    }
+  }
+  return lines;
+}

@@ -7,7 +7,8 @@ import { isDiskFull } from '../storage/sqlite.ts';
 import { adviceOn, advised } from './advice.ts';
 import { createUser, revokeSessions, unlock } from './commands/accounts.ts';
 import { collectBlobs, verifyBlobs } from './commands/blobs.ts';
-import { configCheck, rebuild, verify } from './commands/data.ts';
+import { configCheck } from './commands/config-check.ts';
+import { rebuild, verify } from './commands/data.ts';
 import { erase } from './commands/erase.ts';
 import { exportLog, saveBundle } from './commands/exports.ts';
 import { showDiff, showHistory, tailLog } from './commands/log.ts';
@@ -43,20 +44,23 @@ us-east-1) and ANNALS_S3_PATH_STYLE (true, the default, or false).`;
 const commands: Record<string, Command> = {
   serve: {
     summary: 'run the service',
-    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N]
+    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema]
 
   --config FILE  the configuration (default: annals.config.ts here, in a checkout else the example)
   --data DIR     where everything is kept (default: ./data)
   --host H       address to listen on (default: 127.0.0.1)
   --port N       port to listen on; 0 takes a free one (default: 4000)
   --threads N    threads that answer requests (default: as many as there are cores; on Linux only, elsewhere 1)
+  --strict-schema
+                 refuse a configuration that changes what documents answer, such as one without a field that some have
+                 a value of; annals config check --against DIR says beforehand which do
 
 ANNALS_SITES, a JSON file, has it serve several sites, each with data and keys of its own, and --data is where those are whose
 data is nowhere else: docs/cloud.md.
 
 Environment, each also as …_FILE: ANNALS_SITES, ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
-ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL
-(fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted).
+ANNALS_STRICT_SCHEMA (true, or false, the default), ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists),
+ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted).
 
 ${bucketSettings} ANNALS_S3_CHECKPOINT_DAYS: for so many
 days Object Lock keeps each checkpoint in that bucket.`,
@@ -79,12 +83,13 @@ of it.`,
   },
   rebuild: {
     summary: 'build the read tables anew from the log',
-    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events]
+    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events] [--strict-schema]
 
   --check               compare the read tables with a replay and change nothing: exit 0 equal, 1 different
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
                         go on with the log as it is. A signing key that vouched for what is lost is given up: auditors
-                        need to know the new one, which is printed`,
+                        need to know the new one, which is printed
+  --strict-schema       refuse a configuration that changes what documents answer`,
     run: rebuild,
   },
   history: {
@@ -191,7 +196,11 @@ ${whereItRuns}`,
   },
   'config check': {
     summary: 'check a configuration and print every problem',
-    usage: `annals config check [--config FILE] [--site ID]
+    usage: `annals config check [--config FILE] [--against DIR] [--strict-schema] [--site ID]
+
+  --against DIR    also say what a start on this data directory would change for the documents there, and what of it
+                   would be refused. Works beside a running service, and changes nothing
+  --strict-schema  take what it would change for a problem, as annals serve --strict-schema does
 
 Where one process serves several sites (ANNALS_SITES), the file of sites and the configuration of each are checked, or with
 --site that of one.`,

@@ -95,8 +95,20 @@ export function startEngine(options: Options): Engine {
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const logId = `annals/${createIds(counter, Date.now).next().id}`;
   const writer = startWriter(
-    { directory: directory.path, schema: model.schema, counter, logId, signed: directory.vault.logKeys.signed() },
-    progress,
+    {
+      directory: directory.path,
+      schema: model.schema,
+      counter,
+      logId,
+      signed: directory.vault.logKeys.signed(),
+      isStrict: settings.strictSchema,
+    },
+    {
+      progress,
+      onChanges: (lines) => {
+        for (const line of lines) log.warn(line);
+      },
+    },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
   const mainKeeper = openKeeper(directory, model, {

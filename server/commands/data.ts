@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ConfigError } from '../../config/check.ts';
 import type { Model } from '../../config/model.ts';
 import { namesFiles } from '../../events/blobs.ts';
 import { createIds } from '../../events/ids.ts';
@@ -16,8 +15,7 @@ import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
 import { readSettings } from '../settings/command.ts';
-import { type Settings, UsageError } from '../settings/settings.ts';
-import { siteCalled } from '../sites/file.ts';
+import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';
 
@@ -45,7 +43,7 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
 
 /** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
 export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['config', 'data'], {
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema'], {
     check: 'boolean',
     'accept-lost-events': 'boolean',
   });
@@ -58,7 +56,18 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     if (flags['accept-lost-events']) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
     const progress = showProgress('replaying the log');
-    const options = { directory, schema: model.schema, ids, now: Date.now, logId: `annals/${ids.next().id}`, progress };
+    const options = {
+      directory,
+      schema: model.schema,
+      ids,
+      now: Date.now,
+      logId: `annals/${ids.next().id}`,
+      isStrict: settings.strictSchema,
+      onChanges: (lines: readonly string[]) => {
+        for (const line of lines) process.stdout.write(`warning: ${line}\n`);
+      },
+      progress,
+    };
     const isAccepted = flags['accept-lost-events'] === true;
     const { log } = boot({ ...options, isRebuild: true, signed: isAccepted ? [] : signedHeads(directory) });
     if (isAccepted) {
@@ -73,40 +82,6 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   } finally {
     lock.release();
   }
-}
-
-/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
-export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['config', 'sites'], { site: 'string' });
-  const chosen = sitesFor(settings, flags.site);
-  const problems: string[] = [];
-  for (const { site, config } of chosen) {
-    const name = site === null ? '' : `${site}: `;
-    try {
-      process.stdout.write(`${await checked(config, name)}\n`);
-    } catch (error) {
-      if (site === null || !(error instanceof ConfigError || error instanceof UsageError)) throw error;
-      problems.push(`${name}${error.message}`);
-    }
-  }
-  if (problems.length === 0) return 0;
-  process.stderr.write(`${problems.join('\n')}\n`);
-  return 2;
-}
-
-function sitesFor(settings: Settings, id: string | undefined): readonly Settings[] {
-  const { sites } = settings;
-  if (id === undefined) return sites ?? [settings];
-  const problems: string[] = [];
-  const found = siteCalled(sites, id, problems);
-  if (!found) throw new UsageError(problems.join('\n'));
-  return [found];
-}
-
-async function checked(config: string | undefined, name: string): Promise<string> {
-  const { path, model } = await loadConfiguration(config);
-  for (const warning of model.warnings) process.stdout.write(`warning: ${name}${warning}\n`);
-  return `${name}${path} is right: ${model.collections.size} collections, ${model.globals.size} globals`;
 }
 
 function signedHeads(directory: string) {
@@ -147,11 +122,12 @@ function report({ finding, events, notes }: ReturnType<typeof check>, praise: st
 /**
  * The path of a data directory that has a log.
  *
+ * @param flag by which it was named.
  * @throws UsageError when it has none.
  */
-export function existingLog(data: string): string {
+export function existingLog(data: string, flag = '--data'): string {
   const directory = resolve(data);
   if (!existsSync(logFile(directory)))
-    throw new UsageError(`there is no log in ${directory}; --data names the directory`);
+    throw new UsageError(`there is no log in ${directory}; ${flag} names the directory`);
   return directory;
 }

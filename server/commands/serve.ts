@@ -1,3 +1,5 @@
+import { isatty } from 'node:tty';
+import type { Logger } from 'pino';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import type { Directory } from '../directory.ts';
 import { createLog, type LogSink, standardError } from '../logging.ts';
@@ -11,7 +13,15 @@ import { version } from '../version.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, ['config', 'data', 'host', 'port', 'threads', 'sites']);
+  const { settings } = readSettings(args, environment, [
+    'config',
+    'data',
+    'host',
+    'port',
+    'threads',
+    'strictSchema',
+    'sites',
+  ]);
   const sink = standardError();
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
 }
@@ -21,7 +31,7 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   const log = createLog(settings.logLevel, sink);
 
   const begin = () => startService({ settings, loaded, sink, log });
-  return untilSignal(begin, async (service, isStopping) => {
+  return untilSignal(log, begin, async (service, isStopping) => {
     const ready = await service.ready;
     await runSeed(loaded, service.directory, settings, ready.reachable);
     if (isStopping()) return;
@@ -34,7 +44,7 @@ async function serveSites(settings: Settings, sites: readonly SiteSettings[], si
   const log = createLog(settings.logLevel, sink);
 
   const begin = () => startSites({ settings, sites, sink, log });
-  return untilSignal(begin, async (service, isStopping) => {
+  return untilSignal(log, begin, async (service, isStopping) => {
     const ready = await service.ready;
     if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
   });
@@ -42,6 +52,7 @@ async function serveSites(settings: Settings, sites: readonly SiteSettings[], si
 
 /** Starts something, and stops it at a signal, also one that comes while it begins, or when it cannot start. */
 async function untilSignal<Service extends { stop: () => Promise<void> }>(
+  log: Logger,
   begin: () => Service,
   start: (service: Service, isStopping: () => boolean) => Promise<void>,
 ): Promise<number> {
@@ -50,6 +61,7 @@ async function untilSignal<Service extends { stop: () => Promise<void> }>(
     // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
   });
+  ignoreHangUp(log);
   const service = begin();
   const started = start(service, () => isStopping);
   try {
@@ -62,6 +74,20 @@ async function untilSignal<Service extends { stop: () => Promise<void> }>(
     await service.stop();
   }
   return 0;
+}
+
+/** Whoever sends it means to have the configuration read again; but where a terminal went, nobody is there any more. */
+function ignoreHangUp(log: Logger): void {
+  const terminals = [0, 1, 2].filter(isatty);
+  function hangUp(): void {
+    if (terminals.every(isatty)) {
+      log.warn('SIGHUP is ignored: the configuration and the settings are read at the start, so restart the service');
+      return;
+    }
+    process.off('SIGHUP', hangUp);
+    process.kill(process.pid, 'SIGHUP');
+  }
+  process.on('SIGHUP', hangUp);
 }
 
 function welcome(

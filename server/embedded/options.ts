@@ -24,6 +24,8 @@ export type ServiceOptions = {
   bucket?: BucketOptions;
   /** Where each checkpoint is posted. */
   webhook?: string;
+  /** Refuse a configuration that changes what documents answer; default false. */
+  strictSchema?: boolean;
   /** Default `info`. */
   logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Is given each line of the log, a JSON object and a line feed; default: standard error. */

@@ -43,7 +43,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   const known: Flags = {
     help: 'boolean',
     ...flags,
-    ...Object.fromEntries(own.map(({ flag }) => [flag, 'string'])),
+    ...Object.fromEntries(own.map(({ flag, isSwitch }) => [flag, isSwitch ? 'boolean' : 'string'])),
     ...(isForOne && { site: 'string' }),
   };
   const { values, positionals } = readFlags(args, known, problems);
@@ -90,8 +90,8 @@ function readFlagged(
   problems: string[],
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const { name, flag = '', read } of own) {
-    const text = values[flag];
+  for (const { name, flag = '', isSwitch, read } of own) {
+    const text = isSwitch && values[flag] ? 'true' : values[flag];
     if (typeof text === 'string') noting(problems, () => Object.assign(result, { [name]: read(text, `--${flag}`) }));
   }
   return result;

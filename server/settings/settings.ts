@@ -38,6 +38,8 @@ export type Settings = {
   /** The first signs, all verify. Empty: one is generated. */
   secrets: string[];
   logLevel: string;
+  /** Whether a start is refused whose configuration changes what documents answer. */
+  strictSchema: boolean;
   /** How mail goes out, before what the configuration says; undefined: as that says. The URL holds a password. */
   smtpUrl: string | undefined;
   mailFrom: string | undefined;
@@ -74,6 +76,8 @@ export type Setting = {
   /** Which part of `bucket`. */
   part?: keyof BucketSettings;
   flag?: string;
+  /** True of a flag that takes no value, and stands for `true`. */
+  isSwitch?: true;
   environment: string;
   read: (text: string, source: string) => SettingValue;
   /** Beside a file of sites: said there and not here, or here for those sites that say nothing; absent: the process's own. */
@@ -97,6 +101,14 @@ export const settings: readonly Setting[] = [
   { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList, ofSite: 'only' },
   { name: 'secrets', environment: 'ANNALS_SECRET', read: readList, ofSite: 'only' },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
+  {
+    name: 'strictSchema',
+    flag: 'strict-schema',
+    isSwitch: true,
+    environment: 'ANNALS_STRICT_SCHEMA',
+    read: readBoolean,
+    ofSite: 'default',
+  },
   { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl, ofSite: 'default' },
   { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender, ofSite: 'default' },
   { name: 'bucket', part: 'endpoint', environment: 'ANNALS_S3_ENDPOINT', read: readEndpoint, ofSite: 'only' },
@@ -121,6 +133,7 @@ export const defaultSettings: Settings = {
   apiKeys: [],
   secrets: [],
   logLevel: 'info',
+  strictSchema: false,
   smtpUrl: undefined,
   mailFrom: undefined,
   bucket: undefined,

@@ -21,6 +21,8 @@ export type WriterInput = {
   logId: string;
   /** What the keys of logs have signed: a log that does not go on from it is refused. */
   signed: readonly SignedHead[];
+  /** Whether a schema is refused that changes what documents answer. */
+  isStrict: boolean;
 };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
@@ -40,9 +42,13 @@ export type WriterOrder =
   | { kind: 'scrub'; remaining: Remaining[] }
   | { kind: 'close' };
 
-/** What the writer tells the main thread: how far the start is, that it takes writes, answers to orders, why it stopped. */
+/**
+ * What the writer tells the main thread: how far the start is, what a new schema changes for documents, that it takes writes,
+ * answers to orders, why it stopped.
+ */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
+  | { kind: 'changes'; lines: readonly string[] }
   | { kind: 'ready'; readFile: string; log: string; size: number }
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
@@ -55,7 +61,7 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'full' | 'unread' | 'internal'; message: string };
 
 const main = parentPort as MessagePort;
-const { directory, schema, counter, logId, signed } = workerData as WriterInput;
+const { directory, schema, counter, logId, signed, isStrict } = workerData as WriterInput;
 const ids = createIds(counter, Date.now);
 
 function say(message: WriterMessage): void {
@@ -73,6 +79,8 @@ function start(): Started | null {
       now: Date.now,
       logId,
       signed,
+      isStrict,
+      onChanges: (lines) => say({ kind: 'changes', lines }),
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
     const scrubber = openScrubber({ directory, readFile: booted.readFile, log: booted.log });

@@ -39,12 +39,19 @@ export type Writer = {
 /** `log`: the id of the log. `size`: events in the log when the writer had started. */
 type Ready = { readFile: string; log: string; size: number };
 
+/** What is told while the writer starts. */
+type Listener = { progress: Progress; onChanges: (lines: readonly string[]) => void };
+
 /**
  * Starts the writer thread.
  *
  * @param onDeath called once, when the thread ends unasked: what it holds is in doubt, and is looked at by the next start.
  */
-export function startWriter(input: WriterInput, progress: Progress, onDeath: (error: Error) => void): Writer {
+export function startWriter(
+  input: WriterInput,
+  { progress, onChanges }: Listener,
+  onDeath: (error: Error) => void,
+): Writer {
   const worker = new Worker(ownModule('./writer-thread.ts', import.meta.url), { workerData: input });
   const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
@@ -60,6 +67,7 @@ export function startWriter(input: WriterInput, progress: Progress, onDeath: (er
       isReady = true;
       ready.resolve(message);
     } else if (message.kind === 'progress') progress(message.done, message.total);
+    else if (message.kind === 'changes') onChanges(message.lines);
     else if (message.kind === 'refused') {
       // The thread ends by itself now, and that is not a death.
       isClosing = true;

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { useFolder } from '../helpers/shared.ts';
+import { recordedEvents, useFolder } from '../helpers/shared.ts';
 
 const config = {
   collections: [
@@ -225,6 +225,53 @@ describe('annals config check', () => {
   it('exits 0 for a right configuration, saying what it holds', async () => {
     const { code, stdout, stderr } = await runHere(['config', 'check', '--config', configFile]);
     assert.deepEqual([code, stderr, stdout], [0, '', `${configFile} is right: 1 collections, 1 globals\n`]);
+  });
+
+  it('--against a data directory says what a start would, beside a service, and changes nothing', async (t) => {
+    const running = await startHere(t, config);
+    for (const code of ['a', 'b']) await running.call('POST', posts, { title: 'one', code });
+    const { data } = running;
+    const before = recordedEvents(data);
+    const withoutCode = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'number' }] }] };
+    const check = async (next: object, ...more: string[]) =>
+      runHere(['config', 'check', '--config', writeConfig(folder, next), '--against', data, ...more]);
+
+    const same = await check(config);
+    assert.deepEqual([same.code, same.stdout.split('\n')[1]], [0, `${data}: it has the schema of the configuration`]);
+    const gone = 'posts.code is gone: 2 documents had a value of it';
+    const kept = {
+      collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }],
+      globals: config.globals,
+    };
+    const changed = await check(kept);
+    assert.equal(changed.code, 0);
+    assert.deepEqual(changed.stdout.split('\n').slice(1), [
+      `warning: ${gone}`,
+      `${data}: a start records another schema`,
+      '',
+    ]);
+    const strict = await check(kept, '--strict-schema');
+    assert.deepEqual([strict.code, strict.stderr], [2, `${gone}\n`]);
+    const refused = await check(withoutCode);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stdout, /^warning: posts\.code is gone.*\n.*: a start is refused$/m);
+    assert.match(refused.stderr, /^posts\.title is number now, but these documents hold another type: \S+, \S+\n$/);
+    assert.deepEqual(recordedEvents(data), before);
+    assert.equal((await running.call('POST', posts, { title: 'on' })).status, 201);
+
+    const none = await runHere(['config', 'check', '--config', configFile, '--against', folder]);
+    assert.deepEqual(
+      [none.code, none.stderr.split('\n')[0]],
+      [2, `there is no log in ${folder}; --against names the directory`],
+    );
+    const broken = join(folder, 'broken');
+    mkdirSync(broken);
+    writeFileSync(join(broken, 'log.db'), 'this is no database, and longer than a header of one');
+    const unread = await runHere(['config', 'check', '--config', configFile, '--against', broken]);
+    assert.deepEqual(
+      [unread.code, unread.stderr],
+      [2, `${broken} cannot be looked at: file is not a database; annals verify says more\n`],
+    );
   });
 
   it('finds annals.config.* in the working directory', async (t) => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { apiKey, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { apiKey, inherited, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
 
 const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
@@ -17,6 +19,9 @@ const configFile = writeConfig(shared, config);
 const posts = '/api/collections/posts';
 /** Where it does not matter who answers: each thread costs at every start. */
 const noThreads = { ANNALS_THREADS: '0' };
+
+const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
+const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 /** A file with a text in it. */
 function fileWith(folder: string, name: string, text: string): string {
@@ -359,6 +364,52 @@ describe('A wrong configuration', () => {
   });
 });
 
+describe('A configuration that changes what documents answer', () => {
+  const renamed = { collections: [{ slug: 'posts', fields: [{ name: 'headline', type: 'text' }] }] };
+  const gone =
+    "posts.title is gone: 2 documents had a value of it; did you mean renamedFrom: 'title' in posts.headline?";
+
+  async function withPosts(t: TestContext): Promise<string> {
+    const { data, call, stop } = await startHere(t, config);
+    for (const title of ['a', 'b', null]) await call('POST', posts, { title });
+    await stop();
+    return data;
+  }
+
+  it('is refused by --strict-schema, also as a setting, with all of it said', async (t) => {
+    const data = await withPosts(t);
+    const args = ['--config', writeConfig(shared, renamed), '--data', data];
+    for (const [command, strict] of [
+      [['serve', '--port', '0', '--strict-schema'], {}],
+      [['serve', '--port', '0'], { ANNALS_STRICT_SCHEMA: 'true' }],
+      [['rebuild', '--strict-schema'], {}],
+      [['config', 'check', '--against', data, '--strict-schema'], {}],
+    ] as const) {
+      const given = command[0] === 'config' ? args.slice(0, 2) : args;
+      const { code, stderr } = await runHere([...command, ...given], { environment: { ...noThreads, ...strict } });
+      assert.deepEqual([code, stderr.trimEnd().split('\n').at(-1)], [2, gone]);
+    }
+    await assert.rejects(startHere(t, renamed, { data, strictSchema: true }), {
+      message: new RegExp(`${gone.slice(0, 40)}`),
+    });
+    assert.deepEqual(
+      recordedEvents(data, 'system/schema').map(({ version }) => version),
+      [1],
+    );
+  });
+
+  it('is a warning in the log of the start that records it, and of no other', async (t) => {
+    const data = await withPosts(t);
+    const warnings = ({ lines }: Awaited<ReturnType<typeof startHere>>) => {
+      return lines().flatMap(({ level, msg }) => (level === 40 && msg.startsWith('posts.') ? [msg] : []));
+    };
+    const first = await startHere(t, renamed, { data });
+    assert.deepEqual(warnings(first), [gone]);
+    await first.stop();
+    assert.deepEqual(warnings(await startHere(t, renamed, { data, strictSchema: true })), []);
+  });
+});
+
 describe('One data directory', () => {
   it('is held by one service: a second one is told which, and starts once the first was killed', async (t) => {
     const first = await startService(t, config);
@@ -425,6 +476,39 @@ describe('The end of a service', () => {
       assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
     };
     await Promise.all([endBy('SIGTERM'), endBy('SIGINT')]);
+  });
+
+  it('does not come at SIGHUP, which is logged, nor by what that interrupts', async (t) => {
+    for (const threads of ['0', '1']) {
+      const service = await startService(t, slowConfig, { environment: { ANNALS_THREADS: threads } });
+      const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
+      await eventually(() => service.output().stderr.includes('asked'));
+      service.child.kill('SIGHUP');
+      await eventually(() => /"level":40,[^\n]*"msg":"SIGHUP is ignored: [^\n]*restart/.test(service.output().stderr));
+      assert.equal((await slow).status, 201);
+      assert.equal((await service.call('GET', posts)).body.total, 1);
+      assert.equal(await service.stop(), 0);
+    }
+  });
+
+  it('comes at once when the terminal goes that it was started at', { skip: !hasTerminals }, async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const command = [process.execPath, main, 'serve', '--config', configFile, '--data', data, '--port', '0'];
+    const words = command.map((word) => `'${word}'`).join(' ');
+    const environment = { ...inherited(), ...noThreads };
+    const terminal = spawn('script', ['-qec', words, '/dev/null'], {
+      env: environment,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => terminal.kill('SIGKILL'));
+    let shown = '';
+    terminal.stdout.setEncoding('utf8').on('data', (text) => {
+      shown += text;
+    });
+    const [, url = ''] = await eventually(() => /listening on (\S+)\r/.exec(shown), 20_000);
+    terminal.kill('SIGKILL');
+    while (await isTaken(url)) await new Promise((resolve) => setTimeout(resolve, 10));
+    await startHere(t, config, { data });
   });
 
   it('does not wait for what the configuration left running', async (t) => {

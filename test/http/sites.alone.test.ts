@@ -430,7 +430,10 @@ describe('A site that does not work', () => {
     assert.deepEqual([await status('wrong'), await status('gamma')], [503, 503]);
   });
 
-  it('ends with all others at SIGTERM', async () => {
+  it('ends with all others at SIGTERM, and not at SIGHUP', async () => {
+    service.child.kill('SIGHUP');
+    await eventually(() => service.output().stderr.includes('"msg":"SIGHUP is ignored'));
+    assert.equal((await fetch(`${url}/health`)).status, 200);
     service.child.kill('SIGTERM');
     assert.equal(await service.exited, 0, service.output().stderr);
   });

@@ -214,6 +214,19 @@ describe('a schema that changes', () => {
     assert.equal(findingIn(folder), null);
   });
 
+  it('makes up for a forgotten renamedFrom after a start under the old name, not without one', (t) => {
+    const { folder, start } = startable(t);
+    const id = start(configOf(posts(title))).create('posts', { title: 'a' });
+    const headline: FieldConfig = { name: 'headline', type: 'text' };
+    const renamed = configOf(posts({ ...headline, renamedFrom: 'title' }));
+    for (const config of [configOf(posts(headline)), renamed]) {
+      assert.equal(start(config).document('posts', id)?.headline, null);
+    }
+    assert.equal(start(configOf(posts(title))).document('posts', id)?.title, 'a');
+    assert.equal(start(renamed).document('posts', id)?.headline, 'a');
+    assert.equal(findingIn(folder), null);
+  });
+
   it('makes a field unique over documents that differ in it', (t) => {
     const { folder, start } = startable(t);
     const seo = (field: FieldConfig): FieldConfig => ({ name: 'seo', type: 'object', fields: [field] });

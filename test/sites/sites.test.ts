@@ -12,7 +12,7 @@ import { createSite } from '../../server/sites/site.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
-const serve = ['config', 'data', 'host', 'port', 'threads', 'sites'] as const;
+const serve = ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'sites'] as const;
 
 function write(t: TestContext, sites: unknown): string {
   const file = join(temporaryFolder(t), 'sites.json');
@@ -42,6 +42,7 @@ describe('The file of sites', () => {
         apiKeys: ['key one', 'key two'],
         secrets: ['secret'],
         baseUrl: 'https://acme.example.org/',
+        strictSchema: false,
         bucket: {
           endpoint: 'https://s3.example.org',
           name: 'acme',
@@ -54,9 +55,10 @@ describe('The file of sites', () => {
       { id: 'beta-2' },
     ]);
     const environment = { ANNALS_SITES: file, ANNALS_BASE_URL: 'https://all.example.org', ANNALS_LOG_LEVEL: 'warn' };
-    const { settings } = readSettings(['--data', '/srv/annals', '--port', '0'], environment, serve);
+    const { settings } = readSettings(['--data', '/srv/annals', '--port', '0', '--strict-schema'], environment, serve);
     const [acme, beta] = settings.sites ?? assert.fail('no sites');
     assert.deepEqual([settings.port, settings.site, acme?.sites], [0, null, null]);
+    assert.deepEqual([acme?.strictSchema, beta?.strictSchema], [false, true]);
     const folder = join(file, '..');
     assert.deepEqual(acme, {
       ...settings,
@@ -67,6 +69,7 @@ describe('The file of sites', () => {
       apiKeys: ['key one', 'key two'],
       secrets: ['secret'],
       baseUrl: 'https://acme.example.org',
+      strictSchema: false,
       bucket: {
         endpoint: 'https://s3.example.org',
         name: 'acme',
@@ -87,7 +90,7 @@ describe('The file of sites', () => {
     assert.deepEqual(
       problemsOf(t, [
         { id: 'Acme', apiKey: ['s3cret'], baseUrl: 'acme.example.org', apiKeys: 's3cret' },
-        { apiKeys: ['s3cret', ' s3cret', 5], secrets: [], smtpUrl: 's3cret', webhook: 7 },
+        { apiKeys: ['s3cret', ' s3cret', 5], secrets: [], smtpUrl: 's3cret', webhook: 7, strictSchema: 'true' },
         's3cret',
         {
           id: 'x',
@@ -97,7 +100,7 @@ describe('The file of sites', () => {
         { id: 'y', bucket: 's3cret', data: '', __proto__: 1 },
       ]),
       [
-        '[0] has an unknown key "apiKey"; did you mean "apiKeys"?; known: id, config, data, baseUrl, apiKeys, secrets, smtpUrl, mailFrom, webhook, bucket',
+        '[0] has an unknown key "apiKey"; did you mean "apiKeys"?; known: id, config, data, baseUrl, apiKeys, secrets, strictSchema, smtpUrl, mailFrom, webhook, bucket',
         '[0].id must be 1 to 63 lower-case letters, digits and "-", and not begin with "-", got "Acme"',
         '[0].baseUrl must be an http or https address such as https://cms.example.org, got acme.example.org',
         '[0].apiKeys must be a list of texts, got a text; where it is left out one is generated',
@@ -105,6 +108,7 @@ describe('The file of sites', () => {
         '[1].apiKeys[1] must be a text without white space around it, got one with white space',
         '[1].apiKeys[2] must be a text without white space around it, got a number',
         '[1].secrets must be a list of texts, got an empty one; where it is left out one is generated',
+        '[1].strictSchema must be a boolean, got a text',
         `[1].smtpUrl must ${smtpUrlMust}`,
         '[1].webhook must be a text, got a number',
         '[2] must be an object, got a text',
@@ -211,6 +215,10 @@ describe('annals config check', () => {
     assert.deepEqual([all.code, all.stdout], [2, `acme: ${folder}/right.json is right: 1 collections, 0 globals\n`]);
     assert.match(all.stderr, /^beta: [\s\S]*posts\.fields: is missing\ngone: there is no configuration at /);
     assert.equal((await runHere(['config', 'check', '--site', 'acme'], { environment })).code, 0);
+    const against = await runHere(['config', 'check', '--against', folder], { environment });
+    assert.match(against.stderr, /^--against names the data of one site: --site says of which\n/);
+    const site = ['--site', 'acme', '--against', folder];
+    assert.match((await runHere(['config', 'check', ...site], { environment })).stderr, /^acme: there is no log in /);
     assert.match((await runHere(['config', 'check', '--site', 'x'], { environment })).stderr, /^there is no site "x"/);
     assert.match((await runHere(['verify', '--help'])).stdout, /ANNALS_SITES\), --site ID/);
   });

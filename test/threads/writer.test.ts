@@ -19,7 +19,8 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
   mkdirSync(directory);
   const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
-  const writer = startWriter({ directory, schema, counter, logId: 'annals/test', signed: [] }, () => {}, onDeath);
+  const input = { directory, schema, counter, logId: 'annals/test', signed: [], isStrict: false };
+  const writer = startWriter(input, { progress: () => {}, onChanges: () => assert.fail() }, onDeath);
   t.after(writer.close);
   return { directory, writer, ...(await writer.ready) };
 }

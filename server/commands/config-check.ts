@@ -1,0 +1,76 @@
+import { ConfigError } from '../../config/check.ts';
+import type { Model } from '../../config/model.ts';
+import type { Schema } from '../../config/schema.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
+import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
+import { isDamage } from '../../storage/sqlite.ts';
+import { loadConfiguration } from '../configuration.ts';
+import { readSettings } from '../settings/command.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { siteCalled } from '../sites/file.ts';
+import { StartError } from '../threads/writer.ts';
+import { existingLog } from './data.ts';
+import { showProgress } from './progress.ts';
+
+/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
+export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const own = { site: 'string', against: 'string' } as const;
+  const { settings, flags } = readSettings(args, environment, ['config', 'strictSchema', 'sites'], own);
+  const chosen = sitesFor(settings, flags.site);
+  if (flags.against !== undefined && chosen.length > 1)
+    throw new UsageError('--against names the data of one site: --site says of which');
+  const problems: string[] = [];
+  for (const one of chosen) {
+    const name = one.site === null ? '' : `${one.site}: `;
+    try {
+      problems.push(...(await check(one, name, flags.against)));
+    } catch (error) {
+      if (one.site === null || !(error instanceof ConfigError || error instanceof UsageError)) throw error;
+      problems.push(`${name}${error.message}`);
+    }
+  }
+  if (problems.length === 0) return 0;
+  process.stderr.write(`${problems.join('\n')}\n`);
+  return 2;
+}
+
+function sitesFor(settings: Settings, id: string | undefined): readonly Settings[] {
+  const { sites } = settings;
+  if (id === undefined) return sites ?? [settings];
+  const problems: string[] = [];
+  const found = siteCalled(sites, id, problems);
+  if (!found) throw new UsageError(problems.join('\n'));
+  return [found];
+}
+
+/** Prints what there is to say of a right configuration; resolves with why a start on the data would be refused. */
+async function check({ config, strictSchema }: Settings, name: string, data: string | undefined): Promise<string[]> {
+  const { path, model } = await loadConfiguration(config);
+  for (const warning of model.warnings) print(`warning: ${name}${warning}`);
+  print(`${name}${path} is right: ${model.collections.size} collections, ${model.globals.size} globals`);
+  return data === undefined ? [] : checkAgainst(data, model, strictSchema, name);
+}
+
+function checkAgainst(data: string, { schema }: Model, isStrict: boolean, name: string): string[] {
+  const directory = existingLog(data, '--against');
+  const { isChanged, problems, changes, returning } = outlook(directory, schema);
+  for (const line of returning) print(`note: ${name}${line}`);
+  if (!isStrict) for (const line of changes) print(`warning: ${name}${line}`);
+  const refused = [...problems, ...(isStrict ? changes : [])];
+  const outcome = isChanged ? 'a start records another schema' : 'it has the schema of the configuration';
+  print(`${name}${directory}: ${refused.length > 0 ? 'a start is refused' : outcome}`);
+  return refused.map((line) => `${name}${line}`);
+}
+
+function outlook(directory: string, schema: Schema): Outlook {
+  try {
+    return lookAhead(directory, schema, showProgress('replaying the log'));
+  } catch (error) {
+    if (!(error instanceof BrokenLogError || isDamage(error))) throw error;
+    throw new StartError(`${directory} cannot be looked at: ${(error as Error).message}; annals verify says more`);
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -265,9 +265,25 @@ export type Config = {
   openapi?: OpenApiConfig;
 };
 
+// Of an argument that does not fit, TypeScript infers nothing where it has functions whose parameters have no types of their own: one
+// wrong hook would leave all clients without types. So the configuration is inferred twice: whole, as `C`, and once more piece by
+// piece, as `Pieces`, which stand for `C` where nothing is known of it. Both are inferred within conditions that come to `Config` as
+// soon as they are. So the argument is held against `Config` alone, and what is wrong with it is told where it stands.
+
+/** Infers `T` from what `From` is of it, and asks for no more than `Then`. */
+type Inferring<T, From, Then> = [keyof T] extends [never] ? From : Then;
+
+/** Whoever infers `T` from it passes over the functions of which nothing is known yet, and over no more than those. */
+type PieceByPiece<T> = { readonly [Key in keyof T]: T[Key] | PieceByPiece<T[Key]> };
+
+/** TypeScript before 7 takes what was inferred of a literal for that literal, which may have no more members than asked for. */
+type Copied<T> = T extends (...args: never) => unknown ? T : { [Key in keyof T]: Copied<T[Key]> };
+
 /** Gives the configuration back as it is; only its types are looked at, and its literals kept for the client. */
-export function defineConfig<const C extends Config>(config: C): C {
-  return config;
+export function defineConfig<Pieces, const C = Copied<Pieces>>(
+  config: Inferring<C, C, Config> & Inferring<Pieces, PieceByPiece<Pieces>, unknown>,
+): C {
+  return config as C;
 }
 
 /**

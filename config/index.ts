@@ -20,3 +20,4 @@ export type {
   RequestView,
   User,
 } from './model.ts';
+export type { Json, JsonObject } from './schema.ts';

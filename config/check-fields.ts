@@ -3,6 +3,7 @@ import { checkFieldAccess, checkFieldHooks } from './check-functions.ts';
 import { readOptions } from './check-options.ts';
 import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
+import { otherWord } from './other-words.ts';
 import {
   type Checking,
   checkKeys,
@@ -154,8 +155,13 @@ function warnOfGuesses(checking: Checking, path: string): void {
 
 function checkType(checking: Checking, path: string, type: unknown): FieldType | undefined {
   if (fieldTypeNames.includes(type as FieldType)) return type as FieldType;
+  const word = typeof type === 'string' ? otherWord('a type of field', type) : '';
   const got = type === undefined ? 'it is missing' : `got ${show(type)}${didYouMean(type, fieldTypeNames)}`;
-  report(checking, path, `must be one of ${showAll(fieldTypeNames)}, ${got}`);
+  // The word is told: the list would only hide it.
+  const message = word
+    ? `${show(type)} is no type of field${word}`
+    : `must be one of ${showAll(fieldTypeNames)}, ${got}`;
+  report(checking, path, message);
   return undefined;
 }
 

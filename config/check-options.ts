@@ -1,4 +1,5 @@
 import { type FieldOption, fieldTypes, jsonProblem, typesThatTake } from './fields.ts';
+import { otherWord } from './other-words.ts';
 import { readPattern } from './patterns/pattern.ts';
 import {
   type Checking,
@@ -50,11 +51,15 @@ export function readOptions(checking: Checking, path: string, input: Entry, type
     const message =
       takers.length > 0
         ? `is not an option of ${show(type)}; the types that take it: ${showAll(takers)}`
-        : `is not an option of ${show(type)}${didYouMean(key, kind.options)}`;
+        : `is not an option of ${show(type)}${otherWord('a field', key) || didYouMean(key, kind.options)}`;
     report(checking, join(path, key), message);
   }
   for (const option of kind.options) {
     const value = own(input, option);
+    if (option === 'relationTo' && Array.isArray(value)) {
+      report(checking, join(path, option), `must be one slug, got ${show(value)}; write a field for each collection`);
+      continue;
+    }
     const rule = plainRules[option];
     if (rule && passes(checking, join(path, option), value, rule) && value !== false) read[option] = value;
   }

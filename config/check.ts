@@ -77,7 +77,7 @@ const soundBcryptCost = 10;
  */
 export function checkConfig(input: unknown): Model {
   const checking: Checking = { problems: [], warnings: [], collections: new Map(), sorts: [] };
-  if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${show(input)}` }]);
+  if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${whatIsNone(input)}` }]);
 
   checkKeys(checking, '', input, topKeys, 'the configuration');
   const written = own(input, 'collections');
@@ -100,6 +100,13 @@ export function checkConfig(input: unknown): Model {
     adminCollection: adminCollectionOf(collections),
     warnings: checking.warnings,
   };
+}
+
+function whatIsNone(input: unknown): string {
+  if (typeof input === 'function') return 'a function: export what it gives, export default defineConfig({ … })';
+  if (input instanceof Promise) return 'a promise: write "await" before what gives it';
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return show(input);
+  return 'an instance of a class: write a plain object';
 }
 
 /** The collections as they are written, so that a relationship may point to one that comes later. */

@@ -1,3 +1,4 @@
+import { otherWord } from './other-words.ts';
 import { didYouMean, show } from './suggest.ts';
 
 /** One thing wrong with a configuration: where, as `collections.posts.fields.title.requred`, and what. */
@@ -110,7 +111,7 @@ export function checkKeys(
 ): void {
   for (const key of Object.keys(entry)) {
     if (allowed.includes(key)) continue;
-    report(checking, join(path, key), `is not a key of ${what}${didYouMean(key, allowed)}`);
+    report(checking, join(path, key), `is not a key of ${what}${otherWord(what, key) || didYouMean(key, allowed)}`);
   }
 }
 

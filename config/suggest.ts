@@ -11,8 +11,10 @@ export function nearest(word: string, allowed: Iterable<string>): string | undef
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of allowed) {
-    const found = distance(lower, candidate.toLowerCase());
-    if (found > reach(candidate) || found >= candidate.length || found >= bestDistance) continue;
+    const other = candidate.toLowerCase();
+    const found = distance(lower, other);
+    if (found >= candidate.length || found >= bestDistance) continue;
+    if (found > reach(candidate) && !(found === 2 && isMixedUp(lower, other))) continue;
     best = candidate;
     bestDistance = found;
   }
@@ -41,7 +43,12 @@ export function showAll(words: readonly string[], most = 30): string {
   return words.length > most ? `${shown} and ${words.length - most} more` : shown;
 }
 
-/** How many letters may be wrong: two of a short word, two fifths of a long one. */
+/** How many letters may be wrong: one of a short word, two fifths of a long one. */
 function reach(candidate: string): number {
-  return Math.max(2, Math.floor(candidate.length * 0.4));
+  return Math.max(1, Math.floor(candidate.length * 0.4));
+}
+
+/** Two letters that changed places are two that are wrong, and still the likeliest mistake in a short word. */
+function isMixedUp(word: string, candidate: string): boolean {
+  return word.length === candidate.length && [...word].sort().join('') === [...candidate].sort().join('');
 }

@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../config/check.ts';
 import type { Seed } from '../config/define.ts';
 import type { Model } from '../config/model.ts';
+import { loadProblem } from './load-errors.ts';
 import { ownModule } from './package.ts';
 import { UsageError } from './settings/settings.ts';
 
@@ -61,10 +62,7 @@ async function importModule(file: string, patience: number): Promise<Module> {
   try {
     module = await inTime(import(pathToFileURL(file).href), patience);
   } catch (error) {
-    const { message } = error as Error;
-    const isScript = /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(message);
-    const hint = isScript ? '; call it .mts or .mjs, or put "type": "module" into package.json' : '';
-    throw new UsageError(`${file} cannot be loaded: ${message}${hint}`);
+    throw new UsageError(`${file} cannot be loaded: ${loadProblem(file, error)}`);
   }
   if (!('default' in module)) throw new UsageError(`${file} has no default export; export default defineConfig({ … })`);
   return { config: module.default, seed: typeof module.seed === 'function' ? (module.seed as Seed) : null };

@@ -327,10 +327,13 @@ describe('A wrong configuration', () => {
 
   for (const [what, source, message] of [
     ['no default export', 'export const config = {};', /no default export/],
-    ['a syntax error', 'export default {', /cannot be loaded/],
-    ['an error when it is loaded', "throw new Error('boom');", /cannot be loaded: boom/],
+    ['a syntax error', 'export default {', /cannot be loaded: .*, at .*config-\d+\.ts:1$/m],
+    ['an error when it is loaded', "\n  throw new Error('boom');", /cannot be loaded: boom, at .*config-\d+\.ts:2:9$/m],
     ['nothing in it', 'export default {}', /at least one collection or global is needed/],
     ['no object', 'export default 3', /must be an object, got 3/],
+    ['a promise', 'export default (async () => ({}))()', /must be an object, got a promise: write "await" before/],
+    ['a function', 'export default () => ({})', /got a function: export what it gives/],
+    ['an instance', 'export default new Map()', /got an instance of a class: write a plain object/],
   ] as const) {
     it(`that has ${what} is refused in words`, async (t) => {
       const { code, stderr } = await runHere(['config', 'check', '--config', writeConfig(temporaryFolder(t), source)]);

@@ -12,6 +12,7 @@ describe('suggestions', () => {
   it('are silent where nothing is near', () => {
     assert.equal(nearest('banana', ['title', 'url', 'a']), undefined);
     assert.equal(nearest('x', ['a']), undefined);
+    assert.equal(nearest('jobs', ['cors', 'globals']), undefined);
     assert.equal(nearest('title'.repeat(100_000), ['title']), undefined);
     assert.equal(didYouMean(3, ['3']), '');
   });

@@ -202,7 +202,7 @@ describe('--threads', () => {
     const args = ['serve', '--config', writeConfig(folder, source), '--data', folder, '--port', '0'];
     const { code, stderr } = await runHere(args, { environment: threads(1) });
     assert.equal(code, 2);
-    assert.match(stderr, /^a thread could not start: .* cannot be loaded: not in a thread$/m);
+    assert.match(stderr, /^a thread could not start: .* cannot be loaded: not in a thread, at .*:\d+:\d+$/m);
     assert.doesNotMatch(stderr, /^\s+at /m);
   });
 });

@@ -2,7 +2,7 @@ import { it } from 'node:test';
 import { executablePath } from '../helpers/browser.ts';
 
 /** One process for all of them, and so one browser. */
-const files = ['account-pages', 'client', 'docs', 'mail', 'media'];
+const files = ['account-pages', 'client', 'docs', 'mail', 'media', 'tutorial'];
 
 // Without a browser none is imported, for each starts services when it is.
 if (executablePath) await Promise.all(files.map((file) => import(`./${file}.ts`)));

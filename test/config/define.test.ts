@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { checkConfig } from '../../config/check.ts';
 import { defineConfig } from '../../config/define.ts';
 import { temporaryFolder } from '../helpers/service.ts';
@@ -11,7 +12,7 @@ import { temporaryFolder } from '../helpers/service.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** What the compiler says of these files, the first line of each error. */
-function compiled(t: TestContext, files: Record<string, string>): string[] {
+async function compiled(t: TestContext, files: Record<string, string>): Promise<string[]> {
   const folder = temporaryFolder(t);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const paths = { annals: [join(root, 'config/index.ts')], 'annals/client': [join(root, 'client/index.ts')] };
@@ -21,8 +22,9 @@ function compiled(t: TestContext, files: Record<string, string>): string[] {
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const { stdout, status } = spawnSync(process.execPath, [compiler, '-p', folder], { cwd: folder, encoding: 'utf8' });
-  assert.notEqual(status, null);
+  const { stdout } = await promisify(execFile)(process.execPath, [compiler, '-p', folder], { cwd: folder }).catch(
+    (error) => error as { stdout: string },
+  );
   return stdout.split('\n').filter((line) => line.includes(': error '));
 }
 
@@ -89,7 +91,7 @@ describe('defineConfig', () => {
     assert.throws(() => checkConfig(config), { name: 'ConfigError' });
   });
 
-  it('tells of a wrong hook where it stands, and leaves all that is typed by the configuration its types', (t) => {
+  it('tells of a wrong hook where it stands, and leaves all that is typed by the configuration its types', async (t) => {
     const lines = [
       "import { defineConfig, type HookArgs, type Json, type JsonObject } from 'annals';",
       'const count = (data: JsonObject): Json => Object.keys(data).length;',
@@ -131,10 +133,10 @@ describe('defineConfig', () => {
       '// @ts-expect-error there is no such field',
       "export const wrong: WhereOf<C, 'posts'> = { titel: { like: 'x' } };",
     ];
-    assert.deepEqual(compiled(t, { 'config.ts': lines.join('\n'), 'consumer.ts': consumer.join('\n') }), [
+    assert.deepEqual(await compiled(t, { 'config.ts': lines.join('\n'), 'consumer.ts': consumer.join('\n') }), [
       "config.ts(11,18): error TS2322: Type '({ value }: { value: unknown; } & HookArgs) => unknown' is not assignable to type 'OneOrMore<FieldHook> | undefined'.",
     ]);
     const [, example = ''] = /```ts\n(import [^`]*)```/.exec(readFileSync(join(root, 'docs/hooks.md'), 'utf8')) ?? [];
-    assert.deepEqual(compiled(t, { 'hooks.ts': example }), []);
+    assert.deepEqual(await compiled(t, { 'hooks.ts': example }), []);
   });
 });

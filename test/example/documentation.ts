@@ -82,7 +82,7 @@ export function describeDocumentation(service: Service, mailbox: Mailbox): void 
 type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
 
 /** An answer without what its example leaves out. */
-function elided(actual: Value, expected: Value): Value {
+export function elided(actual: Value, expected: Value): Value {
   if (expected === '…') return '…';
   if (Array.isArray(actual) && Array.isArray(expected)) {
     const shown = expected.at(-1) === '…' ? expected.length - 1 : actual.length;
@@ -102,7 +102,7 @@ function isObject(value: Value): value is { [key: string]: Value } {
 }
 
 /** Ids and times differ from one service to the next, and how long a lock still lasts. */
-function masked(value: Value): Value {
+export function masked(value: Value): Value {
   const text = JSON.stringify(value)
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replace(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, 'TIME')

@@ -109,6 +109,7 @@ function bare(text: string): string {
 
 /** Where the tutorial has `…` there may be anything. */
 function patternOf(text: string): RegExp {
-  const parts = bare(text).split('…').map(RegExp.escape);
+  // RegExp.escape is not in Node 22.
+  const parts = bare(text).split('…').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   return new RegExp(`^${parts.join('[\\s\\S]*?')}$`);
 }

@@ -110,6 +110,8 @@ function bare(text: string): string {
 /** Where the tutorial has `…` there may be anything. */
 function patternOf(text: string): RegExp {
   // RegExp.escape is not in Node 22.
-  const parts = bare(text).split('…').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  const parts = bare(text)
+    .split('…')
+    .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   return new RegExp(`^${parts.join('[\\s\\S]*?')}$`);
 }

@@ -421,11 +421,13 @@ describe('The answers of the audit routes', () => {
   });
 
   it('are all that the document names', () => {
-    assert.deepEqual(
-      contract.unmet().filter((answer) => !(disk.skip && answer.endsWith(' 503'))),
-      [],
-    );
-    assert.deepEqual(contract.unseen(), []);
+    const isOfDisk = (what: string) => disk.skip && / 503( |$)/.test(what);
+    for (const missing of [contract.unmet(), contract.unseen()]) {
+      assert.deepEqual(
+        missing.filter((what) => !isOfDisk(what)),
+        [],
+      );
+    }
   });
 });
 

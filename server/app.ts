@@ -7,6 +7,7 @@ import { compileDocument, compileShape, type DocumentShape } from '../config/sha
 import { type Attempts, readAttempts } from '../events/attempts.ts';
 import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
+import { type Clock, createClock } from '../events/clock.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Append } from '../events/log.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
@@ -83,6 +84,7 @@ export type App = {
   /** The last position that the read tables have. */
   readPosition: () => number;
   ids: Ids;
+  clock: Clock;
   accounts: Accounts;
   keeper: Keeper;
   notary: Notary;
@@ -115,6 +117,8 @@ export type Shared = {
   logFile: string;
   /** For {@link createIds}: all threads make their ids from one counter. */
   counter: BigInt64Array<SharedArrayBuffer>;
+  /** For {@link createClock}. */
+  clockCell: BigInt64Array<SharedArrayBuffer>;
   state: Int32Array<SharedArrayBuffer>;
   apiKeys: readonly ApiKey[];
   /** For what the service signs: the first signs, all verify. */
@@ -140,6 +144,7 @@ type OpenOptions = { model: Model; shared: Shared; openApi: Describe } & Pick<
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
   const { model, shared, append, keeper, notary, pins, eraser, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
+  const clock = createClock(shared.clockCell);
   const background = new Set<Promise<void>>();
   const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
   const blobs = openBlobStore(shared.blobs);
@@ -171,7 +176,8 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     shape: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,
     readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
-    ids: createIds(counter, Date.now),
+    ids: createIds(counter, clock.now),
+    clock,
     accounts: openAccounts(read),
     keeper,
     notary,

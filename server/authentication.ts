@@ -52,12 +52,12 @@ const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null
 const operator: UserCredentials = { actor: { type: 'system' }, session: null };
 
 function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
-  const { apiKeys, operatorHash, accounts, collections } = app;
+  const { apiKeys, operatorHash, accounts, collections, clock } = app;
   const readToken = tokenReader(app.secrets, app.site);
 
   /** What a token says, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
-    const claims = readToken(token, Date.now());
+    const claims = readToken(token, clock.believed());
     if (!claims || !collections.get(claims.collection)?.model.auth) return null;
     return accounts.holder(claims.sid) === `${claims.collection}/${claims.sub}` ? claims : null;
   }

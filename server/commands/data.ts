@@ -7,7 +7,7 @@ import { createIds } from '../../events/ids.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { withKnownKeys } from '../../events/vault.ts';
-import { boot, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
+import { boot, ClockError, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
 import { removeOtherReadFiles } from '../../projections/files.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { lockDirectory } from '../../storage/lock.ts';
@@ -45,7 +45,7 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
 
 /** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
 export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['config', 'data'], {
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], {
     check: 'boolean',
     'accept-lost-events': 'boolean',
   });
@@ -58,7 +58,9 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     if (flags['accept-lost-events']) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
     const progress = showProgress('replaying the log');
-    const options = { directory, schema: model.schema, ids, now: Date.now, logId: `annals/${ids.next().id}`, progress };
+    const logId = `annals/${ids.next().id}`;
+    const { acceptClock: acceptsClock } = settings;
+    const options = { directory, schema: model.schema, ids, now: Date.now, logId, acceptsClock, progress };
     const isAccepted = flags['accept-lost-events'] === true;
     const { log } = boot({ ...options, isRebuild: true, signed: isAccepted ? [] : signedHeads(directory) });
     if (isAccepted) {
@@ -68,7 +70,8 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     process.stdout.write(`rebuilt the read tables from ${log.head().size} events\n`);
     return 0;
   } catch (error) {
-    if (error instanceof BrokenLogError || error instanceof SchemaError) throw new StartError(error.message);
+    if (error instanceof BrokenLogError || error instanceof ClockError || error instanceof SchemaError)
+      throw new StartError(error.message);
     throw error;
   } finally {
     lock.release();
@@ -109,7 +112,8 @@ async function checked(config: string | undefined, name: string): Promise<string
   return `${name}${path} is right: ${model.collections.size} collections, ${model.globals.size} globals`;
 }
 
-function signedHeads(directory: string) {
+/** What the keys of logs have signed, as the vault of a directory remembers. */
+export function signedHeads(directory: string) {
   const vault = join(directory, 'vault.db');
   return existsSync(vault) ? withKnownKeys(vault, ({ signed }) => signed()) : [];
 }

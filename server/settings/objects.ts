@@ -96,6 +96,7 @@ const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
   apiKeys: 'list',
   secrets: 'list',
   pathStyle: 'boolean',
+  acceptClock: 'boolean',
   checkpointDays: 'number',
 };
 

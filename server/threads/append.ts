@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { DomainError } from '../../config/errors.ts';
+import { clockJumped } from '../../events/clock.ts';
 import type { Append, Outcome } from '../../events/log.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './writer-thread.ts';
 
@@ -58,6 +59,7 @@ export function noRoom(): DomainError {
 }
 
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
+  if (answer.failure === 'clock') return clockJumped();
   if (answer.failure === 'full') return noRoom();
   if (answer.failure === 'unread') {
     return new DomainError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');

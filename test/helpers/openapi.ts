@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Hapi from '@hapi/hapi';
 import { checkConfig } from '../../config/check.ts';
+import { newClockCell } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot, logFile } from '../../projections/boot.ts';
 import type { Keeper } from '../../server/accounts/keeper.ts';
@@ -37,6 +38,7 @@ export async function withApp<T>(
     readFile,
     logFile: logFile(directory),
     counter,
+    clockCell: newClockCell(),
     state: createState(),
     ...secrets,
     baseUrl,

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { checkConfig } from '../../config/check.ts';
+import { newClockCell } from '../../events/clock.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { startWriter } from '../../server/threads/writer.ts';
 import type { WriterRequests } from '../../server/threads/writer-thread.ts';
@@ -19,7 +20,9 @@ describe('The writer thread', () => {
     const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
     const counter = new BigInt64Array(new SharedArrayBuffer(8));
     const fail = (error: Error) => assert.fail(error);
-    const writer = startWriter({ directory, schema, counter, logId: 'annals/test', signed: [] }, () => {}, fail);
+    const clockCell = newClockCell();
+    const input = { directory, schema, counter, clockCell, logId: 'annals/test', signed: [], acceptsClock: false };
+    const writer = startWriter(input, () => {}, fail);
     t.after(writer.close);
     const { size } = await writer.ready;
     const db = openDatabase(join(directory, 'log.db'), { readonly: true });

@@ -9,7 +9,6 @@ import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { type Clock, createClock } from '../events/clock.ts';
 import { createIds, type Ids } from '../events/ids.ts';
-import type { Append } from '../events/log.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { compileUpcaster, type Upcaster } from '../events/upcasters.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
@@ -31,6 +30,7 @@ import type { Notary } from './notary/notary.ts';
 import { once } from './once.ts';
 import type { Api } from './openapi/document.ts';
 import { type State, stateIn } from './state.ts';
+import type { Writing } from './threads/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's. */
 export type Join = {
@@ -60,11 +60,10 @@ type Common = {
 export type Target<M extends Collection | Global = Collection | Global> = Common & { model: M };
 
 /** The running service as one thread has it: opened once, shared by every route. */
-export type App = {
+export type App = Writing & {
   model: Model;
   collections: ReadonlyMap<string, Target<Collection>>;
   globals: ReadonlyMap<string, Target<Global>>;
-  append: Append;
   /** The log, to be read. */
   events: LogReader;
   /** Finds events in it. */
@@ -135,14 +134,14 @@ export type Shared = {
 /** Makes an OpenAPI document as text; it is called once for each, unless it fails. */
 export type Describe = (api: Api) => Promise<string>;
 
-type OpenOptions = { model: Model; shared: Shared; openApi: Describe } & Pick<
+type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
   App,
-  'append' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
+  'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
 >;
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
-  const { model, shared, append, keeper, notary, pins, eraser, log, openApi } = options;
+  const { model, shared, writing, keeper, notary, pins, eraser, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const background = new Set<Promise<void>>();
@@ -159,7 +158,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
   return {
     model,
     ...openTargets(read, model),
-    append,
+    ...writing,
     auditIndex: openAuditIndex(read),
     events: eventReader,
     attempts: readAttempts(events),

@@ -150,8 +150,8 @@ export function startEngine(options: Options): Engine {
     function openHere(openApi: Describe): OpenApp {
       const { release, ...pins } = blobGuard.join();
       const erasers = erasersOf(finisher, blobGuard, mailer);
-      const append = connectWriter(writer.connect());
-      const here = openApp({ model, shared, append, keeper, notary: mainNotary, pins, eraser: erasers, log, openApi });
+      const writing = connectWriter(writer.connect());
+      const here = openApp({ model, shared, writing, keeper, notary: mainNotary, pins, eraser: erasers, log, openApi });
       return {
         ...here,
         async close() {
@@ -302,7 +302,7 @@ type Token = MainKeeper['token'];
 type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
 
 function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
-  const { model, site, accounts, append, log, clock } = app;
+  const { model, site, accounts, appendAnyway: append, log, clock } = app;
   const userOf = (slug: string, id: string) => readUser(app, slug, id);
   const reactor = startReactor({
     model,

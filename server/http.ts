@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Boom from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
+import { takeTurns } from './door.ts';
 import { type Address, createListener, guardListener, listen } from './listener.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { routes } from './routes.ts';
@@ -58,6 +59,7 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
 }
 
 async function serve(server: Server, app: App): Promise<void> {
+  server.ext('onPreStop', takeTurns(server.listener, app.isCrowded));
   logRequests(server, app);
   await server.register({ plugin: routes, options: { app } });
 }

@@ -4,6 +4,7 @@ import { registerAuthentication, strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { openToOthers } from './cors-routes.ts';
 import { answerErrors } from './errors.ts';
+import { shedWrites } from './overload.ts';
 import { noRoute, requestId } from './requests.ts';
 import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
@@ -56,6 +57,7 @@ export const routes: Plugin<{ app: App }> = {
     const log = (err: Error, request: Request) =>
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
     server.ext('onPreResponse', answerErrors(log, openToOthers(server, app), app.site === null ? null : varyBySite));
+    shedWrites(server, app);
     for (const resource of resources) resource(server, app);
     server.route({
       method: '*',

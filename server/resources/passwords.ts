@@ -33,7 +33,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       path: `${path}/forgot-password`,
       options: {
         auth: publicStrategy,
-        plugins: { openApi: () => forgotPasswordOperation(model) },
+        plugins: { openApi: () => forgotPasswordOperation(model), neverShed: true },
         payload: jsonPayload,
       },
       handler: async (request) => {

@@ -45,10 +45,11 @@ export async function withApp<T>(
     isProduction: false,
     blobs,
   };
+  const notHere = () => assert.fail('nothing is written here');
   const app: ReturnType<typeof openApp> = openApp({
     model,
     shared,
-    append: () => assert.fail('nothing is written here'),
+    writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false },
     keeper,
     notary,
     eraser: new Proxy({} as App['eraser'], { get: () => () => assert.fail('nothing is erased here') }),

@@ -94,7 +94,7 @@ export function takeTurns(listener: Listener, isCrowded: () => boolean): () => v
   }
 
   return () => {
-    for (const { begin } of [...refused.splice(0), ...line.splice(0)]) begin();
+    for (const { response, begin } of [...refused.splice(0), ...line.splice(0)]) if (!response.destroyed) begin();
   };
 }
 

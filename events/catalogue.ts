@@ -22,7 +22,8 @@ export type EventType =
   | 'setup.completed'
   | 'email.sent'
   | 'email.failed'
-  | 'log.exported';
+  | 'log.exported'
+  | 'clock.corrected';
 
 /** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
 export const schemaVersionOf: Record<EventType, number> = {
@@ -49,6 +50,7 @@ export const schemaVersionOf: Record<EventType, number> = {
   'email.sent': 1,
   'email.failed': 1,
   'log.exported': 1,
+  'clock.corrected': 1,
 };
 
 /** The stream of one document. */
@@ -81,6 +83,9 @@ export const schemaStream = 'system/schema';
 
 /** The stream of what was done with the log itself: what was taken out of it. */
 export const auditStream = 'system/audit';
+
+/** The stream of the corrections of a clock that was wrong. */
+export const clockStream = 'system/clock';
 
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */
 export function splitStream(stream: string): [category: string, id: string] {

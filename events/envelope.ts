@@ -22,7 +22,7 @@ export type Header = {
   type: EventType;
   /** Version of this type's `data`, for upcasters. */
   schemaVersion: number;
-  /** ISO 8601, UTC, milliseconds; never decreases along the log. */
+  /** ISO 8601, UTC, milliseconds; never decreases along the log, but at a correction of the clock. */
   recordedAt: string;
   actor: Actor;
   /** The request that caused it. */

@@ -9,6 +9,8 @@ export type Ids = {
   next: () => { id: string; at: number };
   /** From now on every id is later than this moment, in milliseconds since the epoch. */
   raise: (floor: number) => void;
+  /** From now on ids follow the clock again, also where it is behind those that were made: it was wrong then. */
+  restart: () => void;
 };
 
 /**
@@ -17,11 +19,17 @@ export type Ids = {
 export function createIds(counter: BigInt64Array<SharedArrayBuffer>, now: () => number): Ids {
   return {
     raise: (floor) => raise(counter, BigInt(floor) * 4096n + 4095n),
+    restart: () => void Atomics.store(counter, 0, BigInt(now()) * 4096n),
     next() {
       const tick = advance(counter, BigInt(now()) * 4096n);
       return { id: uuidOf(tick), at: Number(tick >> 12n) };
     },
   };
+}
+
+/** The latest moment that ids were made of, in milliseconds since the epoch. */
+export function newestOf(counter: BigInt64Array<SharedArrayBuffer>): number {
+  return Number(Atomics.load(counter, 0) >> 12n);
 }
 
 function raise(counter: BigInt64Array<SharedArrayBuffer>, to: bigint): void {

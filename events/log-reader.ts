@@ -1,4 +1,5 @@
 import type { Sqlite } from '../storage/sqlite.ts';
+import { clockStream } from './catalogue.ts';
 import type { Header, Payload } from './envelope.ts';
 import { openErasures } from './erasures.ts';
 import type { RecordedEvent } from './log.ts';
@@ -125,18 +126,39 @@ export function readLog(db: Sqlite) {
     return selectErasures().all(upTo) as EventText[];
   }
 
-  /** The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when there is none. */
+  /**
+   * The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when there is none. What was
+   * recorded by a wrong clock counts as recorded when that was corrected.
+   */
   function positionAt(time: string): number {
-    let low = 0;
     let high = head().size;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      const [header] = selectHeaders().all(middle - 1, middle) as string[];
-      if (header === undefined) throw new BrokenLogError(`event ${middle} is missing`);
-      if ((JSON.parse(header) as Header).recordedAt <= time) low = middle;
-      else high = middle - 1;
+    // Between two corrections of the clock times only go up.
+    for (const start of corrections().reverse()) {
+      if (timeAt(start) <= time) return halve(start, high);
+      high = start - 1;
     }
-    return low;
+    return halve(0, high);
+
+    function halve(from: number, to: number): number {
+      let [low, high] = [from, to];
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2);
+        if (timeAt(middle) <= time) low = middle;
+        else high = middle - 1;
+      }
+      return low;
+    }
+  }
+
+  function timeAt(position: number): string {
+    const [header] = selectHeaders().all(position - 1, position) as string[];
+    if (header === undefined) throw new BrokenLogError(`event ${position} is missing`);
+    return (JSON.parse(header) as Header).recordedAt;
+  }
+
+  /** The positions of the corrections of the clock, from which on times may be earlier than before. */
+  function corrections(): number[] {
+    return positionsOf(clockStream, 0, Number.MAX_SAFE_INTEGER);
   }
 
   /** The stream that holds a unique value; null for none. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isFailure, type Sqlite } from '../storage/sqlite.ts';
 import { keepAttempts } from './attempts.ts';
-import { schemaVersionOf } from './catalogue.ts';
+import { clockStream, schemaVersionOf } from './catalogue.ts';
 import { keepCheckpoints } from './checkpoints.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
 import { openErasing } from './erasing.ts';
@@ -147,7 +147,8 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     const conflict = also.length > 0 ? conflictAmong([command, ...also]) : claimConflict(claims);
     if (conflict) return conflict;
 
-    const recordedAt = timeAfter(recorded);
+    // Only a correction of the clock may be earlier than what is before it.
+    const recordedAt = stream === clockStream ? timeNow() : timeAfter(recorded);
     const erased = declaredBy(command);
     write(command, before);
     const position = tree.size + leaves.length;
@@ -231,8 +232,11 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
 
   function timeAfter(recorded: readonly RecordedEvent[]): string {
     const last = recorded.length > 0 ? lastTime(recorded) : head.recordedAt;
-    const time = new Date(now()).toISOString();
-    return [last, time].sort().at(-1) as string;
+    return [last, timeNow()].sort().at(-1) as string;
+  }
+
+  function timeNow(): string {
+    return new Date(now()).toISOString();
   }
 
   function extend(leaves: readonly string[], recorded: readonly RecordedEvent[]): void {

@@ -1,6 +1,6 @@
 import type { MailKind } from '../config/model.ts';
 import type { Json, JsonObject } from '../config/schema.ts';
-import { accountStream, type EventType, splitAccountStream, splitStream } from '../events/catalogue.ts';
+import { accountStream, clockStream, type EventType, splitAccountStream, splitStream } from '../events/catalogue.ts';
 import type { Context, Header } from '../events/envelope.ts';
 import { erasedStreams } from '../events/erasures.ts';
 import type { RecordedEvent } from '../events/log.ts';
@@ -71,6 +71,7 @@ export function openAccountFold(db: Sqlite) {
   const deleteSession = db.prepare('DELETE FROM sessions WHERE sid = ? AND slug = ? AND id = ?');
   const deleteSessions = db.prepare('DELETE FROM sessions WHERE slug = ? AND id = ? AND sid IS NOT ?');
   const purgeSessions = db.prepare('DELETE FROM sessions WHERE expires_at <= ?');
+  const deleteSessionsSince = db.prepare('DELETE FROM sessions WHERE max(started_at, coalesce(refreshed_at, 0)) > ?');
 
   const insertInvite = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?)');
   const updateInvite = db.prepare('UPDATE invites SET version = ? WHERE id = ?');
@@ -178,6 +179,8 @@ export function openAccountFold(db: Sqlite) {
   function apply({ header, data, context }: RecordedEvent): void {
     if (header.type === 'document.deleted') endAccount(header.stream);
     if (header.type === 'document.erased') forget(header.stream, data ?? {}, Date.parse(header.recordedAt));
+    // Who logged in under a clock that was ahead would stay so for as long.
+    if (header.stream === clockStream) deleteSessionsSince.run(Date.parse(header.recordedAt));
     const about = splitAccountStream(header.stream);
     if (!about) return;
     if (about.isInvite) updateInvite.run(header.version, about.id);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { JsonObject, Schema } from '../config/schema.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
 import { claimOf, uniqueFields } from '../events/claims.ts';
+import { inWords } from '../events/durations.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
@@ -21,6 +22,11 @@ import { projectionHash, quote, type Tables, tablesOf } from './tables.ts';
 /** Thrown when the configuration does not fit the documents that are there, or changes what may not change; one problem per line. */
 export class SchemaError extends Error {
   override name = 'SchemaError';
+}
+
+/** Thrown when the clock is so far behind the last event that one of the two is wrong. */
+export class ClockError extends Error {
+  override name = 'ClockError';
 }
 
 /** A data directory that takes writes: its log, and the projector of its read file, which has caught up. */
@@ -45,6 +51,8 @@ export type BootOptions = {
   logId: string;
   /** What the keys of logs have signed. */
   signed?: readonly SignedHead[];
+  /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
+  acceptsClock?: boolean;
   /** Build the read file anew even if there is one. */
   isRebuild?: boolean;
   /** Refuse a schema that changes what documents answer. */
@@ -59,8 +67,8 @@ export type BootOptions = {
  * files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
  * none for this schema.
  *
- * @throws BrokenLogError when the log lost events or is damaged; SchemaError when documents stand against the new schema, or it
- *   changes what they answer and may not.
+ * @throws BrokenLogError when the log lost events or is damaged; ClockError when the clock is far behind it; SchemaError when
+ *   documents stand against the new schema, or it changes what they answer and may not.
  */
 export function boot(options: BootOptions): Booted {
   const { directory, schema, progress } = options;
@@ -74,7 +82,8 @@ export function boot(options: BootOptions): Booted {
     upgradeLog(db);
     if (!isLog(db)) createLog(db, options.logId);
     const log = openLog(db, options.ids, options.now);
-    hearWitnesses([...checkpointsIn(directory), ...signedOf(log.head().log, options.signed)], log);
+    hearAll(directory, log, options.signed);
+    if (!options.acceptsClock) requireClock(log.head().recordedAt, options.now());
     settleLog(db);
 
     const epochs = epochsOf(log);
@@ -130,7 +139,29 @@ function lookAtChanges(options: BootOptions, log: LogReader, epochs: Epoch[]): v
 const refusal =
   'strictSchema (--strict-schema, ANNALS_STRICT_SCHEMA) refuses what the configuration changes for documents; nothing was recorded:';
 
-function signedOf(logId: string, heads: readonly SignedHead[] = []): Witness[] {
+const dayMilliseconds = 24 * 3600 * 1000;
+
+function requireClock(recordedAt: string, now: number): void {
+  const ahead = (Date.parse(recordedAt) || 0) - now;
+  if (ahead <= dayMilliseconds) return;
+  throw new ClockError(
+    `the last event was recorded at ${recordedAt}, and the clock of this machine says ${new Date(now).toISOString()}, ` +
+      `${inWords(ahead)} before: set the clock right; if it is right now, and was wrong when that was recorded, ` +
+      'annals clock correct has the log go on with right times (--accept-clock starts all the same: times stand still then ' +
+      'until the clock has come there)',
+  );
+}
+
+/**
+ * Holds the log of a directory against what its read files have seen of it, and against what the keys of logs have signed.
+ *
+ * @throws BrokenLogError when it is not that log any more.
+ */
+export function hearAll(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
+  hearWitnesses([...checkpointsIn(directory), ...signedOf(log.head().log, signed)], log);
+}
+
+function signedOf(logId: string, heads: readonly SignedHead[]): Witness[] {
   const own = heads.filter(({ log }) => log === logId);
   return own.map(({ size, root }) => ({ name: 'the signing key', position: size, root: Buffer.from(root) }));
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { BrokenLogError, isLog } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
+import { lookAtTimes } from '../events/log-times.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';
@@ -65,7 +66,8 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const events = log.head().size;
     const verdict = (finding: Finding | null, notes: string[] = []): Verdict => ({ finding, events, notes });
 
-    const damage = checkLog ? verifyLog(db, steps.log) : null;
+    const times = lookAtTimes(Date.now());
+    const damage = checkLog ? verifyLog(db, steps.log, times.look) : null;
     if (damage) return verdict(damage);
     hearWitnesses(witnesses, log);
     if (unread) throw unread;
@@ -83,7 +85,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
       // It holds both files at one moment, and the replay goes on now.
       snapshot?.db.exec('COMMIT');
       catchUp(openProjector(replay, projection.tables, projection.upcaster), log, events);
-      const notes = snapshot ? [] : ['there are no read tables; the next start builds them'];
+      const notes = [...times.notes(), ...(snapshot ? [] : ['there are no read tables; the next start builds them'])];
       return verdict(checkClaims(db, claimsIn(replay, schema)), notes);
     } finally {
       replay.close();

@@ -7,8 +7,8 @@ import { compileDocument, compileShape, type DocumentShape } from '../config/sha
 import { type Attempts, readAttempts } from '../events/attempts.ts';
 import { globalStream } from '../events/catalogue.ts';
 import { type UniqueField, uniqueFields } from '../events/claims.ts';
+import { type Clock, createClock } from '../events/clock.ts';
 import { createIds, type Ids } from '../events/ids.ts';
-import type { Append } from '../events/log.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { compileUpcaster, type Upcaster } from '../events/upcasters.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
@@ -33,6 +33,7 @@ import type { Api } from './openapi/document.ts';
 import { ownSortKeys } from './paths.ts';
 import type { ToldOrigins } from './refused-origins.ts';
 import { type State, stateIn } from './state.ts';
+import type { Writing } from './threads/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
 export type Join = {
@@ -64,11 +65,10 @@ type Common = {
 export type Target<M extends Collection | Global = Collection | Global> = Common & { model: M };
 
 /** The running service as one thread has it: opened once, shared by every route. */
-export type App = {
+export type App = Writing & {
   model: Model;
   collections: ReadonlyMap<string, Target<Collection>>;
   globals: ReadonlyMap<string, Target<Global>>;
-  append: Append;
   /** The log, to be read. */
   events: LogReader;
   /** Finds events in it. */
@@ -88,6 +88,7 @@ export type App = {
   /** The last position that the read tables have. */
   readPosition: () => number;
   ids: Ids;
+  clock: Clock;
   accounts: Accounts;
   keeper: Keeper;
   notary: Notary;
@@ -122,6 +123,8 @@ export type Shared = {
   logFile: string;
   /** For {@link createIds}: all threads make their ids from one counter. */
   counter: BigInt64Array<SharedArrayBuffer>;
+  /** For {@link createClock}. */
+  clockCell: BigInt64Array<SharedArrayBuffer>;
   state: Int32Array<SharedArrayBuffer>;
   apiKeys: readonly ApiKey[];
   /** For what the service signs: the first signs, all verify. */
@@ -139,15 +142,16 @@ export type Shared = {
 /** Makes an OpenAPI document as text; it is called once for each, unless it fails. */
 export type Describe = (api: Api) => Promise<string>;
 
-type OpenOptions = { model: Model; shared: Shared; openApi: Describe } & Pick<
+type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
   App,
-  'append' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
+  'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
 >;
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
-  const { model, shared, append, keeper, notary, pins, eraser, log, openApi } = options;
+  const { model, shared, writing, keeper, notary, pins, eraser, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
+  const clock = createClock(shared.clockCell);
   const background = new Set<Promise<void>>();
   const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
   const blobs = openBlobStore(shared.blobs);
@@ -162,7 +166,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
   return {
     model,
     ...openTargets(read, model),
-    append,
+    ...writing,
     auditIndex: openAuditIndex(read),
     events: eventReader,
     attempts: readAttempts(events),
@@ -179,7 +183,8 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     shape: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,
     readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
-    ids: createIds(counter, Date.now),
+    ids: createIds(counter, clock.now),
+    clock,
     accounts: openAccounts(read),
     keeper,
     notary,

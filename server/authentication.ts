@@ -52,12 +52,12 @@ const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null
 const operator: UserCredentials = { actor: { type: 'system' }, session: null };
 
 function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
-  const { apiKeys, operatorHash, accounts, collections } = app;
+  const { apiKeys, accounts, collections, clock } = app;
   const readToken = tokenReader(app.secrets, app.site);
 
   /** What a token says, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
-    const claims = readToken(token, Date.now());
+    const claims = readToken(token, clock.believed());
     if (!claims || !collections.get(claims.collection)?.model.auth) return null;
     return accounts.holder(claims.sid) === `${claims.collection}/${claims.sub}` ? claims : null;
   }
@@ -68,15 +68,9 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
     return { actor: { type: 'user', id: `${slug}/${id}` } satisfies Actor, session: { sid, slug, id } };
   }
 
-  function isOperator({ raw: { req }, headers }: Request, credential: string): boolean {
-    // A proxy on this machine passes on what comes from others.
-    const isPassedOn = 'x-forwarded-for' in headers || 'forwarded' in headers || 'via' in headers;
-    return !isPassedOn && isFromHere(req.socket) && timingSafeEqual(hashOf(credential), operatorHash);
-  }
-
   function byHeader(request: Request, authorization: string): UserCredentials {
-    const [, scheme = '', credential = ''] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
-    if (/^annals-operator$/i.test(scheme) && isOperator(request, credential)) return operator;
+    if (isOperatorCall(app, request)) return operator;
+    const [, scheme = '', credential = ''] = credentialIn(authorization);
     const claims = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
     if (!claims) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
     return asUser(request, claims);
@@ -105,6 +99,21 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
     if (authorization !== undefined) return byHeader(request, String(authorization));
     return { actor: { type: 'apiKey', id: keyId as string }, session: null };
   };
+}
+
+/** Whether the command line calls, which has read its credential from the vault. */
+export function isOperatorCall({ operatorHash }: App, { raw: { req }, headers }: Request): boolean {
+  const { authorization } = headers;
+  if (authorization === undefined) return false;
+  const [, scheme = '', credential = ''] = credentialIn(String(authorization));
+  if (!/^annals-operator$/i.test(scheme)) return false;
+  // A proxy on this machine passes on what comes from others.
+  const isPassedOn = 'x-forwarded-for' in headers || 'forwarded' in headers || 'via' in headers;
+  return !isPassedOn && isFromHere(req.socket) && timingSafeEqual(hashOf(credential), operatorHash);
+}
+
+function credentialIn(authorization: string): readonly string[] {
+  return /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
 }
 
 /** Noted while there is a socket: of a request that is destroyed, Node has none left. */

@@ -7,6 +7,7 @@ import { isDiskFull } from '../storage/sqlite.ts';
 import { adviceOn, advised } from './advice.ts';
 import { createUser, revokeSessions, unlock } from './commands/accounts.ts';
 import { collectBlobs, verifyBlobs } from './commands/blobs.ts';
+import { correct } from './commands/clock.ts';
 import { configCheck } from './commands/config-check.ts';
 import { rebuild, verify } from './commands/data.ts';
 import { erase } from './commands/erase.ts';
@@ -44,7 +45,7 @@ us-east-1) and ANNALS_S3_PATH_STYLE (true, the default, or false).`;
 const commands: Record<string, Command> = {
   serve: {
     summary: 'run the service',
-    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema]
+    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema] [--accept-clock]
 
   --config FILE  the configuration (default: annals.config.ts here, in a checkout else the example)
   --data DIR     where everything is kept (default: ./data)
@@ -54,13 +55,15 @@ const commands: Record<string, Command> = {
   --strict-schema
                  refuse a configuration that changes what documents answer, such as one without a field that some have
                  a value of; annals config check --against DIR says beforehand which do
+  --accept-clock
+                 start where the clock is behind the last event by more than a day: times stand still then
 
 ANNALS_SITES, a JSON file, has it serve several sites, each with data and keys of its own, and --data is where those are whose
 data is nowhere else: docs/cloud.md.
 
 Environment, each also as …_FILE: ANNALS_SITES, ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
-ANNALS_STRICT_SCHEMA (true, or false, the default), ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET (comma-separated lists),
-ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted).
+ANNALS_STRICT_SCHEMA and ANNALS_ACCEPT_CLOCK (true, or false, the default), ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET
+(comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted).
 
 ${bucketSettings} ANNALS_S3_CHECKPOINT_DAYS: for so many
 days Object Lock keeps each checkpoint in that bucket.`,
@@ -91,6 +94,21 @@ of it.`,
                         need to know the new one, which is printed
   --strict-schema       refuse a configuration that changes what documents answer`,
     run: rebuild,
+  },
+  'clock correct': {
+    summary: 'go on with right times after the clock was wrong',
+    usage: `annals clock correct --today DAY --reason TEXT [--data DIR]
+
+What is recorded never goes back in time. So where a clock was ahead, by years for a moment, all that follows has the time of
+that moment. This records that the clock was wrong: from there on times are right again, the events before keep theirs, and count
+as recorded now where somebody asks what there was at a time. Every proof stays valid. The service must be stopped, and the clock
+of this machine right.
+
+  --today DAY    which day it is in UTC, such as 2026-11-23, as you know it and not as this machine does
+  --reason TEXT  why; it is kept for ever
+
+Exit code 0: recorded. 1: nothing to correct, or the clock is wrong still. 2: wrong usage, or could not run.`,
+    run: correct,
   },
   history: {
     summary: 'show the versions of a document: who, when, why, which fields',

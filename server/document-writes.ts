@@ -21,6 +21,7 @@ import { noteReason } from './reason.ts';
 import { actorOf, idOf } from './requests.ts';
 import { type Intake, intakeOf } from './uploads/intake.ts';
 import { fileMissing, type Upload, withFileValues } from './uploads/receive.ts';
+import { tooMany } from './waiting.ts';
 import { checkedValues, refuseTaken, write } from './writes.ts';
 
 type Handler = (request: Request, h: ResponseToolkit) => Promise<ResponseObject>;
@@ -154,6 +155,8 @@ export function documentWrites(app: App, target: Target<Collection>, present: Pr
 
   /** The bytes are safe before a document names them. Those that it names already may be sent to mend a store. */
   async function keepFor(decision: Change | null, upload: Upload): Promise<void> {
+    // It may have come for hours.
+    if (app.isCrowded()) throw tooMany();
     if (decision) await refuseTaken(target, decision);
     await upload.keep();
   }

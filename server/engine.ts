@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Model } from '../config/model.ts';
-import { createIds } from '../events/ids.ts';
+import { createClock, newClockCell } from '../events/clock.ts';
+import { createIds, newestOf } from '../events/ids.ts';
 import { logFile } from '../projections/boot.ts';
 import type { Progress } from '../projections/rebuild.ts';
 import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
@@ -10,6 +11,7 @@ import { readUser } from './accounts/users.ts';
 import { type Describe, openApp, type Shared } from './app.ts';
 import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
 import { blobSettingsOf } from './blobs/store.ts';
+import { watchClock } from './clock.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
@@ -93,14 +95,18 @@ export function startEngine(options: Options): Engine {
   for (const warning of directory.warnings) log.warn(warning);
   const state = createState();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
-  const logId = `annals/${createIds(counter, Date.now).next().id}`;
+  const clockCell = newClockCell();
+  const clock = createClock(clockCell);
+  const logId = `annals/${createIds(counter, clock.believed).next().id}`;
   const writer = startWriter(
     {
       directory: directory.path,
       schema: model.schema,
       counter,
+      clockCell,
       logId,
       signed: directory.vault.logKeys.signed(),
+      acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
     },
     {
@@ -112,6 +118,7 @@ export function startEngine(options: Options): Engine {
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
   const mainKeeper = openKeeper(directory, model, {
+    now: clock.believed,
     isOneOfMany: settings.site !== null,
     onMail: () => mail?.poke(),
     onDraftFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
@@ -124,9 +131,11 @@ export function startEngine(options: Options): Engine {
   let mailer: Mailer | null = null;
   let mail: Mail | null = null;
   let eraser: Eraser | null = null;
+  let unwatch = () => {};
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size } = await writer.ready;
+    unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief, log });
     guard = blobGuard;
     const mainNotary = await openSigning(blobGuard);
@@ -139,13 +148,20 @@ export function startEngine(options: Options): Engine {
     });
     eraser = finisher;
     finisher.poke();
-    const shared = { readFile, logFile: logFile(directory.path), counter, state, ...sharedOf(settings, directory) };
+    const shared = {
+      readFile,
+      logFile: logFile(directory.path),
+      counter,
+      clockCell,
+      state,
+      ...sharedOf(settings, directory),
+    };
 
     function openHere(openApi: Describe): OpenApp {
       const { release, ...pins } = blobGuard.join();
       const erasers = erasersOf(finisher, blobGuard, mailer);
-      const append = connectWriter(writer.connect());
-      const here = openApp({ model, shared, append, keeper, notary: mainNotary, pins, eraser: erasers, log, openApi });
+      const writing = connectWriter(writer.connect());
+      const here = openApp({ model, shared, writing, keeper, notary: mainNotary, pins, eraser: erasers, log, openApi });
       return {
         ...here,
         async close() {
@@ -210,6 +226,7 @@ export function startEngine(options: Options): Engine {
       // A start that is cut short fails on what is closed now.
       ready.catch(() => {});
       setState(state, 'stopping');
+      unwatch();
       await (mail ?? mailer)?.close();
       await app?.close();
       await eraser?.close();
@@ -251,10 +268,10 @@ function checkCommand({ config, site }: Settings): string {
 function openKeeper(
   { vault }: Directory,
   { collections, bcryptCost, rateLimit }: Model,
-  others: Pick<Parameters<typeof createKeeper>[0], 'isOneOfMany' | 'onMail' | 'onDraftFailure'>,
+  others: Pick<Parameters<typeof createKeeper>[0], 'now' | 'isOneOfMany' | 'onMail' | 'onDraftFailure'>,
 ): MainKeeper {
   const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
-  return createKeeper({ vault, rules, bcryptCost, rateLimit, now: Date.now, ...others });
+  return createKeeper({ vault, rules, bcryptCost, rateLimit, ...others });
 }
 
 function erasersOf({ settle, obstacle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
@@ -309,9 +326,20 @@ type Token = MainKeeper['token'];
 type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
 
 function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
-  const { model, site, accounts, append, log } = app;
+  const { model, site, accounts, appendAnyway: append, log, clock } = app;
   const userOf = (slug: string, id: string) => readUser(app, slug, id);
-  const reactor = startReactor({ model, baseUrl, site, accounts, userOf, token, append, mailer, log });
+  const reactor = startReactor({
+    model,
+    baseUrl,
+    site,
+    accounts,
+    userOf,
+    token,
+    append,
+    mailer,
+    log,
+    now: clock.believed,
+  });
   async function close(): Promise<void> {
     await reactor.close();
     await mailer.close();

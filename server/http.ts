@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import type { Backlog } from './backlog.ts';
+import { takeTurns } from './door.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from './listener.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { routes } from './routes.ts';
@@ -63,9 +64,10 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
 }
 
 async function serve(server: Server, options: { app: App; backlog?: Backlog }): Promise<void> {
-  const { site } = options.app;
-  if (site !== null) server.app.site = site;
-  logRequests(server, options.app);
+  const { app } = options;
+  if (app.site !== null) server.app.site = app.site;
+  server.ext('onPreStop', takeTurns(server.listener, app.isCrowded));
+  logRequests(server, app);
   await server.register({ plugin: routes, options });
 }
 

@@ -5,6 +5,7 @@ import { type Backlog, createBacklog } from './backlog.ts';
 import { noPayload } from './body.ts';
 import { openToOthers } from './cors-routes.ts';
 import { answerErrors } from './errors.ts';
+import { shedWrites } from './overload.ts';
 import { noRoute, requestId } from './requests.ts';
 import { accountPages } from './resources/account-pages.ts';
 import { accounts } from './resources/accounts.ts';
@@ -61,6 +62,7 @@ export const routes: Plugin<{ app: App; backlog?: Backlog }> = {
       'onPreResponse',
       answerErrors(log, backlog.admit, openToOthers(server, app), app.site === null ? varyByCaller : varyBySite),
     );
+    shedWrites(server, app);
     for (const resource of resources) resource(server, app);
     server.ext('onRequest', checkUrl);
     server.route({

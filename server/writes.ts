@@ -10,10 +10,12 @@ import type { App, Target } from './app.ts';
 import { RepeatedError } from './concurrency/attempts.ts';
 import { checkFieldsWritable, withOwnHints } from './field-access.ts';
 import { beforeChange, hasChangeHooks, type Occasion } from './hooks.ts';
+import { appendOf } from './overload.ts';
 import { resolvePath } from './paths.ts';
 import { checkRelations } from './relations.ts';
 import { actorOf, contextOf, requestId } from './requests.ts';
 import { noteRequest } from './threads/pulse.ts';
+import { mostWaiting, tooMany } from './waiting.ts';
 
 /**
  * What a request makes of the current state: what to append, if anything, and how to answer once it is durable. `also`: what is
@@ -25,14 +27,14 @@ export type Decided<T> = { decision: Change | null; also?: Change[]; answer: T }
 const maxTries = 100;
 
 /** One write at a time per stream in this thread: rivals wait for each other instead of deciding in vain. */
-const tails = new Map<string, Promise<unknown>>();
+const lines = new Map<string, { last: Promise<unknown>; length: number }>();
 
 /**
  * Decides and appends until no rival got in between. Every try decides anew on the current state, so the access rules
  * see what is really there, and concurrent changes of different fields all survive.
  *
  * @param actor who events name as their cause, where that is not who the request came from.
- * @throws DomainError `conflict` naming the unique field that is taken.
+ * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` where too many wait.
  */
 export function write<T>(
   app: App,
@@ -41,16 +43,21 @@ export function write<T>(
   decide: () => Promise<Decided<T>>,
   actor: Actor = actorOf(request),
 ): Promise<T> {
-  const before = tails.get(stream);
-  const result = before ? before.then(run, run) : run();
-  tails.set(stream, result);
-  const clear = () => {
-    if (tails.get(stream) === result) tails.delete(stream);
+  const line = lines.get(stream) ?? { last: Promise.resolve(), length: 0 };
+  if (line.length >= mostWaiting.ofOneStream) return Promise.reject(tooMany());
+  const result = line.length > 0 ? line.last.then(run, run) : run();
+  line.last = result;
+  line.length += 1;
+  lines.set(stream, line);
+  const leave = () => {
+    line.length -= 1;
+    if (line.length === 0) lines.delete(stream);
   };
-  result.then(clear, clear);
+  result.then(leave, leave);
   return result;
 
   async function run(): Promise<T> {
+    const append = appendOf(app, request);
     for (let count = 1; count <= maxTries; count += 1) {
       // Another try is another decision: on the user as they are now too.
       request.app.user = null;
@@ -60,7 +67,7 @@ export function write<T>(
       if (!first) return answer;
       const who = { actor, correlationId: requestId(request), context: contextOf(request) };
       const { attempt } = request.app;
-      const outcome = await app.append({ ...first, also: others, ...(attempt ? { attempt } : {}), ...who });
+      const outcome = await append({ ...first, also: others, ...(attempt ? { attempt } : {}), ...who });
       if (outcome.ok) return answer;
       if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
       if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);

@@ -540,6 +540,8 @@ function readEvent(text, body, flags, origin, at) {
 // 6. Events in their order
 // ---------------------------------------------------------------------------------------------------------------------
 
+const clockStream = 'system/clock';
+
 /** @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1 to `versions` */
 
 /**
@@ -548,12 +550,16 @@ function readEvent(text, body, flags, origin, at) {
  * @param {object} rules
  * @param {number | null} rules.after positions follow this one without gaps; null: they only rise
  * @param {(stream: string) => 'whole' | 'tail' | 'some'} rules.shows of a stream: all its versions, all from some one on, or some
+ * @param {Event[]} [rules.corrections] of the clock, that stand among the events
  */
-function openJournal({ after, shows }) {
+function openJournal({ after, shows, corrections = [] }) {
   let lastPosition = after ?? 0;
   let lastTime = '';
   let count = 0;
   let withheld = 0;
+  const waiting = corrections.map(({ header }) => header);
+  /** @type {Set<number>} */
+  const corrected = new Set();
   /** @type {Map<string, number>} */
   const versions = new Map();
   /** @type {Map<string, Header[]>} */
@@ -575,6 +581,8 @@ function openJournal({ after, shows }) {
       throw new NotSound(`event ${lastPosition + 1} is missing: ${name} stands in its place`);
     }
     must(position > lastPosition, `${name} is out of order: it comes after event ${lastPosition}`);
+    while (waiting[0] && waiting[0].position <= position) correct(/** @type {Header} */ (waiting.shift()));
+    if (stream === clockStream) correct(header);
     must(
       recordedAt >= lastTime,
       `${name} was recorded at ${recordedAt}, before the event that it follows (${lastTime})`,
@@ -586,6 +594,12 @@ function openJournal({ after, shows }) {
     if (payload) take(header, payload.data);
     else if (absent === 'withheld') withheld += 1;
     else if (absent === 'erased') collect(missing, stream, header);
+  }
+
+  /** A correction of the clock may be earlier than what is before it; times go on from there. @param {Header} header */
+  function correct({ position, recordedAt }) {
+    lastTime = recordedAt;
+    corrected.add(position);
   }
 
   /** @param {string} stream @param {number} version @param {string} name */
@@ -648,7 +662,7 @@ function openJournal({ after, shows }) {
         erased += 1;
       }
     }
-    return { count, erased, withheld, versions, declarations, files, lastTime };
+    return { count, erased, withheld, versions, declarations, files, lastTime, corrected };
   }
 
   return { add, settle };
@@ -866,7 +880,7 @@ async function checkBundle(source, options, report) {
   const members = 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(
     ',',
   );
-  checkMembers(bundle, members, ['document', 'earlier', 'rest'], 'bundle.json');
+  checkMembers(bundle, members, ['document', 'earlier', 'rest', 'corrections'], 'bundle.json');
   const { checkpoint, kept } = await openShown(source, bundle, 'bundle', options, report);
   const { stream, streams } = bundle;
   const isNamed = Array.isArray(streams) && streams[0] === stream && streams.every((name) => typeof name === 'string');
@@ -885,7 +899,8 @@ async function checkBundle(source, options, report) {
   must(!noErasure, `${noErasure && nameOf(noErasure)} is no erasure with its payload`);
 
   const whole = new Set([...streams, schemaStream]);
-  const journal = openJournal({ after: null, shows: (name) => (whole.has(name) ? 'whole' : 'some') });
+  const corrections = readCorrections(bundle, checkpoint);
+  const journal = openJournal({ after: null, shows: (name) => (whole.has(name) ? 'whole' : 'some'), corrections });
   const all = [...events, ...schemas, ...erasures].sort((a, b) => a.header.position - b.header.position);
   for (const event of all) journal.add(event);
   const found = journal.settle();
@@ -896,6 +911,7 @@ async function checkBundle(source, options, report) {
   );
   report.proven.push(`${schemas.length} schemas of the log's time are in the log`);
   reportPayloads(found, report);
+  reportTimes(found, report);
   const roots = rootsAt(kept);
   checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
   checkKept(kept, checkpoint, bundle.earlier, roots.found, report);
@@ -912,6 +928,14 @@ function readList(list, checkpoint, what) {
     must(header.position > before, `${nameOf(header)} is out of order: it comes after event ${before}`);
   }
   return events;
+}
+
+/** The corrections of the clock that are shown beside events. @param {Record<string, any>} thing @param {Checkpoint} checkpoint */
+function readCorrections(thing, checkpoint) {
+  const corrections = readList(thing.corrections ?? [], checkpoint, 'corrections');
+  const stranger = corrections.find(({ header }) => header.stream !== clockStream)?.header;
+  must(!stranger, `${stranger && nameOf(stranger)} is no correction of the clock`);
+  return corrections;
 }
 
 /** @param {unknown} claimed @param {string[]} streams @param {Map<string, number>} shown */
@@ -938,6 +962,13 @@ function reportPayloads({ erased, withheld, count }, report) {
     report.open.push(
       `${withheld} payloads were withheld: that the events were recorded is proven, what they say is not`,
     );
+}
+
+/** @param {{ corrected: Set<number> }} found @param {Report} report */
+function reportTimes({ corrected }, report) {
+  if (corrected.size === 0) return;
+  const where = [...corrected].sort((a, b) => a - b).join(', ');
+  report.open.push(`when events were recorded that stand before event ${where}, where the clock was corrected`);
 }
 
 /**
@@ -1166,7 +1197,7 @@ async function checkExport(source, options, report) {
   checkMembers(
     manifest,
     members.split(','),
-    ['before', 'consistency', 'earlier', 'software', 'madeAt'],
+    ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt'],
     'manifest.json',
   );
   const { kind, from, to, filters: wanted, withPayloads } = manifest;
@@ -1204,6 +1235,7 @@ async function checkExport(source, options, report) {
   const journal = openJournal({
     after: tree ? from - 1 : null,
     shows: () => (tree ? (from === 1 ? 'whole' : 'tail') : 'some'),
+    corrections: readCorrections(manifest, checkpoint),
   });
   const roots = rootsAt(kept);
   const hash = crypto.createHash('sha256');
@@ -1254,6 +1286,7 @@ async function checkExport(source, options, report) {
   } else {
     report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
   }
+  reportTimes(found, report);
   if (kind !== 'ndjson')
     report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
   else if (withPayloads) reportPayloads(found, report);
@@ -1524,6 +1557,7 @@ function checkLogIn(db, options, report) {
 
   report.proven.push(`${found.count} events from the first to the last, and the tree over them is that of the head`);
   reportPayloads(found, report);
+  reportTimes(found, report);
   reportSigned(all, kept.length, found.count, tree.root(), options, report);
   if (options.files !== null) checkStored(options.files, found.files, report);
   else if (found.files.size > 0)

@@ -1,12 +1,13 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import type { Change, Command } from '../../events/log.ts';
+import type { Append, Change, Command } from '../../events/log.ts';
 import type { App } from '../app.ts';
+import { appendOf } from '../overload.ts';
 import { actorOf, contextOf, requestId } from '../requests.ts';
 
 /** Appends what happened to an account; resolves when every thread can read it. */
 export async function record(app: App, request: Request, change: Change): Promise<void> {
-  await append(app, commandOf(request, change));
+  await append(appendOf(app, request), commandOf(request, change));
 }
 
 /**
@@ -17,7 +18,8 @@ export function recordLater(app: App, request: Request, change: Change, { mayRec
   const command = commandOf(request, change);
   app.inBackground(async () => {
     if (mayRecord && !(await mayRecord())) return;
-    await append(app, command);
+    // Nobody would send it again, and how many there are is bounded by what they cost.
+    await append(app.appendAnyway, command);
     await afterwards?.();
   }, `an event of ${change.stream} could not be recorded`);
 }
@@ -29,7 +31,7 @@ function commandOf(request: Request, change: Change): Command {
   return { ...change, actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };
 }
 
-async function append({ append }: App, command: Command): Promise<void> {
+async function append(append: Append, command: Command): Promise<void> {
   const outcome = await append(command);
   if (!outcome.ok) throw new DomainError('conflict', 'others keep changing this account; try again');
 }

@@ -32,19 +32,19 @@ export function userWith({ documents }: AuthTarget, email: string): string | nul
 }
 
 /** A session that begins now, to be recorded. */
-export function newSession({ model }: AuthTarget, credential: string): NewSession {
-  return { sid: randomUUID(), credential, expiresAt: expiryOf(model.auth) };
+export function newSession(app: App, { model }: AuthTarget, credential: string): NewSession {
+  return { sid: randomUUID(), credential, expiresAt: expiryOf(app, model.auth) };
 }
 
 /** When a token that is made now expires. */
-export function expiryOf({ tokenExpiration }: AuthOptions): Date {
-  return new Date(Date.now() + tokenExpiration * 1000);
+export function expiryOf({ clock }: App, { tokenExpiration }: AuthOptions): Date {
+  return new Date(clock.believed() + tokenExpiration * 1000);
 }
 
 /** The token of a session, from now on. */
 export function tokenFor(app: App, { model }: AuthTarget, { slug, id }: AccountRef, sid: string): string {
   const claims = { sub: id, collection: slug, sid, ...(app.site === null ? {} : { site: app.site }) };
-  return signToken(app.secrets, claims, model.auth.tokenExpiration, Date.now());
+  return signToken(app.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
 }
 
 /** From now on the caller is this user, who has just proved it: for what is recorded, for rules and for hooks. */

@@ -56,7 +56,9 @@ async function read<const F extends Flags & { email: 'string' }>(
   environment: NodeJS.ProcessEnv,
   known: F,
 ) {
-  const { settings, flags, words } = readSettings(args, environment, ['config', 'data'], known, ['COLLECTION']);
+  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known, [
+    'COLLECTION',
+  ]);
   if (flags.email === undefined) throw new UsageError('--email is missing');
   const loaded = await loadConfiguration(settings.config);
   return { settings, flags, loaded, collection: accountsIn(loaded, words[0] as string), email: flags.email };

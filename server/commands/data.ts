@@ -6,7 +6,7 @@ import { createIds } from '../../events/ids.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { withKnownKeys } from '../../events/vault.ts';
-import { boot, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
+import { boot, ClockError, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
 import { removeOtherReadFiles } from '../../projections/files.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { lockDirectory } from '../../storage/lock.ts';
@@ -43,7 +43,7 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
 
 /** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
 export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema'], {
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema', 'acceptClock'], {
     check: 'boolean',
     'accept-lost-events': 'boolean',
   });
@@ -62,6 +62,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       ids,
       now: Date.now,
       logId: `annals/${ids.next().id}`,
+      acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
       onChanges: (lines: readonly string[]) => {
         for (const line of lines) process.stdout.write(`warning: ${line}\n`);
@@ -77,14 +78,16 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     process.stdout.write(`rebuilt the read tables from ${log.head().size} events\n`);
     return 0;
   } catch (error) {
-    if (error instanceof BrokenLogError || error instanceof SchemaError) throw new StartError(error.message);
+    if (error instanceof BrokenLogError || error instanceof ClockError || error instanceof SchemaError)
+      throw new StartError(error.message);
     throw error;
   } finally {
     lock.release();
   }
 }
 
-function signedHeads(directory: string) {
+/** What the keys of logs have signed, as the vault of a directory remembers. */
+export function signedHeads(directory: string) {
   const vault = join(directory, 'vault.db');
   return existsSync(vault) ? withKnownKeys(vault, ({ signed }) => signed()) : [];
 }

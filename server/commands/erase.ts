@@ -11,7 +11,9 @@ import { Cancelled } from './password-prompt.ts';
 /** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what went. */
 export async function erase(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const known = { reason: 'string', 'dry-run': 'boolean', yes: 'boolean' } as const;
-  const { settings, flags, words } = readSettings(args, environment, ['config', 'data'], known, ['COLLECTION/ID']);
+  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known, [
+    'COLLECTION/ID',
+  ]);
   const [collection, id] = namedBy(words[0] as string);
   if (flags.reason === undefined) throw new UsageError('--reason is missing: the log keeps why something was erased');
   existingLog(settings.data);

@@ -18,7 +18,7 @@ const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flag
 export async function exportLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
   const own = { from: 'string', to: 'string', format: 'string', reason: 'string', ...filters } satisfies Flags;
-  const { settings, flags } = readSettings(args, environment, ['config', 'data'], { ...common, ...own });
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], { ...common, ...own });
   const { from, to, format, collection, stream, type, actor, reason } = flags;
   const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
   // As a header: what is no ASCII has to be encoded (RFC 8187).
@@ -34,7 +34,9 @@ export async function exportLog(args: readonly string[], environment: NodeJS.Pro
 /** `annals bundle COLLECTION/ID --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
 export async function saveBundle(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const own = { ...common, 'no-files': 'boolean', complete: 'boolean' } satisfies Flags;
-  const { settings, flags, words } = readSettings(args, environment, ['config', 'data'], own, ['COLLECTION/ID']);
+  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], own, [
+    'COLLECTION/ID',
+  ]);
   const [stream = ''] = words;
   const parts = stream.split('/');
   const isStream = parts.every((part) => part !== '') && parts.length === (parts[0] === 'accounts' ? 3 : 2);

@@ -20,6 +20,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     'port',
     'threads',
     'strictSchema',
+    'acceptClock',
     'sites',
   ]);
   const sink = standardError();

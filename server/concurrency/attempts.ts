@@ -45,7 +45,7 @@ export async function atMostOnce<T>(
   const attempt = attemptOf(app, request, target, sent);
   request.app.attempt = attempt;
   if (!attempt) return run();
-  const find = () => app.attempts.find(attempt.key, Date.now());
+  const find = () => app.attempts.find(attempt.key, app.clock.believed());
   const known = find();
   if (known) return replay(same(attempt, known));
   try {
@@ -65,7 +65,7 @@ export function isNamed({ headers }: Request): boolean {
 
 /** True when something was done under the name that a request has, before it is known whether it is the same. */
 export function isRecorded(app: App, request: Request): boolean {
-  return isNamed(request) && app.attempts.find(keyOf(app, request), Date.now()) !== null;
+  return isNamed(request) && app.attempts.find(keyOf(app, request), app.clock.believed()) !== null;
 }
 
 function same({ fingerprint }: Attempt, first: FirstAnswer): FirstAnswer {

@@ -26,6 +26,8 @@ export type ServiceOptions = {
   webhook?: string;
   /** Refuse a configuration that changes what documents answer; default false. */
   strictSchema?: boolean;
+  /** Start where the clock is behind the last event by more than a day: times stand still then until it has come there. */
+  acceptClock?: boolean;
   /** Default `info`. */
   logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Is given each line of the log, a JSON object and a line feed; default: standard error. */

@@ -6,6 +6,7 @@ import { accountStream, documentStream } from '../../events/catalogue.ts';
 import { requireLiving } from '../accounts/sessions.ts';
 import type { App } from '../app.ts';
 import { isClosedToKeys } from '../audit/rights.ts';
+import { appendOf } from '../overload.ts';
 import { actorOf, contextOf, requestId, userOf } from '../requests.ts';
 import { type Plan, planErasure } from './plan.ts';
 
@@ -74,7 +75,7 @@ export async function eraseDocument(
     const erases = await takenBy(app, plan);
     requireLiving(app, request);
     const who = { actor: actorOf(request), correlationId: requestId(request), context };
-    const outcome = await app.append({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
+    const outcome = await appendOf(app, request)({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
     const settled = app.eraser.settle(position);

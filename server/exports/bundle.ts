@@ -10,7 +10,7 @@ import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
 import { summaryHtml } from './bundle-summary.ts';
 import { type Earlier, proverOf, subtreesOf } from './proofs.ts';
 import { bundleReadme } from './readme.ts';
-import { noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
+import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
 import { readVerifier } from './verifier.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
@@ -130,6 +130,8 @@ async function* bundleJson(
   }
   const declarations = erased.declarations(log, size).map((event) => json(showEvent(event, seesAll)));
   yield `],"erasures":[${declarations.join(',')}]`;
+  const corrections = correctionsWithin(log, 1, size).map((event) => json(showEvent(event, seesAll)));
+  if (corrections.length > 0) yield `,"corrections":[${corrections.join(',')}]`;
   if (!stream.startsWith('accounts/')) yield `,"document":${JSON.stringify(document)}`;
   const header = (last as ShownEvent | null)?.header;
   for (const file of named.values()) files.push(await included(blobs, file, withFiles));

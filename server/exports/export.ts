@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { LogReader } from '../../events/log-reader.ts';
+import type { EventText, LogReader } from '../../events/log-reader.ts';
 import type { LogCheckpoint } from '../notary/notary.ts';
 import { eventsBetween } from '../past/reading.ts';
 import { version } from '../version.ts';
@@ -8,7 +8,7 @@ import { eventsThatFit, type Filters } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
 import { consistencyOf, type Earlier, proverOf, subtreesOf } from './proofs.ts';
 import { exportReadme } from './readme.ts';
-import { noteErased, type Sees, showEvent, shownJson } from './shown.ts';
+import { correctionsWithin, noteErased, type Sees, showEvent, shownJson } from './shown.ts';
 import { readVerifier } from './verifier.ts';
 import { zipOf } from './zip.ts';
 
@@ -62,10 +62,12 @@ export async function exportZip(exported: Export): Promise<Readable> {
   }
 
   async function* manifest(): AsyncGenerator<string> {
-    const declarations = erased.declarations(log, checkpoint.size).map((event) => {
+    const proven = (event: EventText) => {
       const shown = showEvent(event, seesPayloadsOf);
       return JSON.parse(shownJson(shown, prove(shown.header.position)));
-    });
+    };
+    const declarations = erased.declarations(log, checkpoint.size).map(proven);
+    const corrections = isWhole ? [] : correctionsWithin(log, from, to).map(proven);
     const value = {
       format: 'annals-export/1',
       origin,
@@ -85,6 +87,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
         consistency: consistencyOf(log, to, checkpoint.size),
       }),
       erasures: declarations,
+      ...(corrections.length > 0 && { corrections }),
       earlier,
       software: `annals ${version()}`,
       madeAt: madeAt.toISOString(),

@@ -4,6 +4,7 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { auditStream } from '../../events/catalogue.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import type { App } from '../app.ts';
+import { appendOf } from '../overload.ts';
 import { readMoment, readStart } from '../past/moments.ts';
 import { caught, refuse, unknownParameters } from '../query.ts';
 import { actorOf, contextOf, requestId } from '../requests.ts';
@@ -124,7 +125,10 @@ export async function recordExport(
   request: Request,
   { filters, ...data }: Range & { format: string; events: number },
 ): Promise<void> {
-  const outcome = await app.append({
+  const outcome = await appendOf(
+    app,
+    request,
+  )({
     stream: auditStream,
     expectedVersion: null,
     events: [

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../config/schema.ts';
+import { clockStream } from '../../events/catalogue.ts';
 import type { Header, Payload } from '../../events/envelope.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 
@@ -28,6 +29,15 @@ export function payloadOf({ body }: ShownEvent): Payload | null {
 export function shownJson({ text, body, state }: ShownEvent, proof: readonly string[]): string {
   const flag = state === 'erased' || state === 'withheld' ? { [state]: true } : {};
   return JSON.stringify({ header: text, payload: body, ...flag, proof });
+}
+
+/**
+ * The corrections of the clock at positions `from` to `to`: what is shown without the events between needs them, for only they let
+ * times be earlier than before.
+ */
+export function correctionsWithin(log: LogReader, from: number, to: number): EventText[] {
+  const positions = log.positionsWithin(clockStream, from - 1, to, Number.MAX_SAFE_INTEGER);
+  return positions.flatMap((position) => log.texts(position - 1, position));
 }
 
 /** Thrown when a payload is missing that no erasure declares, so that what is being written cannot be sound. */

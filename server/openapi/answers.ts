@@ -30,7 +30,7 @@ const meanings = {
 
 const meaningsForNow = {
   429: 'There were too many calls, or too many failed logins.',
-  503: 'There is no room on the disk, or too many passwords wait to be looked at.',
+  503: 'There is no room on the disk, or too many writes or passwords wait; or the clock of the service has jumped.',
 } as const;
 
 /** An answer with an example of its body, where there is one. */
@@ -161,8 +161,9 @@ export function headersOf(names: readonly (keyof typeof ofFiles)[]): Record<stri
 }
 
 /** The refusal of a store of files that does not answer, or is full. */
-export function refusalsOfStore(): Answers {
-  return { 503: { ...json('The store of the files does not answer, or has no room.', 'Error'), headers: retryAfter } };
+export function refusalsOfStore(others = ''): Answers {
+  const description = `The store of the files does not answer, or has no room${others}.`;
+  return { 503: { ...json(description, 'Error'), headers: retryAfter } };
 }
 
 /** What is refused otherwise where a body may be a file. */
@@ -170,7 +171,7 @@ export function refusalsOfUploads(): Answers {
   return {
     413: json('The file is too large, which `errors` says, or the rest of the body is.', 'Error'),
     415: json('The body is of a type that is not taken here, or it is compressed.', 'Error'),
-    ...refusalsOfStore(),
+    ...refusalsOfStore('; or too many writes wait, or the clock of the service has jumped'),
   };
 }
 
@@ -181,9 +182,10 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers 
   );
 }
 
-/** The refusal of a write that there is no room for. */
-export function refusalOfRoom(): Answers {
-  return { 503: { ...json('There is no room on the disk.', 'Error'), headers: retryAfter } };
+/** The refusal of a write that cannot be recorded just now. */
+export function refusalForNow(): Answers {
+  const description = 'There is no room on the disk, too many writes wait, or the clock of the service has jumped.';
+  return { 503: { ...json(description, 'Error'), headers: retryAfter } };
 }
 
 /** The refusals with these statuses where accounts are: they say when to come again. */

@@ -9,9 +9,9 @@ import {
   document,
   json,
   ofHooks,
+  refusalForNow,
   refusalOfOther,
   refusalOfRestore,
-  refusalOfRoom,
   refusalOfStale,
   refusals,
   refusalsForNow,
@@ -211,7 +211,7 @@ export function deleteOperation(model: Model, target: Collection): Operation {
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...refusals([400, 404, 409, 500]),
-      ...refusalOfRoom(),
+      ...refusalForNow(),
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
     caller: { kind: 'admitted', target, right: 'delete' },
@@ -267,7 +267,7 @@ export function writeRefusals(target: Collection | Global): Answers {
   const collection = target.kind === 'collection' ? target : null;
   return {
     ...refusals([400, 408, 413, 415, 500]),
-    ...refusalOfRoom(),
+    ...refusalForNow(),
     ...(collection?.auth ? refusalsForNow([503]) : {}),
     ...(collection?.upload ? refusalsOfUploads() : {}),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),

@@ -12,7 +12,7 @@ type Named = { kind: 'position'; position: number } | { kind: 'time'; first: num
  * @param name the parameter, for the message.
  * @throws DomainError `invalid` for what is no moment, or one that is still to come.
  */
-export function readMoment(text: unknown, name: string, app: Pick<App, 'events'>): number {
+export function readMoment(text: unknown, name: string, app: Pick<App, 'events' | 'clock'>): number {
   const moment = parse(text, name, app);
   return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.last));
 }
@@ -23,12 +23,12 @@ export function readMoment(text: unknown, name: string, app: Pick<App, 'events'>
  *
  * @throws DomainError as {@link readMoment}.
  */
-export function readStart(text: unknown, name: string, app: Pick<App, 'events'>): number {
+export function readStart(text: unknown, name: string, app: Pick<App, 'events' | 'clock'>): number {
   const moment = parse(text, name, app);
   return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.first - 1)) + 1;
 }
 
-function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Named {
+function parse(text: unknown, name: string, { events, clock }: Pick<App, 'events' | 'clock'>): Named {
   if (typeof text !== 'string') throw invalidField(name, 'must be given once');
   if (/^\d+$/.test(text)) {
     const { size } = events.head();
@@ -36,7 +36,7 @@ function parse(text: unknown, name: string, { events }: Pick<App, 'events'>): Na
     if (position >= 1 && position <= size) return { kind: 'position', position };
     throw invalidField(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
   }
-  const now = Date.now();
+  const now = clock.believed();
   const date = readDate(text);
   if (date !== undefined) {
     const first = Date.parse(`${date}T00:00:00Z`);

@@ -53,7 +53,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { email, password } = readLogin(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const { id, credential } = await checkPassword(request, email, password);
-        const session = newSession(target, credential);
+        const session = newSession(app, target, credential);
         becomeUser(app, request, { slug, id }, session.sid);
         await record(app, request, decideLogin({ slug, id }, session));
         return sendSession(request, h, id, session.sid);
@@ -93,7 +93,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       handler: async (request, h) => {
         const { sid, id } = requireSession(request, slug);
         readNoQuery(request.query);
-        await record(app, request, decideRefresh({ slug, id }, sid, expiryOf(model.auth)));
+        await record(app, request, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
         const token = tokenFor(app, target, { slug, id }, sid);
         setCookie(app, model, h, token);
         return unstored(h.response({ token }));
@@ -153,7 +153,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
   function sessionsOf(id: string, own: string) {
     return app.accounts
       .sessions(slug, id)
-      .filter(({ expiresAt }) => expiresAt > Date.now())
+      .filter(({ expiresAt }) => expiresAt > app.clock.believed())
       .map(({ sid, startedAt, refreshedAt, expiresAt, ip, userAgent }) => ({
         sid,
         startedAt: new Date(startedAt).toISOString(),

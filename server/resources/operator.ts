@@ -47,7 +47,7 @@ export function operator(server: Server, app: App): void {
         const user = find(collection, email);
         const ended = app.accounts
           .sessions(user.slug, user.id)
-          .filter((session) => session.expiresAt > Date.now() && (sid === null || session.sid === sid));
+          .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
         if (sid !== null && ended.length === 0) {
           throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
         }

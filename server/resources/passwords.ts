@@ -33,7 +33,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       path: `${path}/forgot-password`,
       options: {
         auth: publicStrategy,
-        plugins: { openApi: () => forgotPasswordOperation(model) },
+        plugins: { openApi: () => forgotPasswordOperation(model), neverShed: true },
         payload: jsonPayload,
       },
       handler: async (request) => {
@@ -42,7 +42,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         await countCall(app, request, email);
         const id = userWith(target, email);
         if (id !== null) {
-          const expiresAt = new Date(Date.now() + resetMilliseconds);
+          const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
           const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
           const mayRecord = () => app.keeper.mayMail(slug, id);
           recordLater(app, request, change, { mayRecord, afterwards: app.keeper.mailWaits });
@@ -66,7 +66,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         // Looked at anew in each try: of several with one token, one is first.
         const find = () => {
           const found = reset === null ? null : app.accounts.reset(reset);
-          if (!found || found.slug !== slug || found.email === null || found.expiresAt <= Date.now()) throw badToken();
+          if (!found || found.slug !== slug || found.email === null || found.expiresAt <= app.clock.believed())
+            throw badToken();
           // Who has lost the address that the mail went to has lost the right to use it.
           if (userWith(target, found.email) !== found.id) throw badToken();
           return { ...found, email: found.email, reset: String(reset) };

@@ -19,7 +19,11 @@ export function preview(server: Server, app: App): void {
     {
       method: 'POST',
       path: '/api/preview-token',
-      options: { auth: strategy, plugins: { openApi: () => previewTokenOperation(model) }, payload: jsonPayload },
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => previewTokenOperation(model), neverShed: true },
+        payload: jsonPayload,
+      },
       handler: async (request, h) => {
         requireCaller(request);
         readNoQuery(request.query);

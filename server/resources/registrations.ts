@@ -55,7 +55,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         readNoQuery(request.query);
         requireLiving(app, request);
         if (userWith(target, email) !== null) throw taken();
-        const expiresAt = new Date(Date.now() + inviteMilliseconds);
+        const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
         await record(app, request, decideInvite(slug, randomUUID(), email, expiresAt));
         await app.keeper.mailWaits();
         return { success: true, message: 'the invitation is on its way' };
@@ -73,7 +73,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         // Looked at anew in each try: of several with one token, one is first.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
-          if (!invite || invite.slug !== slug || invite.expiresAt <= Date.now()) throw badToken();
+          if (!invite || invite.slug !== slug || invite.expiresAt <= app.clock.believed()) throw badToken();
           // What an account that is gone has promised, nobody keeps.
           const [from, inviter] = splitStream(invite.inviter);
           if (!app.collections.get(from)?.documents.exists(inviter)) throw badToken();
@@ -139,7 +139,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     const session = await withPassword(app, request, password, async (keep) => {
       decideRight(account);
       const credential = await keep();
-      const session = newSession(target, credential);
+      const session = newSession(app, target, credential);
       const started = decidePassword(account, credential, { session });
       await write(
         app,

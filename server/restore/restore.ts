@@ -98,7 +98,13 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
   const dangling = danglingIn(app, target.model.fields, after).map(({ field, id }) => ({ field, id }));
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };
-  const change = decideRestore(restored, id, { current, end, source: { version, position } }, document, Date.now());
+  const change = decideRestore(
+    restored,
+    id,
+    { current, end, source: { version, position } },
+    document,
+    app.clock.believed(),
+  );
   const conflicts = change ? await visibleRivals(restorable, change) : [];
   return h.response({ source: { version, position }, diff, dangling, conflicts });
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../config/suggest.ts';
 import { readSites, siteCalled } from '../sites/file.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
+import { readBoolean } from './readers.ts';
 import {
   bucketDefaults,
   defaultSettings,
@@ -43,7 +44,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   const known: Flags = {
     help: 'boolean',
     ...flags,
-    ...Object.fromEntries(own.map(({ flag, isSwitch }) => [flag, isSwitch ? 'boolean' : 'string'])),
+    ...Object.fromEntries(own.map(({ flag, read }) => [flag, read === readBoolean ? 'boolean' : 'string'])),
     ...(isForOne && { site: 'string' }),
   };
   const { values, positionals } = readFlags(args, known, problems);
@@ -90,8 +91,8 @@ function readFlagged(
   problems: string[],
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const { name, flag = '', isSwitch, read } of own) {
-    const text = isSwitch && values[flag] ? 'true' : values[flag];
+  for (const { name, flag = '', read } of own) {
+    const text = values[flag] === true ? 'true' : values[flag];
     if (typeof text === 'string') noting(problems, () => Object.assign(result, { [name]: read(text, `--${flag}`) }));
   }
   return result;

@@ -97,6 +97,7 @@ const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
   secrets: 'list',
   pathStyle: 'boolean',
   strictSchema: 'boolean',
+  acceptClock: 'boolean',
   checkpointDays: 'number',
 };
 

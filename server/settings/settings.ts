@@ -47,6 +47,8 @@ export type Settings = {
   bucket: BucketSettings | undefined;
   /** Where each checkpoint is posted; undefined: nowhere. The URL may hold a secret. */
   webhook: string | undefined;
+  /** Whether it starts where the clock is behind the last event by more than a day. */
+  acceptClock: boolean;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
   /** Which of the sites of a process these are the settings of; null where there is but one, without a name. */
@@ -76,8 +78,6 @@ export type Setting = {
   /** Which part of `bucket`. */
   part?: keyof BucketSettings;
   flag?: string;
-  /** True of a flag that takes no value, and stands for `true`. */
-  isSwitch?: true;
   environment: string;
   read: (text: string, source: string) => SettingValue;
   /** Beside a file of sites: said there and not here, or here for those sites that say nothing; absent: the process's own. */
@@ -104,7 +104,6 @@ export const settings: readonly Setting[] = [
   {
     name: 'strictSchema',
     flag: 'strict-schema',
-    isSwitch: true,
     environment: 'ANNALS_STRICT_SCHEMA',
     read: readBoolean,
     ofSite: 'default',
@@ -119,6 +118,13 @@ export const settings: readonly Setting[] = [
   { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean, ofSite: 'only' },
   { name: 'bucket', part: 'checkpointDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
+  {
+    name: 'acceptClock',
+    flag: 'accept-clock',
+    environment: 'ANNALS_ACCEPT_CLOCK',
+    read: readBoolean,
+    ofSite: 'default',
+  },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
 
@@ -138,6 +144,7 @@ export const defaultSettings: Settings = {
   mailFrom: undefined,
   bucket: undefined,
   webhook: undefined,
+  acceptClock: false,
   isProduction: false,
   site: null,
   sites: null,

@@ -24,7 +24,7 @@ export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: 
   return openApp({
     model: loaded.model,
     shared,
-    append: connectWriter(writer),
+    writing: connectWriter(writer),
     keeper: callsThrough<Keeper>(keeper),
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),

@@ -4,10 +4,11 @@ import { basename } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Schema } from '../../config/schema.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
+import { createClock, jumpMilliseconds } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import type { SignedHead } from '../../events/log-keys.ts';
-import { type Booted, boot } from '../../projections/boot.ts';
+import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
@@ -18,11 +19,14 @@ export type WriterInput = {
   directory: string;
   schema: Schema;
   counter: BigInt64Array<SharedArrayBuffer>;
+  clockCell: BigInt64Array<SharedArrayBuffer>;
   logId: string;
   /** What the keys of logs have signed: a log that does not go on from it is refused. */
   signed: readonly SignedHead[];
   /** Whether a schema is refused that changes what documents answer. */
   isStrict: boolean;
+  /** As {@link BootOptions} has it. */
+  acceptsClock: boolean;
 };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
@@ -57,12 +61,16 @@ export type WriterMessage =
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
   | { kind: 'closed' };
 
-/** `full`: there was no room, nothing was recorded. `unread`: recorded, but the read tables have no room for it. */
-export type WriterAnswer = Outcome | { ok: false; failure: 'full' | 'unread' | 'internal'; message: string };
+/**
+ * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
+ * tables have no room for it.
+ */
+export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
 const main = parentPort as MessagePort;
-const { directory, schema, counter, logId, signed, isStrict } = workerData as WriterInput;
-const ids = createIds(counter, Date.now);
+const { directory, schema, counter, clockCell, logId, signed, acceptsClock, isStrict } = workerData as WriterInput;
+const clock = createClock(clockCell);
+const ids = createIds(counter, clock.believed);
 
 function say(message: WriterMessage): void {
   main.postMessage(message);
@@ -76,9 +84,10 @@ function start(): Started | null {
       directory,
       schema,
       ids,
-      now: Date.now,
+      now: clock.believed,
       logId,
       signed,
+      acceptsClock,
       isStrict,
       onChanges: (lines) => say({ kind: 'changes', lines }),
       progress: (done, total) => say({ kind: 'progress', done, total }),
@@ -178,6 +187,7 @@ function serve({ log, projector, scrubber }: Started): void {
 
   function write(commands: Command[]): WriterAnswer[] {
     const { head } = log;
+    if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
     try {
       // Left behind by a full disk: nothing new is recorded before what is recorded can be read.
       if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, log, head().size);

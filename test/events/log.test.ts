@@ -587,7 +587,7 @@ describe('the log', () => {
     t.after(() => reader.close());
     const count = reader.prepare('SELECT (SELECT count(*) FROM events), (SELECT size FROM head)').raw();
     const seen: unknown[] = [];
-    const ids = { raise: () => {}, next: () => ({ id: `${seen.push(count.get())}`, at: noon }) };
+    const ids = { raise: () => {}, restart: () => {}, next: () => ({ id: `${seen.push(count.get())}`, at: noon }) };
     const writer = openLog(openDatabase(path, { durability: 'full' }), ids, () => noon);
     writer.append([command('posts/1', 0), command('posts/2', 0)]);
     assert.deepEqual(seen, [

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Hapi from '@hapi/hapi';
 import { checkConfig } from '../../config/check.ts';
+import { newClockCell } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot, logFile } from '../../projections/boot.ts';
 import type { Keeper } from '../../server/accounts/keeper.ts';
@@ -38,6 +39,7 @@ export async function withApp<T>(
     readFile,
     logFile: logFile(directory),
     counter,
+    clockCell: newClockCell(),
     state: createState(),
     ...secrets,
     baseUrl,
@@ -45,10 +47,11 @@ export async function withApp<T>(
     isProduction: false,
     blobs,
   };
+  const notHere = () => assert.fail('nothing is written here');
   const app: ReturnType<typeof openApp> = openApp({
     model,
     shared,
-    append: () => assert.fail('nothing is written here'),
+    writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false },
     keeper,
     notary,
     eraser: new Proxy({} as App['eraser'], { get: () => () => assert.fail('nothing is erased here') }),

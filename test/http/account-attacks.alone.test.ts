@@ -18,11 +18,25 @@ const [secret, oldSecret] = ['the-secret-that-signs-0123456789abcdef', 'the-secr
 const clockFile = join(useFolder(), 'clock');
 writeFileSync(clockFile, '0');
 
-/** The tests put the clock of the service on and back. Every thread that reads it loads its module before. */
+/**
+ * The tests let time pass for the service, and take it back: on all clocks that it has, for a wall clock that is put on by itself
+ * is not believed. Every thread that reads them loads its module before.
+ */
 const clock = `
 import { readFileSync } from 'node:fs';
-const real = Date.now;
-Date.now = () => real() + Number(readFileSync(${JSON.stringify(clockFile)}, 'utf8'));`;
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+const passed = () => Number(readFileSync(${JSON.stringify(clockFile)}, 'utf8'));
+const { now } = Date;
+const { hrtime } = process;
+const { uptime } = os;
+Date.now = () => now() + passed();
+process.hrtime = Object.assign((...args) => {
+  const [seconds, nanoseconds] = hrtime(...args);
+  return [seconds + passed() / 1000, nanoseconds];
+}, hrtime);
+os.uptime = () => uptime() + passed() / 1000;
+syncBuiltinESMExports();`;
 
 const config = `
 const isAdmin = ({ user }) => user?.role === 'admin';
@@ -113,7 +127,7 @@ async function resetToken(email: string, slug = 'users'): Promise<string> {
   return mailbox.token(email);
 }
 
-/** Does something while the clock of the service is put on by so many seconds, or back. */
+/** Does something when so many seconds have passed for the service, or before they have. */
 async function withClock<T>(seconds: number, run: () => Promise<T>): Promise<T> {
   writeFileSync(clockFile, String(seconds * 1000));
   try {

@@ -10,7 +10,7 @@ import type { Change, RecordedEvent } from '../../events/log.ts';
 import { accountTables } from '../../projections/account-fold.ts';
 import type { Accounts, Session } from '../../projections/accounts.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
-import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
+import { type Directory, dumpFile, findingIn, openDirectory, quickFolder, setClock } from './directory.ts';
 
 // The events alone say who has an account: the fold does not look at the configuration.
 const config: Config = {
@@ -212,6 +212,27 @@ describe('a session', () => {
 });
 
 describe('an account', () => {
+  it('that a clock has begun or refreshed which was ahead ends when that is corrected', (t) => {
+    const { directory, assertRebuilt } = open(t);
+    const user = accountOf(directory, 'users', '1');
+    const years = 20 * 365 * 24 * 3600 * 1000;
+    const ahead = '2047-01-01T00:00:00.000Z';
+    user.setPassword('c1');
+    for (const sid of ['s1', 's2']) user.start(sid, 'c1');
+    setClock(years);
+    // What is over by its own time takes no others away.
+    user.start('s3', 'c1');
+    for (const sid of ['s2', 's3']) user.refresh(sid, ahead);
+    assert.deepEqual(sidsOf(directory, 'users', '1').sort(), ['s1', 's2', 's3']);
+    setClock(-years);
+    const [corrected] = directory.record(of('system/clock')('clock.corrected', { from: 4, before: ahead }));
+    assert.ok((corrected?.header.recordedAt ?? '') < later);
+    assert.deepEqual(sidsOf(directory, 'users', '1'), ['s1']);
+    user.start('s4', 'c1');
+    assert.deepEqual(sidsOf(directory, 'users', '1').sort(), ['s1', 's4']);
+    assertRebuilt();
+  });
+
   it('is there from its first event on, with the version of its stream, whatever the events are', (t) => {
     const { directory } = open(t);
     const { accounts } = directory;

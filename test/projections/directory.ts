@@ -47,6 +47,11 @@ function now(): number {
   return time;
 }
 
+/** Sets that clock ahead, or back. */
+export function setClock(milliseconds: number): void {
+  time += milliseconds;
+}
+
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
 type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges'>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createClock, newClockCell } from '../../events/clock.ts';
 import type { App } from '../../server/app.ts';
 import { readMoment, readStart } from '../../server/past/moments.ts';
 
@@ -13,8 +14,9 @@ const events = {
   head: () => ({ size: times.length }),
   positionAt: (time: string) => times.filter((at) => at <= time).length,
 } as unknown as App['events'];
-const until = (text: unknown) => readMoment(text, 'asOf', { events });
-const since = (text: unknown) => readStart(text, 'from', { events });
+const clock = createClock(newClockCell());
+const until = (text: unknown) => readMoment(text, 'asOf', { events, clock });
+const since = (text: unknown) => readStart(text, 'from', { events, clock });
 
 describe('A moment of the log', () => {
   it('is a position, a time with a zone, or a date in UTC', () => {

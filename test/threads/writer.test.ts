@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { checkConfig } from '../../config/check.ts';
+import { newClockCell } from '../../events/clock.ts';
 import type { Append, Command } from '../../events/log.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { connectWriter } from '../../server/threads/append.ts';
@@ -19,7 +20,16 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
   mkdirSync(directory);
   const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
-  const input = { directory, schema, counter, logId: 'annals/test', signed: [], isStrict: false };
+  const input = {
+    directory,
+    schema,
+    counter,
+    clockCell: newClockCell(),
+    logId: 'annals/test',
+    signed: [],
+    acceptsClock: false,
+    isStrict: false,
+  };
   const writer = startWriter(input, { progress: () => {}, onChanges: () => assert.fail() }, onDeath);
   t.after(writer.close);
   return { directory, writer, ...(await writer.ready) };
@@ -61,7 +71,10 @@ describe('The writer thread', () => {
   it('that fails settles nothing: nobody knows what became of what it was sent', async (t) => {
     const { promise: death, resolve } = Promise.withResolvers<Error>();
     const { readFile, writer } = await openWriter(t, resolve);
-    const [append, late] = [writer.connect(), writer.connect()].map(connectWriter) as [Append, Append];
+    const [append, late] = [writer.connect(), writer.connect()].map((port) => connectWriter(port).append) as [
+      Append,
+      Append,
+    ];
     assert.equal(writer.hasFailed(), false);
     // As a damaged file would: what is recorded cannot be applied.
     const db = openDatabase(readFile);

@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { json, refusals } from '../answers.ts';
+import { json, refusalForNow, refusals } from '../answers.ts';
 import { type Operation, reason } from '../operations.ts';
 import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from './answers.ts';
 import { atPosition, filters, range, stream } from './event-operations.ts';
@@ -80,7 +80,9 @@ export function exportOperation(): Operation {
         'Annals-Checkpoint',
       ]),
       ...ofEveryRoute(),
-      ...refusalOfSigning('There is no room on the disk to sign what the log is, or to put the export on record.'),
+      ...refusalOfSigning(
+        'There is no room on the disk to sign what the log is or to put the export on record, or too many writes wait.',
+      ),
     },
     caller: { kind: 'auditor', refusesForeign: true },
   };
@@ -112,7 +114,7 @@ export function eraseOperation(): Operation {
       ...unknownToLog('There never was such a document.'),
       ...refusals([408, 413, 415]),
       409: json('It was erased already, or others keep changing it.', 'Error'),
-      ...refusalOfSigning('There is no room on the disk.'),
+      ...refusalForNow(),
     },
     caller: { kind: 'eraser' },
   };

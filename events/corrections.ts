@@ -1,0 +1,38 @@
+import { clockStream } from './catalogue.ts';
+import { jumpMilliseconds } from './clock.ts';
+import type { Ids } from './ids.ts';
+import type { SqliteLog } from './sqlite-log.ts';
+
+/** What a correction of the clock came to: its event, and those before it whose times are later. */
+export type Correction = { position: number; recordedAt: string; from: number; before: string };
+
+/**
+ * Records that the clock was wrong: from this event on, times are those of the clock again, though they are earlier than those
+ * before. Nobody else may have the log open for writing.
+ *
+ * @param ids those that the log was opened with.
+ * @param now milliseconds since the epoch, by the clock as it is now.
+ * @returns null where the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
+ */
+export function correctClock(log: SqliteLog, ids: Ids, now: number, reason: string): Correction | null {
+  const { recordedAt: before } = log.head();
+  if ((Date.parse(before) || 0) - now <= jumpMilliseconds) return null;
+  const from = log.positionAt(new Date(now).toISOString()) + 1;
+  // Those of the wrong time would be gone on from.
+  ids.restart();
+  const { outcomes } = log.append([
+    {
+      stream: clockStream,
+      expectedVersion: null,
+      events: [{ type: 'clock.corrected', data: { from, before } }],
+      claims: [],
+      releases: [],
+      actor: { type: 'system' },
+      correlationId: ids.next().id,
+      context: { reason },
+    },
+  ]);
+  const [outcome] = outcomes;
+  if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('the correction has no outcome');
+  return { position: outcome.position, recordedAt: outcome.recordedAt, from, before };
+}

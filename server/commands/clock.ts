@@ -1,0 +1,92 @@
+import { show } from '../../config/suggest.ts';
+import { correctClock } from '../../events/corrections.ts';
+import { inWords } from '../../events/durations.ts';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError, isLog, upgradeLog } from '../../events/log-file.ts';
+import { openLog } from '../../events/sqlite-log.ts';
+import { hearAll, logFile } from '../../projections/boot.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { readSettings } from '../settings/command.ts';
+import { UsageError } from '../settings/settings.ts';
+import { StartError } from '../threads/writer.ts';
+import { existingLog, signedHeads } from './data.ts';
+
+const maxReason = 500;
+
+/** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
+export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const known = { today: 'string', reason: 'string' } as const;
+  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const problems: string[] = [];
+  const today = readToday(flags.today, problems);
+  const reason = readReason(flags.reason, problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  const directory = existingLog(settings.data);
+  const now = new Date();
+  if (!now.toISOString().startsWith(`${today}T`)) {
+    return refused(
+      `the clock of this machine says ${now.toISOString()}, which is not on ${today} in UTC: set it right first`,
+    );
+  }
+  // Beside a service there would be two who write, and the one that runs has its ids from the wrong time.
+  const lock = lockDirectory(directory, 'annals clock correct');
+  try {
+    return record(directory, now.getTime(), reason);
+  } finally {
+    lock.release();
+  }
+}
+
+function record(directory: string, now: number, reason: string): number {
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  try {
+    const correction = correctIn(db, directory, now, reason);
+    if (!correction) return refused('the last event is not ahead of the clock: there is nothing to correct');
+    const { position, recordedAt, from, before } = correction;
+    const ahead = inWords(Date.parse(before) - now);
+    process.stdout.write(
+      `event ${position} corrects the clock, ${ahead} back to ${recordedAt}; what was recorded from event ${from} on counts as ` +
+        'recorded now\n',
+    );
+    return 0;
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
+    throw new StartError(`${(error as Error).message}; annals verify says more about the log`);
+  } finally {
+    db.close();
+  }
+}
+
+function correctIn(db: Sqlite, directory: string, now: number, reason: string) {
+  upgradeLog(db);
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty');
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => now);
+  const log = openLog(db, ids, () => now);
+  hearAll(directory, log, signedHeads(directory));
+  return correctClock(log, ids, now, reason);
+}
+
+/** A clock that is wrong still would make it worse: whoever knows the day has looked. */
+function readToday(text: string | undefined, problems: string[]): string {
+  if (text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text)) return text;
+  problems.push(
+    text === undefined
+      ? '--today is missing: it says which day it is in UTC, such as 2026-11-23'
+      : `--today must be a day in UTC such as 2026-11-23, got ${show(text)}`,
+  );
+  return '';
+}
+
+function readReason(text: string | undefined, problems: string[]): string {
+  const reason = (text ?? '').trim();
+  if (text === undefined) problems.push('--reason is missing: the log keeps why its times go back');
+  else if (reason === '' || reason.length > maxReason)
+    problems.push(`--reason must be a text of 1 to ${maxReason} characters that says why`);
+  return reason;
+}
+
+function refused(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { createClient } from '../../client/index.ts';
+import { mostWaiting } from '../../server/waiting.ts';
+import { runHere } from '../helpers/in-process.ts';
+import { type Answer, apiKey, writeConfig } from '../helpers/service.ts';
+import { eventually, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+
+const posts = '/api/collections/posts';
+const folder = useFolder();
+const hold = join(folder, 'hold');
+const preload = join(folder, 'hold.mjs');
+// As long as the file is there the writer stands still, as it does while it clears the data files or waits for a disk.
+writeFileSync(
+  preload,
+  `import { existsSync } from 'node:fs';
+  import { workerData } from 'node:worker_threads';
+  if (workerData?.logId) {
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    setInterval(() => { while (existsSync(${JSON.stringify(hold)})) Atomics.wait(cell, 0, 0, 5); }, 5).unref();
+  }`,
+);
+const config = `export default {
+  bcryptCost: 4, rateLimit: false, cors: ['https://app.example.org'],
+  collections: [
+    { slug: 'users', auth: true, fields: [] },
+    { slug: 'posts', fields: [{ name: 'title', type: 'text' }], access: { read: () => true },
+      hooks: { beforeChange: [({ data }) => { console.error('hook for ' + data.title); return data; }] } },
+    { slug: 'pictures', upload: true, fields: [] },
+  ],
+}`;
+const service = useService(config, { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, ANNALS_THREADS: '1' });
+const { few, milliseconds, ofOneStream } = mostWaiting;
+
+after(() => rmSync(hold, { force: true }));
+
+const create = (title: string) => service.call('POST', posts, { title });
+const statuses = (answers: readonly Answer[]) => [...new Set(answers.map(({ status }) => status))];
+
+describe('Writes when too many wait', () => {
+  const waiting: Promise<Answer>[] = [];
+  let size = 0;
+  let operator: ReturnType<typeof runHere>;
+  let sentAgain: Promise<unknown>;
+
+  before(async () => {
+    size = recordedEvents(service.data).length;
+    writeFileSync(hold, '');
+    // By then the writer stands still.
+    await wait(100);
+    waiting.push(...Array.from({ length: few - 2 }, (_, index) => create(`waits ${index}`)));
+    await wait(milliseconds + 500);
+  });
+
+  it('are taken as long as they are few, however long the first has waited', async () => {
+    waiting.push(create('waits too'), create('waits as the last'));
+    await eventually(() => service.output().stderr.includes('hook for waits as the last'));
+    assert.equal(await Promise.race([...waiting, wait(100, 'nobody is answered')]), 'nobody is answered');
+  });
+
+  it('are refused at once then, with when to come again, before a hook runs or a password is looked at', async () => {
+    const login = { email: 'a@example.org', password: 'x' };
+    const refused = [
+      await create('refused'),
+      await service.call('PATCH', `${posts}/${crypto.randomUUID()}`, { title: 'x' }),
+      await service.call('DELETE', `${posts}/${crypto.randomUUID()}`),
+      await service.call('POST', '/api/collections/users/login', login, { key: null }),
+      await service.call('POST', posts, '{', { headers: { origin: 'https://app.example.org' } }),
+    ];
+    for (const { status, headers, body } of refused) {
+      assert.deepEqual([status, headers.get('retry-after')], [503, '1']);
+      assert.equal(body.message, 'too many writes wait already: nothing of this one was recorded, try again later');
+      assert.ok(headers.get('x-request-id'));
+    }
+    assert.equal(refused.at(-1)?.headers.get('access-control-allow-origin'), 'https://app.example.org');
+    const { stderr } = service.output();
+    assert.ok(!stderr.includes('hook for refused'));
+    assert.equal(stderr.split('"level":40').filter((line) => line.includes('writes are refused')).length, 1);
+  });
+
+  it('leave no byte of an upload', async () => {
+    const form = new FormData();
+    form.append('file', new Blob(['the bytes of a file']), 'a.txt');
+    const headers = { 'x-api-key': apiKey };
+    const upload = await fetch(`${service.url}/api/collections/pictures`, { method: 'POST', headers, body: form });
+    assert.equal(upload.status, 503);
+    const blobs = join(service.data, 'blobs');
+    assert.deepEqual(readdirSync(join(blobs, 'incoming')), []);
+    assert.ok(!readdirSync(blobs).some((name) => /^[0-9a-f]{2}$/.test(name)));
+  });
+
+  it('keep nobody from reading, nor from asking for what is recorded later', async () => {
+    for (const path of ['/health', '/ready', `${posts}?limit=1`, '/api/schemas'])
+      assert.equal((await service.call('GET', path)).status, 200, path);
+    const path = '/api/collections/users/forgot-password';
+    // It says the same whatever there is.
+    assert.equal((await service.call('POST', path, { email: 'a@example.org' }, { key: null })).status, 200);
+  });
+
+  it('are all recorded when it goes on that were taken, and nothing else; the client sends again what was refused', async () => {
+    const options = ['--config', writeConfig(folder, config), '--data', service.data];
+    operator = runHere(['create-user', 'users', '--email', 'ada@example.org', ...options], {
+      input: 'correct horse battery\n',
+    });
+    const count = () => service.output().stderr.split('"status":503').length;
+    const refusals = count();
+    const client = createClient({ baseUrl: service.url, apiKey });
+    sentAgain = client.collection('posts').create({ title: 'in the end' });
+    await eventually(() => count() > refusals);
+    // The command line has its turn whatever the line is.
+    await wait(300);
+    rmSync(hold);
+    assert.deepEqual(statuses(await Promise.all(waiting)), [201]);
+    const { code, stderr } = await operator;
+    assert.equal(code, 0, stderr);
+    assert.equal(((await sentAgain) as { title: string }).title, 'in the end');
+    assert.equal((await create('afterwards')).status, 201);
+    const { body } = await service.call('GET', `${posts}?limit=100`);
+    assert.equal(body.total, few + 2);
+    // The user is a document and an account.
+    assert.equal(recordedEvents(service.data).length, size + few + 2 + 2);
+  });
+
+  it('of one document are refused beyond a line of them, which others do not notice', async () => {
+    const { body } = await create('hot');
+    writeFileSync(hold, '');
+    await wait(100);
+    const refused: Answer[] = [];
+    const patch = async (title: string) => {
+      const answer = await service.call('PATCH', `${posts}/${body.id}`, { title });
+      if (answer.status !== 200) refused.push(answer);
+      return answer;
+    };
+    const patches: Promise<Answer>[] = [];
+    // Not so many at once that they come late.
+    for (let left = ofOneStream + 10; left > 0; left -= 46) {
+      patches.push(...Array.from({ length: Math.min(left, 46) }, (_, index) => patch(`hot ${left - index}`)));
+      await wait(100);
+    }
+    await eventually(() => refused.length === 10);
+    assert.deepEqual(statuses(refused), [503]);
+    const other = create('beside it');
+    rmSync(hold);
+    assert.equal((await other).status, 201);
+    const all = await Promise.all(patches);
+    assert.equal(all.filter(({ status }) => status === 200).length, ofOneStream);
+    const { headers } = await service.call('GET', `${posts}/${body.id}`);
+    assert.ok(headers.get('etag')?.startsWith(`"${ofOneStream + 1}-`), 'each of them has changed it');
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { Server as Listener } from 'node:http';
+import { describe, it } from 'node:test';
+import { isShed, takeTurns } from '../../server/door.ts';
+import { mostWaiting } from '../../server/waiting.ts';
+import { eventually } from '../helpers/shared.ts';
+
+/** A listener whose requests are made up: which have begun, in which order, and which of them are to be refused. */
+function opened(isCrowded = () => false) {
+  const listener = new EventEmitter();
+  const begun: string[] = [];
+  const shed: string[] = [];
+  for (const event of ['request', 'checkContinue']) {
+    listener.on(event, (request) => {
+      begun.push(request.name);
+      if (isShed(request)) shed.push(request.name);
+    });
+  }
+  const beginAll = takeTurns(listener as Listener, isCrowded);
+  const come = (method: string, name: string, response = { destroyed: false }, event = 'request') =>
+    listener.emit(event, { method, name }, response);
+  return { come, begun, shed, beginAll };
+}
+
+const turn = () => new Promise(setImmediate);
+const named = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `${from + index}`);
+
+describe('Writes that come together', () => {
+  it('begin a few in each turn, in their order, and what only reads begins at once', async () => {
+    const { come, begun } = opened();
+    for (const name of named(50))
+      come(name === '7' ? 'DELETE' : 'POST', name, undefined, name === '9' ? 'checkContinue' : 'request');
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) come(method, method);
+    const first = begun.indexOf('GET');
+    assert.ok(first >= 1 && first <= 8, `${first} writes came before`);
+    assert.deepEqual(begun, [...named(first), 'GET', 'HEAD', 'OPTIONS']);
+    await turn();
+    const second = begun.length - 3 - first;
+    assert.ok(second >= 1 && second <= 8, `${second} writes in a turn`);
+    // One that comes later does not go before those in line.
+    come('POST', '50');
+    for (let turns = 0; turns < 60; turns += 1) await turn();
+    assert.deepEqual(
+      begun.filter((name) => /^\d/.test(name)),
+      named(51),
+    );
+    come('PATCH', '51');
+    assert.equal(begun.at(-1), '51');
+  });
+
+  it('do not begin for clients that have gone, and all begin when the service ends', async () => {
+    const { come, begun, beginAll } = opened();
+    const gone = { destroyed: false };
+    for (const name of named(40)) come('POST', name, name === '30' ? gone : undefined);
+    gone.destroyed = true;
+    await turn();
+    beginAll();
+    assert.deepEqual(
+      begun,
+      named(40).filter((name) => name !== '30'),
+    );
+  });
+
+  it('are refused where too many wait, not all at once, and nobody behind them waits for that', async () => {
+    let isCrowded = true;
+    const { come, begun, shed } = opened(() => isCrowded);
+    for (const name of named(200)) come('POST', name);
+    await turn();
+    await turn();
+    assert.ok(begun.length > 0 && begun.length < 100, `${begun.length} were refused at once`);
+    assert.deepEqual(shed, begun);
+    isCrowded = false;
+    come('POST', 'later');
+    await turn();
+    assert.ok(begun.includes('later') && !shed.includes('later'));
+    await eventually(() => shed.length === 200);
+    assert.deepEqual(shed, named(200));
+  });
+
+  it('are refused where they have stood for long in a long line, and taken in a short one', async (t) => {
+    const now = t.mock.method(performance, 'now');
+    let at = 0;
+    now.mock.mockImplementation(() => at);
+    const { come, begun, shed } = opened();
+    for (const name of named(mostWaiting.few + 40)) come('POST', name);
+    at += mostWaiting.milliseconds + 1;
+    for (let turns = 0; turns < 60; turns += 1) await turn();
+    await eventually(() => begun.length === mostWaiting.few + 40);
+    const late = shed.map(Number);
+    assert.ok(late.length > 0 && late.every((name) => name > mostWaiting.few), `${late}`);
+  });
+});

@@ -119,6 +119,10 @@ describe('A thread that dies', () => {
       const { pid } = service.child;
       const acknowledged = new Map<string, string>();
       let isOver = false;
+      // Else what fails before their end would never end.
+      t.after(() => {
+        isOver = true;
+      });
       const writers = Array.from({ length: 8 }, async (_, writer) => {
         for (let n = 0; !isOver; n += 1) {
           const title = `w${writer}-${n}`;

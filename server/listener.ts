@@ -33,9 +33,12 @@ export function createListener(): Listener {
   return listener;
 }
 
+/** The head of a request; one that a server makes up has no headers as they came. */
+type Head = Pick<IncomingMessage, 'headers' | 'httpVersion'> & { rawHeaders?: readonly string[] };
+
 /** Refuses what Node reads and we do not take, when a request comes. */
-export function requireHead({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
-  if (rawHeaders.length > 2 * maxHeaders) throw new Boom.Boom(undefined, { statusCode: 431 });
+export function requireHead({ headers, httpVersion, rawHeaders }: Head): void {
+  if (rawHeaders && rawHeaders.length > 2 * maxHeaders) throw new Boom.Boom(undefined, { statusCode: 431 });
   if (headers.host === undefined && httpVersion === '1.1') throw Boom.badRequest('the Host header is missing');
 }
 

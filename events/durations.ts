@@ -12,7 +12,11 @@ const units = [
 
 /** A stretch of time as people say it, to one digit: `20 years`, `1.5 hours`, `12 seconds`. */
 export function inWords(milliseconds: number): string {
-  const [name, length] = units.find(([, length]) => milliseconds >= length) ?? ['second', 1000];
-  const count = Math.round((milliseconds / length) * 10) / 10;
+  const [name, length] = units.find(([, length]) => inUnits(milliseconds, length) >= 1) ?? ['second', 1000];
+  const count = inUnits(milliseconds, length);
   return `${count} ${name}${count === 1 ? '' : 's'}`;
+}
+
+function inUnits(milliseconds: number, length: number): number {
+  return Math.round((milliseconds / length) * 10) / 10;
 }

@@ -28,7 +28,7 @@ export type Judgement = {
 const patienceMilliseconds = 60_000;
 
 /** A jump that is larger is believed by nobody but who starts the service again. */
-export const largestJump = 7 * 24 * 3600 * 1000;
+const largestJump = 7 * 24 * 3600 * 1000;
 
 export const unwatched: Watch = { jump: null, isBehind: false };
 

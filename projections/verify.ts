@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
+import { lookAtTimes } from '../events/clock-notes.ts';
 import { BrokenLogError, isLog } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
-import { lookAtTimes } from '../events/log-times.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';

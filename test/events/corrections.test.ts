@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { lookAtTimes } from '../../events/clock-notes.ts';
 import { correctClock } from '../../events/corrections.ts';
 import { createIds, timeOfId } from '../../events/ids.ts';
-import { lookAtTimes } from '../../events/log-times.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { command, headersOf, noon, openTestLog } from './logs.ts';
 

@@ -65,14 +65,12 @@ export function noteErased() {
     const missing = new Map(last);
     const needed: EventText[] = [];
     for (const found of log.erasureTexts(size)) {
-      const declared = streamsIn(found);
-      const isNeeded = declared.some(({ stream, versions }) => {
-        const version = last.get(stream);
-        if (version !== undefined && version <= versions) missing.delete(stream);
-        return version !== undefined;
-      });
+      const declared = streamsIn(found).filter(({ stream }) => last.has(stream));
+      for (const { stream, versions } of declared) {
+        if ((last.get(stream) ?? 0) <= versions) missing.delete(stream);
+      }
       const { position } = JSON.parse(found.header) as Header;
-      if (isNeeded && !shown.has(position)) needed.push(found);
+      if (declared.length > 0 && !shown.has(position)) needed.push(found);
     }
     const [stream] = missing.keys();
     if (stream !== undefined)

@@ -434,6 +434,20 @@ describe('GET /api/audit/export', () => {
     }
   });
 
+  it('goes on over the erasure of an account, which is of more streams than one', async () => {
+    const bob = { email: 'bob@example.com', password: 'correct horse battery', name: 'Bob' };
+    const { id } = (await service.call('POST', '/api/collections/users', bob, { key: null })).body;
+    await login(service, 'users', bob.email, bob.password);
+    const ada = bearer((await login(service, 'users', 'ada@example.com', 'correct horse battery')).body.token);
+    const erased = await service.call('POST', '/api/audit/erasures', { collection: 'users', id, reason: 'asked' }, ada);
+    assert.equal(erased.status, 201, JSON.stringify(erased.body));
+    const headers = { ...ada.headers, 'x-scopes': 'payloads export' };
+    const { text, bytes } = await archive('/api/audit/export', { key: null, headers });
+    assert.ok(!text('events.ndjson').includes('bob@example.com'));
+    assert.ok(text('events.ndjson').split('"erased":true').length > 2);
+    await assertSound(bytes);
+  });
+
   it('writes CSV by which no spreadsheet is made to calculate', async () => {
     const { about, text, bytes } = await archive('/api/audit/export?format=csv');
     const rows = parseCsv(text('events.csv').replace(/^\ufeff/, ''));

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject } from '../../config/schema.ts';
+import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Actor, Header } from '../../events/envelope.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { escapeHtml } from '../html.ts';
@@ -96,10 +96,11 @@ function actorText({ type, id }: Actor): string {
 
 function changes(before: JsonObject, after: JsonObject): string {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  const changed = names.filter((name) => !isDeepStrictEqual(memberOf(before, name), memberOf(after, name)));
   if (changed.length === 0) return '<p class="none">No field differs from the version before.</p>';
   const rows = changed.map((name) => {
-    return `<tr><th>${text(name)}</th><td>${value(before[name])}</td><td>${value(after[name])}</td></tr>`;
+    const [old, now] = [memberOf(before, name), memberOf(after, name)].map(value);
+    return `<tr><th>${text(name)}</th><td>${old}</td><td>${now}</td></tr>`;
   });
   return `<table><thead><tr><th>Field</th><th>Before</th><th>After</th></tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table>`;
 }

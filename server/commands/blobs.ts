@@ -9,7 +9,7 @@ import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { type Collected, createCollector, maxCandidates } from '../blobs/collector.ts';
 import { createPins } from '../blobs/pins.ts';
 import { blobSettingsOf, storeName } from '../blobs/store.ts';
-import { verifyStore } from '../blobs/verify.ts';
+import { type Problem, verifyStore } from '../blobs/verify.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
@@ -150,14 +150,22 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
     if (unnamed.length > 0)
       print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
     if (stored.size === 0 && needed > 0) print(`note: ${store} holds no file at all: is it the right one?`);
-    for (const { sha256, what, namedBy } of problems) print(`${sha256} is ${what}${namedBy}`);
-    if (problems.length === 0) {
+    for (const problem of problems) print(textOf(problem));
+    // One that a document needs, before one that nobody would miss.
+    const worst = problems.find(({ namedBy }) => namedBy !== '') ?? problems[0];
+    if (!worst) {
       print(`sound: every file is what it was, and none of the ${needed} that the log needs is missing`);
       return 0;
     }
-    print(`NOT SOUND: ${files(problems.length)} missing or altered`);
+    const others = problems.length - 1;
+    const more = `; ${others} more ${others === 1 ? 'file is' : 'files are'} missing or altered`;
+    print(`NOT SOUND: ${textOf(worst)}${others === 0 ? '' : more}`);
     return 1;
   });
+}
+
+function textOf({ sha256, what, namedBy }: Problem): string {
+  return `${sha256} is ${what}${namedBy}`;
 }
 
 async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {

@@ -207,7 +207,7 @@ describe('annals blobs where no service runs', () => {
     store(data, 'left over', 'altered too');
     const { code, stdout, stderr } = await blobs('verify', data);
     assert.deepEqual([code, stderr], [1, '']);
-    const lines = stdout.split('\n').sort();
+    const [last = '', ...lines] = stdout.trimEnd().split('\n').reverse();
     const line = (text: string) => lines.find((one) => one.startsWith(sha(text))) ?? '';
     assert.match(line('the first'), /^\w+ is missing; named by media\/[\w-]+ version 1$/);
     assert.match(
@@ -216,9 +216,18 @@ describe('annals blobs where no service runs', () => {
     );
     assert.ok(line('replaced').includes(sha('replace!')));
     assert.match(line('left over'), /^\w+ is altered: the SHA-256 of its bytes is \w{64}$/);
-    assert.ok(lines.includes('NOT SOUND: 3 files missing or altered'));
-    assert.ok(lines.includes('note: no event names 1 file (11 bytes); annals blobs gc removes such files'));
+    // One of the two that a document needs, not the one that was left over.
+    assert.match(last, /^NOT SOUND: .* version 1; 2 more files are missing or altered$/);
+    assert.ok(
+      [line('the first'), line('replaced')].some((needed) => last.startsWith(`NOT SOUND: ${needed}`)),
+      last,
+    );
     assert.ok(!isStored('the first', data));
+    store(data, 'the first');
+    store(data, 'replaced');
+    const alone = (await blobs('verify', data)).stdout.trimEnd().split('\n').at(-1);
+    assert.equal(alone, `NOT SOUND: ${line('left over')}`);
+    assert.ok(lines.includes('note: no event names 1 file (11 bytes); annals blobs gc removes such files'));
   });
 
   it('verify wonders when there is nothing at all, and works without leave to write', async (t) => {

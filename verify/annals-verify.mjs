@@ -3,12 +3,14 @@
 /*
  * annals-verify: checks what an Annals log shows of itself, and trusts neither the server nor its code.
  *
- * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written. It shares no line with the service:
- * a mistake there is not repeated here. Read it from the top; each part uses only what stands above it.
+ * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written but what --summary and --csv name.
+ * It shares no line with the service: a mistake there is not repeated here. Read it from the top; each part uses only what stands
+ * above it.
  *
  * What decides is in parts 3 to 8, a third of it: the tree, keys and checkpoints, one event, events in their order, what they make
- * of a document, checkpoints that were kept. Parts 9, 10 and 11 say which of it a bundle, an export and a log.db have to pass: read
- * the one that you need. Parts 1, 2, 12 and 13 are texts, files and the command; a ZIP is read as strictly as all else.
+ * of a document, checkpoints that were kept. Part 9 makes again what people read of them. Parts 10 to 12 say which of it a bundle, an
+ * export and a log.db have to pass: read the one that you need. Parts 1, 2, 13 and 14 are texts, files and the command; a ZIP is read
+ * as strictly as all else.
  *
  *   node annals-verify.mjs [options] PATH
  *
@@ -41,6 +43,8 @@ PATH is a bundle or an export (.zip, or the unpacked folder), or a copy of log.d
   --checkpoint FILE   a checkpoint that you kept from before: what is shown must continue it; may be repeated
   --checkpoints DIR   all checkpoints of a folder, such as a copy of the anchored ones
   --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
+  --summary FILE      with a bundle: write the page for readers, made of what is proven
+  --csv FILE          with an export: write the events as CSV, made of what is proven
   --trust-inside      take the key that the thing itself names: it is then sound in itself, and proves no origin
   --json              the result as JSON
   --version, --help
@@ -48,7 +52,7 @@ PATH is a bundle or an export (.zip, or the unpacked folder), or a copy of log.d
 Exit: 0 sound · 1 not sound · 2 could not be decided (usage, unreadable, another format, no key).
 `;
 
-const version = '1.0.0';
+const version = '1.1.0';
 
 // ---------------------------------------------------------------------------------------------------------------------
 // 1. How it fails
@@ -754,8 +758,16 @@ function after(before, { header, payload, absent }) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ what: string, checkpoint: Checkpoint }} Kept a checkpoint that the auditor brought */
-/** @typedef {{ proven: string[], open: string[], facts: Record<string, any> }} Report */
-/** @typedef {{ keys: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>, files: string | null, progress: (count: number) => void }} Options */
+/**
+ * What is found: proven, open, and what of it belongs in the last line; lies in what people read, which proofs do not hang on.
+ *
+ * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], facts: Record<string, any> }} Report
+ */
+/** @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is written */
+/**
+ * @typedef {{ keys: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
+ *   files: string | null, page: Out | null, table: Out | null, progress: (count: number) => void }} Options
+ */
 
 /**
  * The keys to be used for what names one itself, and what that is worth.
@@ -854,15 +866,394 @@ function reportCheckpoint(checkpoint, report) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 9. Bundles
+// 9. What people read, made again
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ names: string[], size: (name: string) => number, chunks: (name: string) => AsyncIterable<Uint8Array> }} Source */
 
+/** @param {Source} source @param {string} name @returns {Promise<any>} */
+async function readJson(source, name) {
+  const text = textOf(await readAll(source, name, limits.json), name);
+  return parseExactly(text.replace(/\n$/, ''), name, [0, 2]);
+}
+
+/** @param {Source} source @param {string} name @param {number} most */
+async function readAll(source, name, most) {
+  decidable(source.size(name) <= most, `${name} has more than ${most} bytes`);
+  const chunks = [];
+  for await (const chunk of source.chunks(name)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/**
+ * The version in which summary.html, README.txt, CSV and CloudEvents are written (docs/log-format.md). Packs that name none have
+ * the same page, and another README.
+ */
+const textsVersion = 1;
+
+/** README.txt behind its first lines, which are about the one archive, by its SHA-256. */
+const readmes = {
+  bundle: '4653dfec856c914389e3567bdff0de22fa4152c71168889f8e52dabe924ef116',
+  export: '648e537ef7ae11072280dbc9e32e11355a027eea8fdeac7f3aacf0e50242bce2',
+};
+
+/** @param {Record<string, any>} bundle @param {string} signedAt */
+function bundleHead({ origin, stream, versions }, signedAt) {
+  const count = versions[stream];
+  return `AN EVIDENCE PACK
+================
+
+The service "${origin}" keeps a log of everything that is done in it. This is all of it about
+"${stream}": ${count} ${count === 1 ? 'event' : 'events'}, up to the checkpoint that the service signed on
+${signedAt} (UTC).
+`;
+}
+
+/** @param {Record<string, any>} manifest */
+function exportHead({ origin, from, to, filters: wanted, withPayloads, madeAt }) {
+  const chosen = Object.entries(wanted).map(([name, value]) => `${name} = ${value}`);
+  const left = 'What the changes said is left out: whoever asked for this may see only that they took place.\n';
+  return `AN EXPORT OF A RECORD OF CHANGES
+================================
+
+The service "${origin}" keeps a log of everything that is done in it. This is a copy of a
+part of that log: ${chosen.length === 0 ? 'every event' : `the events with ${chosen.join(', ')}`} from number ${from} to number ${to}, made on
+${madeAt} (UTC).${to < from ? ' There are none in that range.' : ''}
+${withPayloads ? '' : left}`;
+}
+
+const style = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2rem 0 .3rem;border-top:1px solid #999;padding-top:1rem}
+table{border-collapse:collapse;width:100%;margin:.5rem 0}th,td{border:1px solid #bbb;padding:.3rem .5rem;text-align:left;vertical-align:top}
+td{white-space:pre-wrap;overflow-wrap:anywhere}th{background:#eee;width:22%}thead th{width:auto}
+.gone{color:#a00;font-weight:bold}.none{color:#666}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
+@media print{body{margin:0;max-width:none}tr,h2{break-inside:avoid;break-after:auto}h2{break-after:avoid}}`;
+
+/** @type {Record<string, string>} */
+const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** @param {unknown} text */
+function html(text) {
+  return String(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}
+
+/** A text from the log, which turns no direction of writing but its own. @param {unknown} text */
+function quoted(text) {
+  return `<bdi>${html(String(text).toWellFormed())}</bdi>`;
+}
+
+/** @param {string} name @param {string} value */
+function fact(name, value) {
+  return `<dt>${name}</dt><dd>${value}</dd>`;
+}
+
+/**
+ * The page of a bundle, summary.html, in pieces, each with the place it is: who changed what, when and why.
+ *
+ * @param {{ stream: string, checkpoint: Checkpoint, signedAt: string, events: Event[], erasures: Declaration[] }} shown
+ *   events and erasures of this stream
+ */
+function pageOf({ stream, checkpoint: { origin, size, root }, signedAt, events, erasures }) {
+  const about = [
+    fact('Log', quoted(origin)),
+    fact('Up to event', String(size)),
+    fact('Fingerprint of the log there', `<code>${html(root.toString('base64'))}</code>`),
+    fact('Signed', signedAt === '' ? 'unknown' : `${html(signedAt)} (UTC)`),
+  ];
+  const head = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width"><title>${html(`Changes of ${stream}`)}</title>
+<style>${style}</style></head><body>
+<h1>Changes of ${quoted(stream)}</h1>
+<dl>${about.join('')}</dl>
+<p>Every change on record, oldest first. Times are UTC. This page is for reading; what proves it is in bundle.json, and
+README.txt says how to check that.</p>
+`;
+  const pieces = [{ text: head, place: 'its first lines' }];
+  let [before, next] = [/** @type {State['document']} */ (null), 0];
+  fold(events, erasures, ({ document }) => {
+    const event = /** @type {Event} */ (events[next]);
+    pieces.push({ text: sectionOf(event, before, document), place: `version ${event.header.version}` });
+    [before, next] = [document, next + 1];
+  });
+  pieces.push({ text: '</body></html>\n', place: 'its end' });
+  return pieces;
+}
+
+/** What is made of an event whose payload is not shown. @type {Payload} */
+const noPayload = { salt: '', data: {}, context: {} };
+
+const changeWords = new Map([
+  ['document.created', 'created'],
+  ['document.updated', 'changed'],
+  ['document.deleted', 'deleted'],
+  ['document.restored', 'restored from an earlier version'],
+  ['document.erased', 'erased: what the versions before this one said was removed for good'],
+  ['global.updated', 'changed'],
+  ['global.restored', 'restored from an earlier version'],
+]);
+
+/** @param {Event} event @param {State['document']} before @param {State['document']} after what it left */
+function sectionOf({ header, payload, absent }, before, after) {
+  const { version: number, type, recordedAt, actor, position } = header;
+  const { data, context } = payload ?? noPayload;
+  const who = new Map([
+    ['user', `user ${actor.id}`],
+    ['apiKey', `API key ${actor.id}`],
+    ['system', 'the service itself, or its operator'],
+    ['anonymous', 'somebody without a credential'],
+  ]);
+  const facts = [fact('When', html(recordedAt)), fact('Who', quoted(who.get(actor.type)))];
+  if (context.reason !== undefined) facts.push(fact('Why', quoted(context.reason)));
+  if (context.ip !== undefined) facts.push(fact('From', quoted(context.ip)));
+  facts.push(fact('Event', `${position} of the log`));
+  const gone = 'ERASED: what this version said was removed for good. That it took place, when and by whom, is proven.';
+  const hidden = 'WITHHELD: what this version said is not for whoever asked for this. That it took place is proven.';
+  let body = changeWords.has(type) ? changedTable(before ?? {}, after ?? {}) : memberTable(data);
+  if (absent !== null) body = `<p class="gone">${absent === 'erased' ? gone : hidden}</p>`;
+  return `<h2>Version ${number}: ${html(changeWords.get(type) ?? type)}</h2>\n<dl>${facts.join('')}</dl>\n${body}\n`;
+}
+
+/** @param {Record<string, any>} before @param {Record<string, any>} after */
+function changedTable(before, after) {
+  const own = (/** @type {Record<string, any>} */ state, /** @type {string} */ name) =>
+    Object.hasOwn(state, name) ? state[name] : undefined;
+  const rows = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .map((name) => ({ name, old: own(before, name), now: own(after, name) }))
+    .filter(({ old, now }) => !isDeepStrictEqual(old, now))
+    .map(({ name, old, now }) => `<tr><th>${quoted(name)}</th><td>${cut(old)}</td><td>${cut(now)}</td></tr>`);
+  if (rows.length === 0) return '<p class="none">No field differs from the version before.</p>';
+  return `<table><thead><tr><th>Field</th><th>Before</th><th>After</th></tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table>`;
+}
+
+/** @param {Record<string, any>} data */
+function memberTable(data) {
+  const rows = Object.entries(data).map(([name, value]) => `<tr><th>${quoted(name)}</th><td>${cut(value)}</td></tr>`);
+  return rows.length === 0 ? '' : `<table><tbody>\n${rows.join('\n')}\n</tbody></table>`;
+}
+
+/** A value as the page shows it: no more than 2000 characters. @param {unknown} value */
+function cut(value) {
+  if (value === undefined || value === null || value === '') return '<span class="none">–</span>';
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  if (text.length <= 2000) return quoted(text);
+  return `${quoted(text.slice(0, 2000))}<span class="none"> … (${text.length} characters; whole in bundle.json)</span>`;
+}
+
+const columns =
+  'position,recordedAt,stream,version,type,actorType,actorId,correlationId,reason,changed,data,id,schemaVersion,payload';
+
+/** @param {Event} event */
+function csvRow({ header, payload }) {
+  const { position, recordedAt, stream, version: number, type, actor, correlationId, id, schemaVersion } = header;
+  const { data, context } = payload ?? noPayload;
+  const named = [...Object.keys(isObject(data.set) ? data.set : {}), ...(Array.isArray(data.unset) ? data.unset : [])];
+  const changed = named.map(String).filter((name) => name !== 'createdAt' && name !== 'updatedAt');
+  const json = payload ? JSON.stringify(data).replaceAll(';', '\\u003b') : '';
+  return rowOf([
+    ...[position, recordedAt, stream, number, type, actor.type, actor.id ?? '', correlationId],
+    ...[context.reason ?? '', changed.join(' '), json, id, schemaVersion, header.payload],
+  ]);
+}
+
+/** A row of CSV: every cell in quotes. @param {unknown[]} cells */
+function rowOf(cells) {
+  return `${cells.map((cell) => `"${harmless(String(cell)).replaceAll('"', '""')}"`).join(',')}\r\n`;
+}
+
+/** What programs pass over before they look whether a cell is a formula, and then the first character that they look at. */
+const firstLook = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*(.?)/su;
+
+/**
+ * A text with an apostrophe wherever a spreadsheet could take what follows for a formula: at its beginning, and behind what some
+ * take for the end of a cell. What begins with an apostrophe gets one more.
+ *
+ * @param {string} text
+ */
+function harmless(text) {
+  // Texts, and what stands between them, in turn. Taken from the last on, none is looked at twice.
+  const parts = text.split(/([;\t\r\n])/);
+  let isFormula = false;
+  for (let index = parts.length - 1; index >= 0; index -= 2) {
+    const [part = '', separator = ''] = parts.slice(index, index + 2);
+    const [, first = ''] = firstLook.exec(part) ?? [];
+    // Where there is nothing to look at, they look behind a tab or the end of a line.
+    isFormula = first === '' ? isFormula && separator !== ';' : /^[=+\-@−]/u.test(first.normalize('NFKC'));
+    const isBlank = part === '' && separator !== '' && separator !== ';';
+    if (isFormula || isBlank || (index === 0 && text.startsWith("'"))) parts[index] = `'${part}`;
+  }
+  return parts.join('');
+}
+
+/** A line of the JSON format of CloudEvents. @param {Event} event */
+function cloudEvent({ header, payload, absent }) {
+  const { id, log, type, stream, recordedAt, position, version: number, schemaVersion, actor, correlationId } = header;
+  const line = {
+    ...{ specversion: '1.0', id, source: log, type: `org.annals.${type}`, subject: stream, time: recordedAt },
+    ...{ datacontenttype: 'application/json', sequence: String(position).padStart(10, '0'), sequencetype: 'Integer' },
+    ...{ version: number, schemaversion: schemaVersion, actortype: actor.type, actorid: actor.id },
+    ...{ correlationid: correlationId, payload: header.payload, reason: payload?.context.reason },
+    ...{ erased: absent === 'erased' || undefined, withheld: absent === 'withheld' || undefined, data: payload?.data },
+  };
+  return `${JSON.stringify(line)}\n`;
+}
+
+/** @typedef {{ head: string, line: (event: Event) => string }} Form how a file begins, and what it holds of each event */
+
+/** @type {Form} */
+const csv = { head: `\ufeff${rowOf(columns.split(','))}`, line: csvRow };
+/** The forms that are made from NDJSON. @type {Record<string, Form>} */
+const forms = { csv, cloudevents: { head: '', line: cloudEvent } };
+
+/**
+ * Compares a file with the pieces that it should be made of.
+ *
+ * @param {AsyncIterable<Uint8Array>} chunks
+ */
+function comparing(chunks) {
+  const rest = chunks[Symbol.asyncIterator]();
+  /** @type {Buffer} */
+  let held = Buffer.alloc(0);
+  /** @type {string | null} */
+  let difference = null;
+
+  async function hasMore() {
+    while (held.length === 0) {
+      const { value, done } = await rest.next();
+      if (done) return false;
+      held = Buffer.from(value.buffer, value.byteOffset, value.length);
+    }
+    return true;
+  }
+
+  /** @param {string} text @param {string} place where that is, if it differs there first */
+  async function add(text, place) {
+    for (let bytes = Buffer.from(text); bytes.length > 0 && difference === null; ) {
+      const length = (await hasMore()) ? Math.min(held.length, bytes.length) : 0;
+      const isSame = length > 0 && held.subarray(0, length).equals(bytes.subarray(0, length));
+      if (!isSame) difference = place;
+      [held, bytes] = [held.subarray(length), bytes.subarray(length)];
+    }
+  }
+
+  /** The first place where it differs, if it does. */
+  async function end() {
+    if (difference === null && (await hasMore())) difference = 'what follows its end';
+    await rest.return?.(undefined);
+    return difference;
+  }
+
+  return { add, end };
+}
+
+/** Holds a file that people read against the pieces of it. @param {Source} source @param {string} name @param {{ text: string, place: string }[]} pieces @param {Report} report */
+async function compareWhole(source, name, pieces, report) {
+  const compared = comparing(source.chunks(name));
+  for (const { text, place } of pieces) await compared.add(text, place);
+  noteCompared(name, await compared.end(), report);
+}
+
+/** @param {string} name @param {string | null} difference @param {Report} report */
+function noteCompared(name, difference, report) {
+  if (difference === null) report.proven.push(`${name} is what the events make, byte for byte`);
+  else report.lies.push(`${name} is not what the events make: it differs first in ${difference}`);
+}
+
+/**
+ * Holds README.txt, if it is there, against its first lines and the text that follows them.
+ *
+ * @param {Source} source
+ * @param {string | null} head null: not known
+ * @param {string} rest the SHA-256 of what follows
+ * @param {Report} report
+ */
+async function checkReadme(source, head, rest, report) {
+  if (!source.names.includes('README.txt')) return;
+  if (head === null) {
+    report.open.push('README.txt: for readers, from before it could be made again');
+    report.but.push('README.txt is not compared');
+    return;
+  }
+  const isShort = source.size('README.txt') <= limits.note;
+  const bytes = isShort ? await readAll(source, 'README.txt', limits.note) : Buffer.alloc(0);
+  const length = Buffer.byteLength(head);
+  const isSame =
+    bytes.subarray(0, length).equals(Buffer.from(head)) && sha256(bytes.subarray(length)).toString('hex') === rest;
+  if (isSame) report.proven.push('README.txt is the text that belongs there');
+  else report.lies.push('README.txt is not the text that belongs there');
+}
+
+/**
+ * True where what lies beside the data says that it is written as this verifier writes it, false where it is older and says nothing.
+ * The verifier inside cannot be made again: who made the rest made that as well.
+ *
+ * @param {Source} source
+ * @param {Record<string, any>} thing a bundle or a manifest
+ * @param {string[]} beside the names of what is made anew
+ * @param {Report} report
+ */
+function knowsTexts(source, { texts }, beside, report) {
+  if (source.names.includes('annals-verify.mjs'))
+    report.open.push('annals-verify.mjs in it, which is never to be trusted: it comes from who made all of this');
+  const there = beside.filter((name) => source.names.includes(name));
+  decidable(
+    texts === undefined || texts === textsVersion || there.length === 0,
+    `${there.join(' and ')} may be written in a way that this verifier does not know (texts ${show(texts)}): take a newer one`,
+  );
+  return texts === textsVersion;
+}
+
+/**
+ * A file that is written where somebody asked for it. It has its name when all that it says is proven, and not before.
+ *
+ * @param {string} file
+ */
+function outFile(file) {
+  const partial = `${file}.partial`;
+  for (const each of [file, partial])
+    decidable(!fs.existsSync(each), `${show(each)} is there, and nothing is overwritten`);
+  /** @type {number | null} */
+  let handle = null;
+  let held = '';
+
+  function flush() {
+    // It may hold what is personal.
+    handle ??= fs.openSync(partial, 'wx', 0o600);
+    fs.writeFileSync(handle, held);
+    held = '';
+  }
+
+  return {
+    file,
+    /** @param {string} text */
+    add(text) {
+      held += text;
+      if (held.length > MiB) flush();
+    },
+    keep() {
+      flush();
+      fs.closeSync(/** @type {number} */ (handle));
+      handle = null;
+      fs.renameSync(partial, file);
+    },
+    drop() {
+      if (handle === null) return;
+      fs.closeSync(handle);
+      handle = null;
+      fs.rmSync(partial);
+    },
+  };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 10. Bundles
+// ---------------------------------------------------------------------------------------------------------------------
+
 const schemaStream = 'system/schema';
 
-/** What may lie beside the data and is for readers only. */
-const unproven = ['README.txt', 'summary.html', 'summary.txt', 'annals-verify.mjs'];
+/** What a bundle is made of, beside files. */
+const bundleFiles = ['bundle.json', 'checkpoint.txt', 'summary.html', 'README.txt', 'annals-verify.mjs'];
 
 /**
  * Checks an evidence bundle of one document: docs/verifying.md, `annals-bundle/1`.
@@ -880,7 +1271,10 @@ async function checkBundle(source, options, report) {
   const members = 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(
     ',',
   );
-  checkMembers(bundle, members, ['document', 'earlier', 'rest', 'corrections'], 'bundle.json');
+  checkMembers(bundle, members, ['document', 'earlier', 'rest', 'corrections', 'texts', 'signedAt'], 'bundle.json');
+  const other = source.names.find((name) => !bundleFiles.includes(name) && !name.startsWith('files/'));
+  decidable(other === undefined, `${show(other)} is in the bundle, and belongs to none`);
+  decidable(options.table === null, '--csv goes with exports only');
   const { checkpoint, kept } = await openShown(source, bundle, 'bundle', options, report);
   const { stream, streams } = bundle;
   const isNamed = Array.isArray(streams) && streams[0] === stream && streams.every((name) => typeof name === 'string');
@@ -917,6 +1311,43 @@ async function checkBundle(source, options, report) {
   checkKept(kept, checkpoint, bundle.earlier, roots.found, report);
   const files = checkDocument(bundle, events, found.declarations, report);
   await checkFiles(source, bundle.files, files, report);
+  await checkBundleTexts(source, bundle, { checkpoint, events, erasures: found.declarations }, options, report);
+}
+
+/**
+ * The page of a bundle and its README, which have to be what is proven by now.
+ *
+ * @param {Source} source
+ * @param {Record<string, any>} bundle
+ * @param {{ checkpoint: Checkpoint, events: Event[], erasures: Declaration[] }} proven
+ * @param {Options} options
+ * @param {Report} report
+ */
+async function checkBundleTexts(source, bundle, { checkpoint, events, erasures }, options, report) {
+  const isKnown = knowsTexts(source, bundle, ['README.txt', 'summary.html'], report);
+  const signedAt = isKnown ? bundle.signedAt : await signedAtIn(source);
+  must(!isKnown || isTime(signedAt), `signedAt is ${show(signedAt)}`);
+  const { stream } = bundle;
+  const pieces = pageOf({
+    ...{ stream, checkpoint, signedAt },
+    events: events.filter(({ header }) => header.stream === stream),
+    erasures: erasures.filter((each) => each.stream === stream),
+  });
+  for (const { text } of options.page ? pieces : []) options.page?.add(text);
+  if (source.names.includes('summary.html')) await compareWhole(source, 'summary.html', pieces, report);
+  await checkReadme(source, isKnown ? bundleHead(bundle, signedAt) : null, readmes.bundle, report);
+  if (signedAt !== '') report.open.push(`when the checkpoint was signed: the bundle says ${signedAt}`);
+}
+
+/** When the page of an older bundle says that the checkpoint was signed, which stands nowhere else. @param {Source} source */
+async function signedAtIn(source) {
+  let start = '';
+  for await (const chunk of source.names.includes('summary.html') ? source.chunks('summary.html') : []) {
+    start += Buffer.from(chunk).toString('latin1');
+    if (start.length > MiB) break;
+  }
+  const [, found] = /<dt>Signed<\/dt><dd>([\w:.-]+) \(UTC\)<\/dd>/.exec(start) ?? [];
+  return isTime(found) ? String(found) : '';
 }
 
 /** @param {unknown} list @param {Checkpoint} checkpoint @param {string} what */
@@ -1138,27 +1569,11 @@ async function openShown(source, thing, what, options, report) {
     const text = textOf(await readAll(source, 'checkpoint.txt', limits.note), 'checkpoint.txt');
     must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
   }
-  const beside = source.names.filter((name) => unproven.includes(name));
-  if (beside.length > 0) report.open.push(`${beside.join(', ')}: for readers, not proven`);
   return { checkpoint, kept: openKept(options, keys, checkpoint.origin) };
 }
 
-/** @param {Source} source @param {string} name @returns {Promise<any>} */
-async function readJson(source, name) {
-  const text = textOf(await readAll(source, name, limits.json), name);
-  return parseExactly(text.replace(/\n$/, ''), name, [0, 2]);
-}
-
-/** @param {Source} source @param {string} name @param {number} most */
-async function readAll(source, name, most) {
-  decidable(source.size(name) <= most, `${name} has more than ${most} bytes`);
-  const chunks = [];
-  for await (const chunk of source.chunks(name)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
-// 10. Exports
+// 11. Exports
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ checkpoint: Checkpoint, withPayloads: boolean, withProofs: boolean }} ExportFile */
@@ -1197,9 +1612,10 @@ async function checkExport(source, options, report) {
   checkMembers(
     manifest,
     members.split(','),
-    ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt'],
+    ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source'],
     'manifest.json',
   );
+  decidable(options.page === null, '--summary goes with bundles only');
   const { kind, from, to, filters: wanted, withPayloads } = manifest;
   decidable(
     Object.hasOwn(eventFiles, kind),
@@ -1207,7 +1623,11 @@ async function checkExport(source, options, report) {
   );
   const file = eventFiles[/** @type {keyof typeof eventFiles} */ (kind)];
   must(manifest.file === file && source.names.includes(file), `the manifest does not name ${file}, or it is not there`);
-  const others = source.names.filter((name) => ![file, 'manifest.json', 'checkpoint.txt', ...unproven].includes(name));
+  // What is proven: of an export as CSV or CloudEvents the NDJSON beside it, which that is made from.
+  const proven = manifest.source === undefined ? manifest : readSource(manifest.source, kind);
+  const form = proven === manifest ? null : forms[kind];
+  const held = [file, proven.file, 'manifest.json', 'checkpoint.txt', 'README.txt', 'annals-verify.mjs'];
+  const others = source.names.filter((name) => !held.includes(name));
   must(others.length === 0, `${show(others[0])} is in the export, and its manifest does not say so`);
   const { checkpoint, kept } = await openShown(source, manifest, 'export', options, report);
   const isRange = isWhole(from, 1) && isWhole(to, from - 1) && to <= checkpoint.size;
@@ -1219,13 +1639,17 @@ async function checkExport(source, options, report) {
       Object.hasOwn(filters, name),
       `the export has the filter ${show(name)}, which this verifier does not know`,
     );
-    must(typeof value === 'string', `the filter ${name} is no text`);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they could write lines of README.txt
+    must(typeof value === 'string' && !/[\x00-\x1f\x7f]/.test(value), `the filter ${name} is no text`);
   }
   const isWholeRange = Object.keys(wanted).length === 0;
-  must(
-    isWhole(manifest.bytes, 0) && source.size(file) === manifest.bytes,
-    `${file} has ${source.size(file)} bytes, the manifest says ${show(manifest.bytes)}`,
-  );
+  for (const each of [proven, manifest]) {
+    must(source.names.includes(each.file), `${each.file} is not there`);
+    const fits = isWhole(each.bytes, 0) && source.size(each.file) === each.bytes;
+    must(fits, `${each.file} has ${source.size(each.file)} bytes, the manifest says ${show(each.bytes)}`);
+  }
+  const dataKind = form === null ? kind : 'ndjson';
+  decidable(!options.table || dataKind === 'ndjson', `there is no NDJSON of which --csv could be made`);
 
   const tree = isWholeRange ? growingTree(from - 1, hashesFrom(manifest.before, 'before')) : null;
   must(
@@ -1239,9 +1663,13 @@ async function checkExport(source, options, report) {
   });
   const roots = rootsAt(kept);
   const hash = crypto.createHash('sha256');
+  const otherHash = crypto.createHash('sha256');
+  const other = form && comparing(hashing(source.chunks(file), otherHash));
+  await other?.add(form?.head ?? '', 'its first line');
+  options.table?.add(csv.head);
   if (tree) roots.look(tree);
-  const eventsIn = readers[/** @type {keyof typeof readers} */ (kind)];
-  for await (const event of eventsIn(hashing(source.chunks(file), hash), {
+  const eventsIn = readers[/** @type {keyof typeof readers} */ (dataKind)];
+  for await (const event of eventsIn(hashing(source.chunks(proven.file), hash), {
     checkpoint,
     withPayloads,
     withProofs: !tree,
@@ -1254,6 +1682,8 @@ async function checkExport(source, options, report) {
     journal.add(event);
     tree?.add(event.leaf);
     if (tree) roots.look(tree);
+    if (other && form) await other.add(form.line(event), name);
+    options.table?.add(csv.line(event));
     options.progress(header.position - from + 1);
   }
   const erasures = readList(manifest.erasures, checkpoint, 'erasures');
@@ -1262,10 +1692,10 @@ async function checkExport(source, options, report) {
     return erasedBy(header, payload.data);
   });
   const found = journal.settle(declarations);
-  must(hash.digest('hex') === manifest.sha256, `${file} was altered: its SHA-256 is not that of the manifest`);
+  must(hash.digest('hex') === proven.sha256, `${proven.file} was altered: its SHA-256 is not that of the manifest`);
   must(
     found.count === manifest.events,
-    `${file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
+    `${proven.file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
   );
   report.facts.events = found.count;
   if (tree) {
@@ -1280,18 +1710,43 @@ async function checkExport(source, options, report) {
       `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
     );
     report.proven.push(`all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`);
-  } else if (kind === 'ndjson') {
+  } else if (dataKind === 'ndjson') {
     report.proven.push(`each of the ${found.count} events is in the log`);
     report.open.push('whether events that fit the filters were left out');
   } else {
     report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
   }
   reportTimes(found, report);
-  if (kind !== 'ndjson')
+  if (dataKind !== 'ndjson') {
     report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
-  else if (withPayloads) reportPayloads(found, report);
+    report.but.push(
+      tree ? `what ${file} says of data, reasons and changes is not proven` : `nothing in ${file} is proven`,
+    );
+  } else if (withPayloads) reportPayloads(found, report);
   else report.open.push('what the events say: the export is one of headers');
   checkKept(kept, checkpoint, manifest.earlier, roots.found, report);
+  const isKnown = knowsTexts(source, manifest, form === null ? ['README.txt'] : ['README.txt', file], report);
+  if (other) {
+    noteCompared(file, await other.end(), report);
+    const isSummed = report.lies.length > 0 || otherHash.digest('hex') === manifest.sha256;
+    must(isSummed, `the manifest says another SHA-256 of ${file} than it has`);
+  }
+  must(!isKnown || isTime(manifest.madeAt), `madeAt is ${show(manifest.madeAt)}`);
+  await checkReadme(source, isKnown ? exportHead(manifest) : null, readmes.export, report);
+  if (isKnown) report.open.push(`when the export was made: its manifest says ${manifest.madeAt}`);
+}
+
+/**
+ * What a manifest says of the NDJSON that goes along with another format.
+ *
+ * @param {unknown} source
+ * @param {string} kind
+ */
+function readSource(source, kind) {
+  must(isObject(source) && kind !== 'ndjson', 'source is no file beside another format');
+  checkMembers(source, ['file', 'bytes', 'sha256'], [], 'source in the manifest');
+  must(source.file === eventFiles.ndjson, `source names ${show(source.file)}, not ${eventFiles.ndjson}`);
+  return source;
 }
 
 /** @param {AsyncIterable<Uint8Array>} chunks @param {crypto.Hash} hash */
@@ -1366,9 +1821,6 @@ async function* readCloudEvents(chunks, { checkpoint: { origin } }) {
     });
   }
 }
-
-const columns =
-  'position,recordedAt,stream,version,type,actorType,actorId,correlationId,reason,changed,data,id,schemaVersion,payload';
 
 /** @param {AsyncIterable<Uint8Array>} chunks @param {ExportFile} file @returns {AsyncGenerator<Event>} */
 async function* readCsv(chunks, { checkpoint: { origin } }) {
@@ -1451,7 +1903,7 @@ async function* rowsOf(chunks) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 11. A copy of log.db
+// 12. A copy of log.db
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** The tables that are read, as docs/log-format.md has them: a view or a computed column could show each reader something else. */
@@ -1656,7 +2108,7 @@ function checkStored(folder, files, report) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 12. Files, folders and ZIP archives: only read, never unpacked
+// 13. Files, folders and ZIP archives: only read, never unpacked
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @param {string} file @param {number} [from] @param {number} [to] the byte behind the last @returns {Generator<Buffer>} */
@@ -1879,7 +2331,7 @@ async function* unpacked(file, { name, method, crc, packed, size, start }) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 13. The command
+// 14. The command
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
@@ -1890,7 +2342,7 @@ async function* unpacked(file, { name, method, crc, packed, size, start }) {
  */
 export async function run(args) {
   /** @type {Report} */
-  const report = { proven: [], open: [], facts: {} };
+  const report = { proven: [], open: [], but: [], lies: [], facts: {} };
   const started = performance.now();
   let isJson = false;
   const { exit, finding, text } = await outcomeOf(async () => {
@@ -1927,19 +2379,20 @@ async function outcomeOf(check) {
 }
 
 /** @param {Report} report @param {number} exit @param {string | null} finding @param {number} seconds */
-function jsonOf({ proven, open, facts }, exit, finding, seconds) {
+function jsonOf({ proven, open, but, facts }, exit, finding, seconds) {
   const result = ['sound', 'not sound', 'undecided'][exit];
   // What was proven before something turned out to be wrong is not worth to be told.
-  const told = exit === 1 ? { proven: [], open: [] } : { proven, open };
+  const told = exit === 1 ? { proven: [], open: [] } : { proven, open, but };
   return `${JSON.stringify({ result, exit, finding, ...facts, ...told, seconds }, null, 2)}\n`;
 }
 
 /** @param {Report} report @param {number} exit @param {string | null} finding @param {number} seconds */
-function textOfReport({ proven, open, facts }, exit, finding, seconds) {
+function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
   const lines = [];
   if (facts.kind) lines.push(`${facts.kind} of ${show(facts.stream ?? facts.origin ?? 'an unknown log')}`);
   if (facts.origin && facts.stream) lines.push(`log         ${show(facts.origin)}`);
   if (facts.verifierKey) lines.push(`key inside  ${show(facts.verifierKey)}`);
+  if (facts.written) lines.push(`written     ${show(facts.written)}, which is what the events make`);
   if (exit !== 1) {
     for (const line of proven) lines.push(`  proven    ${line}`);
     for (const line of open) lines.push(`  open      ${line}`);
@@ -1948,7 +2401,7 @@ function textOfReport({ proven, open, facts }, exit, finding, seconds) {
   const verdicts = ['SOUND', 'NOT SOUND', 'UNDECIDED'];
   lines.push(
     finding === null
-      ? `SOUND (${facts.events ?? 0} events, ${seconds.toFixed(1)} s${speed})`
+      ? `SOUND (${facts.events ?? 0} events, ${seconds.toFixed(1)} s${speed})${but.map((each) => `, but ${each}`).join('')}`
       : `${verdicts[exit]}: ${finding}`,
   );
   return `${lines.join('\n')}\n`;
@@ -1963,6 +2416,7 @@ function readArguments(args) {
     allowPositionals: true,
     options: {
       ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
+      ...{ summary: { type: 'string' }, csv: { type: 'string' } },
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
@@ -1998,16 +2452,44 @@ function optionsFrom(values) {
     shown = count;
     process.stderr.write(`${count} events\r`);
   };
-  return { keys, isPinned, isTrusting: values['trust-inside'] === true, kept, files: values.files ?? null, progress };
+  const isTrusting = values['trust-inside'] === true;
+  const [page, table] = [values.summary, values.csv].map((file) => (file === undefined ? null : outFile(file)));
+  return {
+    ...{ keys, isPinned, isTrusting, kept, files: values.files ?? null },
+    ...{ page: page ?? null, table: table ?? null, progress },
+  };
 }
 
 /** @param {string} target @param {Options} options @param {Report} report */
 async function checkPath(target, options, report) {
+  const outs = [options.page, options.table].filter((out) => out !== null);
+  try {
+    await checkThing(target, options, report);
+    const isTaken = options.isPinned || options.isTrusting;
+    for (const out of isTaken ? outs : []) {
+      out.keep();
+      report.facts.written = out.file;
+    }
+  } finally {
+    for (const out of outs) out.drop();
+  }
+  must(report.lies.length === 0, report.lies.join('; '));
+  if (options.isPinned) return;
+  report.open.push('the origin: no key was pinned, so anybody can have made this, with a key of their own');
+  decidable(
+    options.isTrusting,
+    'it is sound in itself, but no key was pinned: give the key of the log with --key, or say --trust-inside',
+  );
+}
+
+/** @param {string} target @param {Options} options @param {Report} report */
+async function checkThing(target, options, report) {
   const stat = fs.statSync(target, { throwIfNoEntry: false });
   decidable(stat, `there is no ${show(target)}`);
   const start = stat.isDirectory() ? '' : Buffer.concat([...readFile(target, 0, 16)]).toString('latin1');
   if (start === 'SQLite format 3\0') {
     report.facts.kind = 'log';
+    decidable(!options.page && !options.table, '--summary goes with bundles, --csv with exports');
     await checkLog(target, options, report);
   } else {
     decidable(options.files === null, '--files goes with log.db only');
@@ -2021,12 +2503,6 @@ async function checkPath(target, options, report) {
     report.facts.kind = isBundle ? 'bundle' : 'export';
     await (isBundle ? checkBundle : checkExport)(source, options, report);
   }
-  if (options.isPinned) return;
-  report.open.push('the origin: no key was pinned, so anybody can have made this, with a key of their own');
-  decidable(
-    options.isTrusting,
-    'it is sound in itself, but no key was pinned: give the key of the log with --key, or say --trust-inside',
-  );
 }
 
 const [, entry = ''] = process.argv;

@@ -11,6 +11,7 @@ import { summaryHtml } from './bundle-summary.ts';
 import { type Earlier, proverOf, subtreesOf } from './proofs.ts';
 import { bundleReadme } from './readme.ts';
 import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
+import { textsVersion } from './texts.ts';
 import { readVerifier } from './verifier.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
@@ -40,7 +41,7 @@ const seesAll = () => true;
  *   100,000 events would have to be shown to prove which one was the last.
  */
 export async function bundleZip(bundle: Bundle): Promise<Readable> {
-  const { log, blobs, checkpoint, stream, withFiles } = bundle;
+  const { log, blobs, checkpoint, stream } = bundle;
   const last = log.lastOf(stream, checkpoint.size);
   if (last === null)
     throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
@@ -52,7 +53,7 @@ export async function bundleZip(bundle: Bundle): Promise<Readable> {
   function* entries(): Generator<ZipEntry> {
     yield {
       name: 'README.txt',
-      content: bundleReadme({ origin, stream, versions: last?.version ?? 0, signedAt: checkpoint.signedAt, withFiles }),
+      content: bundleReadme({ origin, stream, versions: last?.version ?? 0, signedAt: checkpoint.signedAt }),
     };
     yield { name: 'summary.html', content: () => summaryHtml({ log, checkpoint, stream }) };
     yield { name: 'bundle.json', content: () => bundleJson(bundle, origin, showsRest, files) };
@@ -105,6 +106,8 @@ async function* bundleJson(
     origin,
     verifierKey,
     checkpoint: checkpoint.note,
+    texts: textsVersion,
+    signedAt: checkpoint.signedAt,
     stream,
     streams: [stream],
   };

@@ -8,9 +8,10 @@ import { eventsThatFit, type Filters } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
 import { consistencyOf, type Earlier, proverOf, subtreesOf } from './proofs.ts';
 import { exportReadme } from './readme.ts';
-import { correctionsWithin, noteErased, type Sees, showEvent, shownJson } from './shown.ts';
+import { correctionsWithin, noteErased, type Sees, type ShownEvent, showEvent, shownJson } from './shown.ts';
+import { textsVersion } from './texts.ts';
 import { readVerifier } from './verifier.ts';
-import { zipOf } from './zip.ts';
+import { type ZipEntry, zipOf } from './zip.ts';
 
 /** What is exported: the events at positions `from` to `to`, both inclusive, that fit the filters. */
 export type Export = {
@@ -28,38 +29,22 @@ export type Export = {
   madeAt: Date;
 };
 
-/** The files of an export as a ZIP stream (docs/log-format.md); the log is read as the stream is. */
+/**
+ * The files of an export as a ZIP stream (docs/log-format.md); the log is read as the stream is. Proofs are about NDJSON alone,
+ * so it goes along with another format, which a verifier makes from it again.
+ */
 export async function exportZip(exported: Export): Promise<Readable> {
   const { log, checkpoint, verifierKey, earlier, format, from, to, filters, seesPayloadsOf, madeAt } = exported;
-  const { file, head, line, hasProofs } = writers[format];
   const { log: origin } = log.head();
   const isWhole = Object.keys(filters).length === 0;
-  const digest = createHash('sha256');
   const prove = proverOf(log, checkpoint.size);
   const erased = noteErased();
-  const total = { events: 0, bytes: 0 };
-
-  async function* lines(): AsyncGenerator<Buffer> {
-    if (head !== '') yield count(head);
-    const chunks = isWhole ? eventsBetween(log, from, to) : eventsThatFit(log, from, to, filters);
-    for await (const chunk of chunks) {
-      const texts = chunk.map((event) => {
-        const shown = showEvent(event, seesPayloadsOf);
-        erased.note(shown);
-        const proof = isWhole || !hasProofs ? null : prove(shown.header.position);
-        return line(shown, proof);
-      });
-      total.events += chunk.length;
-      yield count(texts.join(''));
-    }
-  }
-
-  function count(text: string): Buffer {
-    const bytes = Buffer.from(text);
-    digest.update(bytes);
-    total.bytes += bytes.length;
-    return bytes;
-  }
+  // Written last: what was erased since the other one was, is found missing here, and ends the archive.
+  const source = countedFile(exported, 'ndjson', (event) => {
+    erased.note(event);
+    return isWhole ? null : prove(event.header.position);
+  });
+  const file = format === 'ndjson' ? source : countedFile(exported, format, () => null);
 
   async function* manifest(): AsyncGenerator<string> {
     const proven = (event: EventText) => {
@@ -73,13 +58,13 @@ export async function exportZip(exported: Export): Promise<Readable> {
       origin,
       verifierKey,
       checkpoint: checkpoint.note,
-      file,
+      texts: textsVersion,
       kind: format,
+      ...file.sum(),
+      ...(file !== source && { source: source.sum() }),
       from,
       to,
-      events: total.events,
-      bytes: total.bytes,
-      sha256: digest.digest('hex'),
+      events: source.events(),
       filters,
       withPayloads: seesPayloadsOf !== null,
       ...(isWhole && {
@@ -95,12 +80,58 @@ export async function exportZip(exported: Export): Promise<Readable> {
     yield `${JSON.stringify(value, null, 2)}\n`;
   }
 
-  const about = { origin, format, file, from, to, filters, withPayloads: seesPayloadsOf !== null, madeAt };
+  const readme = exportReadme({ origin, from, to, filters, withPayloads: seesPayloadsOf !== null, madeAt });
   const entries = [
-    { name: 'README.txt', content: exportReadme(about) },
+    { name: 'README.txt', content: readme },
     { name: 'annals-verify.mjs', content: await readVerifier() },
-    { name: file, content: lines },
+    ...new Set([file.entry, source.entry]),
     { name: 'manifest.json', content: manifest },
   ];
   return zipOf(entries, madeAt);
+}
+
+/** A file of events; what it counts and sums up is known once all of it was read, and asked for once. */
+type CountedFile = {
+  entry: ZipEntry;
+  events: () => number;
+  sum: () => { file: string; bytes: number; sha256: string };
+};
+
+/** The events of an export in a format. @param take is shown each event, and gives the proof that goes along with it. */
+function countedFile(
+  { log, from, to, filters, seesPayloadsOf }: Export,
+  format: ExportFormat,
+  take: (event: ShownEvent) => string[] | null,
+): CountedFile {
+  const { file, head, line } = writers[format];
+  const isWhole = Object.keys(filters).length === 0;
+  const digest = createHash('sha256');
+  let events = 0;
+  let bytes = 0;
+
+  async function* content(): AsyncGenerator<Buffer> {
+    if (head !== '') yield count(head);
+    const chunks = isWhole ? eventsBetween(log, from, to) : eventsThatFit(log, from, to, filters);
+    for await (const chunk of chunks) {
+      const texts = chunk.map((event) => {
+        const shown = showEvent(event, seesPayloadsOf);
+        return line(shown, take(shown));
+      });
+      events += chunk.length;
+      yield count(texts.join(''));
+    }
+  }
+
+  function count(text: string): Buffer {
+    const encoded = Buffer.from(text);
+    digest.update(encoded);
+    bytes += encoded.length;
+    return encoded;
+  }
+
+  return {
+    entry: { name: file, content },
+    events: () => events,
+    sum: () => ({ file, bytes, sha256: digest.digest('hex') }),
+  };
 }

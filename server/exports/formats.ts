@@ -10,9 +10,7 @@ type Writer = {
   file: string;
   /** What it begins with. */
   head: string;
-  /** True where a line has room for a proof. */
-  hasProofs: boolean;
-  /** One event, with its line end. `proof` is there where each event is proven by itself. */
+  /** One event, with its line end. `proof`: where each event is proven by itself, and the format has room for it. */
   line: (event: ShownEvent, proof: readonly string[] | null) => string;
 };
 
@@ -35,9 +33,9 @@ const columns = [
 
 /** One entry per format. What each one's lines hold is in docs/log-format.md. */
 export const writers: Record<ExportFormat, Writer> = {
-  ndjson: { file: 'events.ndjson', head: '', hasProofs: true, line: ndjsonLine },
-  csv: { file: 'events.csv', head: byteOrderMark + csvRow(columns), hasProofs: false, line: csvLine },
-  cloudevents: { file: 'events.cloudevents.ndjson', head: '', hasProofs: false, line: cloudEventLine },
+  ndjson: { file: 'events.ndjson', head: '', line: ndjsonLine },
+  csv: { file: 'events.csv', head: byteOrderMark + csvRow(columns), line: csvLine },
+  cloudevents: { file: 'events.cloudevents.ndjson', head: '', line: cloudEventLine },
 };
 
 /** Both texts as they are stored: what is proven can be cut out of the line byte by byte. */

@@ -64,6 +64,13 @@ async function assertSound(bytes: Buffer): Promise<void> {
   const { exit, text } = await verify(['--key', verifierKey, file]);
   rmSync(file);
   assert.equal(exit, 0, text);
+  // Whatever people read in it was made again.
+  assert.match(text, /README\.txt is the text that belongs there/);
+  assert.match(text, /^SOUND \(\d+ events, [^)]+\)$/m);
+  const made = [...files.keys()].filter((name) =>
+    /^(summary\.html|events\.csv|events\.cloudevents\.ndjson)$/.test(name),
+  );
+  for (const name of made) assert.ok(text.includes(`${name} is what the events make, byte for byte`), text);
 }
 
 function rootIn(checkpoint: string): { size: number; root: Buffer } {
@@ -136,6 +143,8 @@ describe('GET /api/audit/bundles/{slug}/{id}', () => {
       'origin',
       'verifierKey',
       'checkpoint',
+      'texts',
+      'signedAt',
       'stream',
       'streams',
       'events',
@@ -380,9 +389,13 @@ describe('GET /api/audit/export', () => {
     assert.ok(!byKey.text('events.ndjson').includes('ada@example.com'));
     for (const format of ['csv', 'cloudevents']) {
       const other = await archive(`/api/audit/export?format=${format}`);
-      assert.ok(!other.text(other.about.file).includes('ada@example.com'), format);
       const bare = await archive(`/api/audit/export?format=${format}`, scoped('export'));
-      assert.ok(!bare.text(bare.about.file).includes('it said more'), format);
+      for (const file of [other.about.file, 'events.ndjson']) {
+        assert.ok(!other.text(file).includes('ada@example.com'), `${format}: ${file}`);
+        assert.ok(!bare.text(file).includes('it said more'), `${format}: ${file}`);
+      }
+      await assertSound(other.bytes);
+      await assertSound(bare.bytes);
     }
   });
 
@@ -429,8 +442,10 @@ describe('GET /api/audit/export', () => {
       await assertSound(bytes);
     }
     for (const format of ['ndjson', 'csv', 'cloudevents']) {
-      const { text, about } = await archive(`/api/audit/export?format=${format}`);
-      assert.ok(!/to be forgotten|forgotten, too/.test(text(about.file)), format);
+      const { text, about, bytes } = await archive(`/api/audit/export?format=${format}`);
+      for (const file of [about.file, 'events.ndjson'])
+        assert.ok(!/to be forgotten|forgotten, too/.test(text(file)), `${format}: ${file}`);
+      await assertSound(bytes);
     }
   });
 
@@ -446,6 +461,25 @@ describe('GET /api/audit/export', () => {
     assert.ok(!text('events.ndjson').includes('bob@example.com'));
     assert.ok(text('events.ndjson').split('"erased":true').length > 2);
     await assertSound(bytes);
+  });
+
+  it('brings the exact texts along with CSV and CloudEvents, so that what these say is proven too', async () => {
+    const plain = await archive(`/api/audit/export?to=20`);
+    for (const format of ['csv', 'cloudevents']) {
+      const { files, text, about, bytes } = await archive(`/api/audit/export?format=${format}&to=20`);
+      const names = ['README.txt', 'annals-verify.mjs', about.file, 'events.ndjson', 'manifest.json'];
+      assert.deepEqual([...files.keys()], names);
+      const file = files.get(about.file) as Buffer;
+      assert.deepEqual([about.kind, about.bytes, about.sha256], [format, file.length, hash('sha256', file)]);
+      assert.equal(text('events.ndjson'), plain.text('events.ndjson'));
+      const { file: source, bytes: length, sha256 } = about.source;
+      assert.deepEqual([source, length, sha256], ['events.ndjson', plain.about.bytes, plain.about.sha256]);
+      await assertSound(bytes);
+      const some = await archive(`/api/audit/export?format=${format}&collection=posts`);
+      await assertSound(some.bytes);
+      assert.equal(some.text('events.ndjson').match(/,"proof":\[/g)?.length, some.about.events);
+    }
+    assert.ok(!('source' in plain.about));
   });
 
   it('writes CSV by which no spreadsheet is made to calculate', async () => {

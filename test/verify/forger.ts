@@ -41,16 +41,21 @@ export function signNote(text: string, signers: readonly Signer[]): string {
   return `${text}\n${lines.join('')}`;
 }
 
-/** Records events as the service does; what it records can be changed afterwards. */
-export function createHistory(log = origin) {
-  const entries: Entry[] = [];
-  const versions = new Map<string, number>();
+/** Records events as the service does; what it records can be changed afterwards. @param entries those that are there. */
+export function createHistory(log = origin, entries: Entry[] = []) {
+  const versions = new Map(entries.map(({ header: { stream, version } }) => [stream, version]));
 
-  function record(stream: string, type: EventType, data: JsonObject, changes: Partial<Header> = {}): Entry {
+  function record(
+    stream: string,
+    type: EventType,
+    data: JsonObject,
+    changes: Partial<Header> = {},
+    context?: JsonObject,
+  ): Entry {
     const position = entries.length + 1;
     const version = (versions.get(stream) ?? 0) + 1;
     versions.set(stream, version);
-    const body = bodyOf(data);
+    const body = bodyOf(data, context);
     const header: Header = {
       ...{ v: 1, log, position, stream, version, type, schemaVersion: 1 },
       id: `019a0000-0000-7000-8000-${String(position).padStart(12, '0')}`,
@@ -68,8 +73,8 @@ export function createHistory(log = origin) {
   return { entries, record };
 }
 
-export function bodyOf(data: Json): string {
-  return JSON.stringify({ salt: randomBytes(32).toString('base64'), data, context: { ip: '127.0.0.1' } });
+export function bodyOf(data: Json, context: JsonObject = { ip: '127.0.0.1' }): string {
+  return JSON.stringify({ salt: randomBytes(32).toString('base64'), data, context });
 }
 
 /** The same entry with another header or payload, as somebody would write it who can write the log. */
@@ -239,11 +244,13 @@ export function writeLog(path: string, entries: readonly Entry[], notes: readonl
   db.exec(`${guards.map((name) => `DROP TRIGGER ${name};`).join('')} DROP INDEX events_stream; DROP INDEX events_id`);
   const event = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
   const payload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
+  const erasure = db.prepare("INSERT INTO erasures VALUES (?, '[]', 1)");
   const note = db.prepare("INSERT INTO checkpoints VALUES (?, ?, '2026-11-20T12:00:00.000Z', 0, 0)");
   db.transaction(() => {
     for (const [index, { header, text, body }] of entries.entries()) {
       event.run(index + 1, header.id, header.stream, header.version, text);
       if (body !== null) payload.run(index + 1, body);
+      if (header.type === 'document.erased') erasure.run(index + 1);
     }
     for (const text of notes) note.run(Number(text.split('\n')[1]), text);
     const last = entries.at(-1)?.header.recordedAt ?? '';

@@ -8,13 +8,15 @@
  * above it.
  *
  * What decides is in parts 3 to 8, a third of it: the tree, keys and checkpoints, one event, events in their order, what they make
- * of a document, checkpoints that were kept. Part 9 makes again what people read of them. Parts 10 to 12 say which of it a bundle, an
- * export and a log.db have to pass: read the one that you need. Parts 1, 2, 13 and 14 are texts, files and the command; a ZIP is read
- * as strictly as all else.
+ * of a document, checkpoints that were kept. Part 9 makes again what people read of them. Parts 10 to 13 say which of it a bundle, an
+ * export, a log.db and two checkpoints have to pass: read the one that you need. Parts 1, 2, 14 and 15 are texts, files and the
+ * command; a ZIP is read as strictly as all else.
  *
  *   node annals-verify.mjs [options] PATH
+ *   node annals-verify.mjs [options] compare A B [PROOF]
  *
- * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder) or a copy of log.db.
+ * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder) or a copy of log.db; A and B are two checkpoints, PROOF
+ * shows that the larger one continues the smaller one.
  *
  * What it rests on, all of it published:
  *   - the tree over the headers of all events: RFC 6962, section 2.1; its proofs: RFC 9162, sections 2.1.3.2 and 2.1.4.2
@@ -35,8 +37,10 @@ import { isDeepStrictEqual, parseArgs } from 'node:util';
 import zlib from 'node:zlib';
 
 const usage = `Usage: node annals-verify.mjs [options] PATH
+       node annals-verify.mjs [options] compare A B [PROOF]
 
 PATH is a bundle or an export (.zip, or the unpacked folder), or a copy of log.db.
+A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consistency from the smaller to the larger.
 
   --key VKEY          the verifier key of the log, name+hash+key, which you got from elsewhere; may be repeated
   --key-file FILE     the same, from a file
@@ -2108,7 +2112,88 @@ function checkStored(folder, files, report) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 13. Files, folders and ZIP archives: only read, never unpacked
+// 13. Two checkpoints
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Compares two signed checkpoints of one log, by an answer of `GET /api/audit/consistency` where their sizes differ. What is not
+ * rightly signed decides nothing: anybody can have written it.
+ *
+ * @param {string[]} files two checkpoints, and the answer
+ * @param {Options} options
+ * @param {Report} report
+ */
+function checkPair([one = '', other = '', answer], options, report) {
+  const [first, second] = [one, other]
+    .map((file) => ({ what: show(path.basename(file)), checkpoint: openSigned(file, options) }))
+    .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
+  if (!first || !second) return;
+  const [a, b] = [first.checkpoint, second.checkpoint];
+  const [from, to] = [a.size, b.size];
+  decidable(a.origin === b.origin, `they are of two logs, ${show(a.origin)} and ${show(b.origin)}`);
+  report.facts.origin = a.origin;
+  report.facts.events = to;
+  report.facts.checkpoints = [first, second].map(({ what, checkpoint: { size, root } }) => {
+    return { file: what, size, root: root.toString('base64') };
+  });
+  const fork = `${first.what} and ${second.what} are both of ${to} events, both are signed by the key, and their roots differ`;
+  must(from !== to || a.root.equals(b.root), `${fork}: proof of a fork: keep both files`);
+  if (answer !== undefined) checkAnswer(answer, first, second);
+  else {
+    const sizes = `${first.what} is of ${from} events, ${second.what} of ${to}`;
+    const call = `save the answer of GET /api/audit/consistency?from=${from}&to=${to}, and name it as PROOF`;
+    decidable(from === to, `${sizes}: only a proof says whether one continues the other: ${call}`);
+  }
+  report.proven.push(
+    `both checkpoints are signed by ${options.keys.length > 1 ? 'the pinned keys' : 'the pinned key'}`,
+  );
+  report.proven.push(
+    from === to
+      ? `${first.what} and ${second.what} are of the same ${to} events`
+      : `${second.what}, of ${to} events, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
+  );
+}
+
+/** @param {string} file @param {Options} options */
+function openSigned(file, options) {
+  const what = show(path.basename(file));
+  decidable(fs.existsSync(file), `there is no ${show(file)}`);
+  try {
+    return openCheckpoint(textOf(readSmall(file, limits.note), what), options.keys, what);
+  } catch (error) {
+    throw error instanceof NotSound ? new Undecided(error.message) : error;
+  }
+}
+
+/** @param {string} file @param {Kept} first @param {Kept} second */
+function checkAnswer(file, first, second) {
+  const what = show(path.basename(file));
+  const [from, to] = [first.checkpoint.size, second.checkpoint.size];
+  /** @type {any} */
+  let answer;
+  let proof;
+  try {
+    answer = JSON.parse(textOf(readSmall(file, limits.note), what));
+    proof = hashesFrom(answer.proof, 'proof', 128);
+    hashFrom(answer.fromRoot, 'fromRoot');
+    hashFrom(answer.toRoot, 'toRoot');
+  } catch {
+    throw new Undecided(`${what} is no answer of GET /api/audit/consistency`);
+  }
+  const isOfThese = answer.from === from && answer.to === to;
+  const told = `${show(answer.from)} to ${show(answer.to)}`;
+  decidable(isOfThese, `${what} is a proof from ${told}: ask GET /api/audit/consistency?from=${from}&to=${to}`);
+  const [fromRoot, toRoot] = [first, second].map(({ checkpoint }) => checkpoint.root.toString('base64'));
+  const leads = isConsistent(first.checkpoint, second.checkpoint, proof);
+  must(
+    leads && answer.fromRoot === fromRoot && answer.toRoot === toRoot,
+    `${what} does not lead from ${first.what} to ${second.what}, both rightly signed: ` +
+      'whoever signed them owes a proof that does. Ask again, and keep all three files',
+  );
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 14. Files, folders and ZIP archives: only read, never unpacked
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @param {string} file @param {number} [from] @param {number} [to] the byte behind the last @returns {Generator<Buffer>} */
@@ -2331,7 +2416,7 @@ async function* unpacked(file, { name, method, crc, packed, size, start }) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 14. The command
+// 15. The command
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
@@ -2354,7 +2439,9 @@ export async function run(args) {
     isJson = values.json === true;
     if (values.help) return usage;
     if (values.version) return `annals-verify ${version} (Node ${process.version})\n`;
-    await checkPath(values.paths[0] ?? '', optionsFrom(values), report);
+    const [first = '', ...more] = values.paths;
+    if (first === 'compare') checkCompared(more, values, report);
+    else await checkPath(first, optionsFrom(values), report);
     return null;
   });
   if (text !== null) return { exit, text };
@@ -2420,7 +2507,10 @@ function readArguments(args) {
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
-  if (!values.help && !values.version) decidable(positionals.length === 1, `name one PATH\n\n${usage}`);
+  const isPair = positionals[0] === 'compare';
+  const fits = isPair ? [3, 4].includes(positionals.length) : positionals.length === 1;
+  const wanted = isPair ? 'name two checkpoints, and PROOF where their sizes differ' : 'name one PATH';
+  if (!values.help && !values.version) decidable(fits, `${wanted}\n\n${usage}`);
   return { ...values, paths: positionals };
 }
 
@@ -2458,6 +2548,18 @@ function optionsFrom(values) {
     ...{ keys, isPinned, isTrusting, kept, files: values.files ?? null },
     ...{ page: page ?? null, table: table ?? null, progress },
   };
+}
+
+/** @param {string[]} files @param {ReturnType<typeof readArguments>} values @param {Report} report */
+function checkCompared(files, values, report) {
+  const { paths, key, 'key-file': keyFile, json, ...others } = values;
+  const [odd] = Object.keys(others);
+  const why = odd === 'trust-inside' ? ': a checkpoint names no key' : '';
+  decidable(odd === undefined, `--${odd} does not go with compare${why}`);
+  const options = optionsFrom(values);
+  decidable(options.isPinned, 'compare needs the key of the log: give it with --key');
+  report.facts.kind = 'comparison';
+  checkPair(files, options, report);
 }
 
 /** @param {string} target @param {Options} options @param {Report} report */

@@ -56,6 +56,16 @@ describe('annals-verify on what a service has written', () => {
     assert.match(text, /checkpoints signed by the pinned key/);
   });
 
+  it('follows from one of its checkpoints to another by what it answers', async () => {
+    const [file, proof] = [join(folder, 'newest.txt'), join(folder, 'proof.json')];
+    writeFileSync(file, await note());
+    const [from, to] = [kept, file].map((path) => readFileSync(path, 'utf8').split('\n')[1]);
+    const path = `/api/audit/consistency?from=${from}&to=${to}`;
+    assert.match(await verdictOf(...pinned.slice(0, 2), 'compare', file, kept), /^2 .*GET \/api\/audit\/consistency/);
+    writeFileSync(proof, JSON.stringify((await service.call('GET', path)).body));
+    assert.match(await verdictOf(...pinned.slice(0, 2), 'compare', file, kept, proof), /^0 SOUND/);
+  });
+
   it('reads the log while the service writes it', async () => {
     assert.match(await verdictOf(...pinned, join(service.data, 'log.db')), /^0 SOUND/);
   });

@@ -167,8 +167,8 @@ Exit code 0: done. 1: refused. 2: wrong usage, or could not run.`,
     usage: `annals blobs verify [--data DIR]
 
 Reads every stored file and compares its SHA-256 with its name; then looks for files that a version needs and that are not
-there. Names what is missing or altered, and the versions from which on it is needed. Works beside a running service. Nothing is
-changed.
+there. Names what is missing or altered, and the versions from which on it is needed; the last line names the first of them.
+Works beside a running service. Nothing is changed.
 
 ${bucketSettings} The settings have to be those of the service.
 
@@ -185,7 +185,8 @@ annals-verify.mjs, which checks it anywhere. The export is put on record in the 
   --out FILE.zip  where to; a file that is there is kept, but with --force
   --from, --to    both inclusive: a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 in UTC
                   (default: the whole log)
-  --format F      ndjson (default; the exact texts, which can be proven), csv (for spreadsheets), cloudevents
+  --format F      ndjson (default; the exact texts), csv (for spreadsheets), cloudevents; ndjson goes along with the others,
+                  for proofs are about it
   --collection C, --stream S, --type T, --actor A
                   only events of that collection, stream, type or actor. Each of them is proven, and no longer that
                   none was left out

@@ -1199,7 +1199,7 @@ async function checkReadme(source, head, rest, report) {
  */
 function knowsTexts(source, { texts }, beside, report) {
   if (source.names.includes('annals-verify.mjs'))
-    report.open.push('annals-verify.mjs in it, which is never to be trusted: it comes from who made all of this');
+    report.open.push('annals-verify.mjs inside: never to be trusted, who made the rest made that too');
   const there = beside.filter((name) => source.names.includes(name));
   decidable(
     texts === undefined || texts === textsVersion || there.length === 0,

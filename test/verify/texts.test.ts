@@ -52,7 +52,7 @@ describe('annals-verify makes again what people read', () => {
       assert.match(text, /proven +summary\.html is what the events make, byte for byte/);
       assert.match(text, /proven +README\.txt is the text that belongs there/);
       assert.match(text, new RegExp(`open +when the checkpoint was signed: the bundle says ${signedAt}`));
-      assert.match(text, /open +annals-verify\.mjs in it, which is never to be trusted/);
+      assert.match(text, /open +annals-verify\.mjs inside: never to be trusted/);
       assert.match(text, /^SOUND \(\d+ events, [\d.]+ s\)$/m);
     }
   });

@@ -3,7 +3,7 @@ import { DomainError } from '../../config/errors.ts';
 import { type JsonObject, memberOf } from '../../config/schema.ts';
 import { type AccountRef, decideNothing, decidePassword } from '../../events/accounts.ts';
 import { accountStream, documentStream } from '../../events/catalogue.ts';
-import type { Change } from '../../events/log.ts';
+import { type Change, UnreadError } from '../../events/log.ts';
 import type { App, Target } from '../app.ts';
 import { addressOf } from '../requests.ts';
 
@@ -38,9 +38,9 @@ export async function withPassword<T>(
   }
 }
 
-/** `unavailable` is not one: the disk may have been full only when what was recorded was to be shown. */
+/** True where it is known that nothing was recorded. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof DomainError && error.code !== 'unavailable';
+  return error instanceof DomainError && !(error instanceof UnreadError);
 }
 
 /**

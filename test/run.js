@@ -14,5 +14,5 @@ handOver(chooseNode(), [
   '--test-timeout=120000',
   // Node takes no option behind the first file.
   ...args.filter((arg) => !isPlace(arg)),
-  ...(places.length > 0 ? places : ['test/together/*.ts', 'test/**/*.alone.test.ts']),
+  ...(places.length > 0 ? places : ['test/batches/*.ts', 'test/**/*.alone.test.ts']),
 ]);

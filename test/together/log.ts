@@ -1,3 +1,0 @@
-import { runTogether } from '../helpers/together.ts';
-
-runTogether('log');

@@ -11,6 +11,8 @@ handOver(chooseNode(), [
   './test/helpers/cache.js',
   '--test',
   '--test-concurrency=4',
+  // Also where something that a test left keeps its process from ending: in a batch nobody else would.
+  '--test-force-exit',
   // Of one test; Node 22 takes it for a whole file, and one that runs a batch is long.
   '--test-timeout=300000',
   // Node takes no option behind the first file.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
+import { UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import { withPassword } from '../../server/accounts/passwords.ts';
 import type { App } from '../../server/app.ts';
 
@@ -33,12 +34,13 @@ describe('a password that is kept before it is recorded', () => {
 
   it('stays when it is recorded, and goes when the write is refused', async () => {
     assert.deepEqual(await left(() => 'recorded'), ['a password']);
-    for (const code of ['invalid', 'unauthorized', 'forbidden', 'not-found', 'conflict'] as const)
+    // Unavailable is what is too busy, or has no room: nothing was recorded.
+    for (const code of ['invalid', 'unauthorized', 'forbidden', 'not-found', 'conflict', 'unavailable'] as const)
       assert.deepEqual(await left(failing(new DomainError(code, 'no'))), [], code);
   });
 
   it('stays when nobody knows whether it was recorded, so that no account loses its password', async () => {
-    const errors = [new Error('the writer thread ended'), new DomainError('unavailable', 'recorded, but not shown')];
+    const errors = [new UnknownOutcomeError('the writer thread ended'), new UnreadError('unavailable', 'not shown')];
     for (const error of errors) assert.deepEqual(await left(failing(error)), ['a password'], error.message);
   });
 });

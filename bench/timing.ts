@@ -38,6 +38,7 @@ async function withKeeper(folder: string, run: (login: Try, known: string) => Pr
     now: Date.now,
     onMail: () => {},
     onDraftFailure: () => {},
+    onSwapped: () => {},
   });
   const known = 'known-account@example.com';
   const credential = await keeper.keep('the right password', '192.0.2.1');

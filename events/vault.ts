@@ -4,6 +4,7 @@ import { createPrivate, privateFile } from '../storage/private.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
+import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
 
 export type Vault = ReturnType<typeof openVault>;
 
@@ -19,9 +20,10 @@ export function openVault(path: string) {
   chmodSync(path, privateFile);
   const db = openDatabase(path, { durability: 'full', secureDelete: true, cacheMiB: 2 });
   db.exec(tables);
+  const secrets = openSecrets(db);
   return {
-    ...openSecrets(db),
-    passwords: openPasswords(db),
+    ...secrets,
+    passwords: openPasswords(db, secrets.secret(commitmentSecret)),
     counters: openCounters(db),
     logKeys: openLogKeys(db),
     drafts: openDrafts(db),
@@ -102,8 +104,8 @@ function openSecrets(db: Sqlite) {
   return { secret, opaqueId };
 }
 
-/** Hashes of passwords, each under the opaque id that events name it by. */
-function openPasswords(db: Sqlite) {
+/** Hashes of passwords, each under the credential that events name it by. */
+function openPasswords(db: Sqlite, secret: string) {
   const select = db.prepare('SELECT hash FROM passwords WHERE credential = ?').pluck();
   const selectAll = db.prepare('SELECT credential FROM passwords').pluck();
   const selectBeginnings = db.prepare('SELECT DISTINCT substr(hash, 1, 7) FROM passwords').pluck();
@@ -117,10 +119,16 @@ function openPasswords(db: Sqlite) {
   });
 
   return {
-    put: (credential: string, hash: string): void => {
+    /** Keeps a hash; gives its credential. */
+    put: (hash: string): string => {
+      const credential = credentialOf(secret, hash);
       insert.run(credential, hash);
+      return credential;
     },
     get: (credential: string): string | null => (select.get(credential) as string | undefined) ?? null,
+    /** Whether a hash that is kept under a credential may be the one that was: of one from before, nobody can tell. */
+    isSame: (credential: string, hash: string): boolean =>
+      !isCommitment(credential) || credentialOf(secret, hash) === credential,
     delete: (credential: string): void => {
       if (remove.run(credential).changes > 0) leaveNoTrace(db);
     },

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { lookAtTimes } from '../events/clock-notes.ts';
 import { BrokenLogError, isLog } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
+import { type AccountPassword, checkPasswords, type PasswordCheck } from '../events/passwords.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';
@@ -85,8 +87,13 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
       // It holds both files at one moment, and the replay goes on now.
       snapshot?.db.exec('COMMIT');
       catchUp(openProjector(replay, projection.tables, projection.upcaster), log, events);
-      const notes = [...times.notes(), ...(snapshot ? [] : ['there are no read tables; the next start builds them'])];
-      return verdict(checkClaims(db, claimsIn(replay, schema)), notes);
+      const passwords = checkLog ? passwordsOf(directory, replay) : { finding: null, notes: [] };
+      const notes = [
+        ...times.notes(),
+        ...passwords.notes,
+        ...(snapshot ? [] : ['there are no read tables; the next start builds them']),
+      ];
+      return verdict(checkClaims(db, claimsIn(replay, schema)) ?? passwords.finding, notes);
     } finally {
       replay.close();
     }
@@ -121,6 +128,14 @@ function isAhead(db: Sqlite, log: LogReader, { position }: Snapshot): boolean {
 function checkFile(db: Sqlite): string | null {
   const answer = db.pragma('integrity_check(1)', { simple: true });
   return answer === 'ok' ? null : String(answer);
+}
+
+/** Holds the vault against the newest password of each account, as a replay of the log has it. */
+function passwordsOf(directory: string, replay: Sqlite): PasswordCheck {
+  const vault = join(directory, 'vault.db');
+  if (!existsSync(vault)) return { finding: null, notes: [] };
+  const select = replay.prepare('SELECT stream, credential FROM accounts WHERE credential IS NOT NULL ORDER BY stream');
+  return checkPasswords(vault, select.iterate() as Iterable<AccountPassword>);
 }
 
 function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding | null {

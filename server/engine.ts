@@ -122,6 +122,7 @@ export function startEngine(options: Options): Engine {
     isOneOfMany: settings.site !== null,
     onMail: () => mail?.poke(),
     onDraftFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
+    onSwapped: () => log.error('a login was refused: the hash in vault.db is not that of the password which was set'),
   });
   const { keeper } = mainKeeper;
   let notary: MainNotary | null = null;
@@ -268,7 +269,7 @@ function checkCommand({ config, site }: Settings): string {
 function openKeeper(
   { vault }: Directory,
   { collections, bcryptCost, rateLimit }: Model,
-  others: Pick<Parameters<typeof createKeeper>[0], 'now' | 'isOneOfMany' | 'onMail' | 'onDraftFailure'>,
+  others: Pick<Parameters<typeof createKeeper>[0], 'now' | 'isOneOfMany' | 'onMail' | 'onDraftFailure' | 'onSwapped'>,
 ): MainKeeper {
   const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : [])));
   return createKeeper({ vault, rules, bcryptCost, rateLimit, ...others });
@@ -307,7 +308,13 @@ function notAsked(): Promise<never> {
 }
 
 function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
-  const { missing } = keeper.sweep(accounts.credentials());
+  const { missing, swapped } = keeper.sweep(accounts.credentials());
+  if (swapped > 0) {
+    log.error(
+      `passwords whose hash in vault.db is not the one that was set: ${swapped}; nobody can log in by them, and annals verify ` +
+        'names the first account',
+    );
+  }
   if (missing === 0) return;
   log.warn(
     `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { normalEmail } from '../../config/addresses.ts';
 import { DomainError } from '../../config/errors.ts';
@@ -74,10 +74,10 @@ export type MainKeeper = {
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, collection: string, id: string) => string;
   /**
-   * Forgets all passwords but these, and gives how many of these there are none of. Only at the start: one just kept is
-   * named by no event yet.
+   * Forgets all passwords but these, and gives how many of these there are none of, and of how many there is another hash than
+   * the one that was kept. Only at the start: one just kept is named by no event yet.
    */
-  sweep: (referenced: ReadonlySet<string>) => { missing: number };
+  sweep: (referenced: ReadonlySet<string>) => { missing: number; swapped: number };
   /** Forgets the drafts about a document, and those that it keeps itself, where it is a user. */
   forgetDrafts: (collection: string, id: string) => void;
   /** Ends its threads; what waits is rejected. */
@@ -96,6 +96,8 @@ type Options = {
   onMail: () => void;
   /** Called when drafts that have expired could not be deleted; it is tried again. */
   onDraftFailure: (error: Error) => void;
+  /** Called when somebody wanted to log in whose hash in the vault is not the one that was kept: nobody can by that. */
+  onSwapped: () => void;
   /** Whether other services are beside it: then it holds no threads that have nothing to do. */
   isOneOfMany?: boolean;
 };
@@ -108,7 +110,7 @@ const busySeconds = 5;
 
 /** Makes the one keeper of the service. */
 export function createKeeper(options: Options): MainKeeper {
-  const { vault, rules, bcryptCost, rateLimit, now, onMail, onDraftFailure, isOneOfMany = false } = options;
+  const { vault, rules, bcryptCost, rateLimit, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
   const width = Math.min(availableParallelism(), maxThreads);
   const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
   const turns = createTurns({ width, maxWaiting });
@@ -136,7 +138,10 @@ export function createKeeper(options: Options): MainKeeper {
     const locked = lockedOf(key, rule);
     if (locked) return locked;
     // What is looked up, compared and counted is the same whether there is an account or not.
-    const hash = vault.passwords.get(credential ?? 'none');
+    const kept = vault.passwords.get(credential ?? 'none');
+    const isSame = kept === null || vault.passwords.isSame(credential ?? 'none', kept);
+    if (!isSame) onSwapped();
+    const hash = isSame ? kept : null;
     const isRight =
       passwordProblem(password) === undefined
         ? await threads.compare(password, hash ?? dummy, work)
@@ -175,9 +180,7 @@ export function createKeeper(options: Options): MainKeeper {
     // It is nobody's yet, so nothing else is done to the same account.
     const hash = await turns.take({ line: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
     if (hash === null) return null;
-    const credential = randomUUID();
-    vault.passwords.put(credential, hash);
-    return credential;
+    return vault.passwords.put(hash);
   }
 
   /** What there is no room to delete now goes with the next start. */
@@ -206,7 +209,13 @@ export function createKeeper(options: Options): MainKeeper {
     token,
     sweep(referenced) {
       vault.passwords.retain(referenced);
-      return { missing: [...referenced].filter((credential) => vault.passwords.get(credential) === null).length };
+      const counts = { missing: 0, swapped: 0 };
+      for (const credential of referenced) {
+        const hash = vault.passwords.get(credential);
+        if (hash === null) counts.missing += 1;
+        else if (!vault.passwords.isSame(credential, hash)) counts.swapped += 1;
+      }
+      return counts;
     },
     forgetDrafts: drafts.forget,
     async close() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -8,6 +8,7 @@ import type { DomainError } from '../../config/errors.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
 import { type Checked, createKeeper, type Keeper, type MainKeeper } from '../../server/accounts/keeper.ts';
 import type { LockRule } from '../../server/accounts/lockout.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const password = 'correct horse';
@@ -21,6 +22,8 @@ type Keeping = {
   folder: string;
   clock: { time: number };
   mails: () => number;
+  /** How often a hash was met that is not the one that was kept. */
+  swapped: () => number;
   /** Ends it, and starts one over the same vault, whose clock stands `milliseconds` later. */
   restart: (milliseconds?: number) => Promise<Keeping>;
 };
@@ -32,6 +35,7 @@ function start(t: TestContext, given: Given = {}): Keeping {
   const vault = openVault(join(folder, 'vault.db'));
   const clock = { time };
   let mails = 0;
+  let swapped = 0;
   const itsRule = { maxLoginAttempts: 5, lockTime: 600, ...rule };
   const main = createKeeper({
     vault,
@@ -46,6 +50,9 @@ function start(t: TestContext, given: Given = {}): Keeping {
       mails += 1;
     },
     onDraftFailure: (error) => assert.fail(error),
+    onSwapped: () => {
+      swapped += 1;
+    },
   });
   let isEnded = false;
   async function end(): Promise<void> {
@@ -59,7 +66,7 @@ function start(t: TestContext, given: Given = {}): Keeping {
     await end();
     return start(t, { ...given, folder, time: clock.time + milliseconds });
   }
-  return { keeper: main.keeper, main, vault, folder, clock, mails: () => mails, restart };
+  return { keeper: main.keeper, main, vault, folder, clock, mails: () => mails, swapped: () => swapped, restart };
 }
 
 /** The address of a caller. */
@@ -92,7 +99,7 @@ describe('keeping passwords', () => {
   it('knows the right one from others, as long as it is kept', async (t) => {
     const { keeper } = start(t);
     const credential = await keep(keeper);
-    assert.match(credential, /^[0-9a-f-]{36}$/);
+    assert.match(credential, /^hmac-sha256:[0-9a-f]{64}$/);
     assert.deepEqual(await login(keeper, credential), { kind: 'right' });
     assert.deepEqual(await login(keeper, credential, 'Correct horse'), wrong);
     await keeper.forget(credential);
@@ -117,12 +124,34 @@ describe('keeping passwords', () => {
     for (const text of [password, 'a wrong horse', 'example.com']) assert.ok(!bytes.includes(text), text);
   });
 
+  it('names each by an HMAC of its hash, so that another hash under its name is found and opens nothing', async (t) => {
+    const { keeper, vault, folder, main, swapped } = start(t);
+    const [ada, mallory] = [await keep(keeper), await keep(keeper, 'the password of mallory')];
+    const hash = vault.passwords.get(ada) as string;
+    const key = Buffer.from(vault.secret('password-commitments'), 'base64url');
+    assert.equal(ada, `hmac-sha256:${createHmac('sha256', key).update(hash).digest('hex')}`);
+    const old = randomUUID();
+    const db = openDatabase(join(folder, 'vault.db'), { durability: 'full' });
+    // One of before this was so: nobody can say of it what its hash should be.
+    db.prepare('INSERT INTO passwords VALUES (?, ?)').run(old, hash);
+    db.prepare(
+      'UPDATE passwords SET hash = (SELECT hash FROM passwords WHERE credential = ?) WHERE credential = ?',
+    ).run(mallory, ada);
+    db.close();
+    assert.deepEqual(await login(keeper, ada, 'the password of mallory'), wrong);
+    assert.deepEqual(await login(keeper, ada), wrong);
+    assert.equal(swapped(), 2);
+    assert.deepEqual(await login(keeper, old), { kind: 'right' });
+    assert.deepEqual(await login(keeper, mallory, 'the password of mallory'), { kind: 'right' });
+    assert.equal(swapped(), 2);
+    assert.deepEqual(main.sweep(new Set([ada, mallory, old, 'none'])), { missing: 1, swapped: 1 });
+  });
+
   it('makes hashes of the configured cost, and still knows those of other costs', async (t) => {
     const { keeper, vault } = start(t, { bcryptCost: 5 });
     assert.equal(bcrypt.getRounds(vault.passwords.get(await keep(keeper)) as string), 5);
     for (const cost of [4, 6]) {
-      const credential = randomUUID();
-      vault.passwords.put(credential, bcrypt.hashSync(password, cost));
+      const credential = vault.passwords.put(bcrypt.hashSync(password, cost));
       assert.deepEqual(await login(keeper, credential), { kind: 'right' });
       assert.deepEqual(await login(keeper, credential, 'a wrong horse'), wrong);
     }
@@ -158,7 +187,7 @@ describe('keeping passwords', () => {
     const { keeper, restart } = start(t);
     const [named, left] = [await keep(keeper), await keep(keeper)];
     const { keeper: next, main } = await restart();
-    assert.deepEqual(main.sweep(new Set([named, randomUUID()])), { missing: 1 });
+    assert.deepEqual(main.sweep(new Set([named, randomUUID()])), { missing: 1, swapped: 0 });
     assert.deepEqual(await login(next, named), { kind: 'right' });
     assert.deepEqual(await login(next, left), wrong);
   });

@@ -26,8 +26,7 @@ describe('the vault', () => {
     old.close();
     const { vault } = open(t, folder);
     assert.equal(vault.secret('signing'), 'from-before');
-    vault.passwords.put('a', 'hash of a');
-    assert.equal(vault.passwords.get('a'), 'hash of a');
+    assert.equal(vault.passwords.get(vault.passwords.put('hash of a')), 'hash of a');
   });
 
   it('is for its owner only, the files beside it too', { skip: process.platform === 'win32' }, (t) => {
@@ -39,14 +38,13 @@ describe('the vault', () => {
 
   it('leaves nothing on the disk of what was deleted', (t) => {
     const { vault, folder } = open(t);
-    vault.passwords.put('a', 'a-hash-to-delete');
-    vault.passwords.put('b', 'a-hash-not-named');
-    vault.passwords.put('c', 'a-hash-to-retain');
+    const texts = ['a-hash-to-delete', 'a-hash-not-named', 'a-hash-to-retain'];
+    const [a, b, c] = texts.map(vault.passwords.put) as [string, string, string];
     for (const text of ['a-hash-to-delete', 'a-hash-not-named']) assert.ok(bytesOf(folder).includes(text), text);
-    vault.passwords.delete('a');
-    assert.equal(vault.passwords.retain(new Set(['c', 'd'])), 1);
+    vault.passwords.delete(a);
+    assert.equal(vault.passwords.retain(new Set([c, 'd'])), 1);
     for (const text of ['a-hash-to-delete', 'a-hash-not-named']) assert.ok(!bytesOf(folder).includes(text), text);
-    assert.equal(vault.passwords.get('c'), 'a-hash-to-retain');
-    assert.deepEqual([vault.passwords.get('a'), vault.passwords.get('b')], [null, null]);
+    assert.equal(vault.passwords.get(c), 'a-hash-to-retain');
+    assert.deepEqual([vault.passwords.get(a), vault.passwords.get(b)], [null, null]);
   });
 });

@@ -23,6 +23,8 @@ export type EventType =
   | 'email.sent'
   | 'email.failed'
   | 'log.exported'
+  | 'log.key.replaced'
+  | 'log.key.disowned'
   | 'clock.corrected';
 
 /** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
@@ -50,6 +52,8 @@ export const schemaVersionOf: Record<EventType, number> = {
   'email.sent': 1,
   'email.failed': 1,
   'log.exported': 1,
+  'log.key.replaced': 1,
+  'log.key.disowned': 1,
   'clock.corrected': 1,
 };
 
@@ -83,6 +87,9 @@ export const schemaStream = 'system/schema';
 
 /** The stream of what was done with the log itself: what was taken out of it. */
 export const auditStream = 'system/audit';
+
+/** The stream of what becomes of the keys that sign the log. */
+export const keyStream = 'system/keys';
 
 /** The stream of the corrections of a clock that was wrong. */
 export const clockStream = 'system/clock';

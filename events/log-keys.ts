@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Sqlite } from '../storage/sqlite.ts';
+import type { KeyChange, NamedKey } from './key-events.ts';
 import { type Signer, signerOf } from './notes.ts';
 import type { TreeHead } from './proofs.ts';
 
@@ -8,9 +9,18 @@ export type LogKey = { signer: Signer; signed: TreeHead | null };
 
 /**
  * A key of a log, by its verifier key. `retiredAt` is null for the one that signs. What a disowned one signed does not hold any
- * more: events that it vouched for were lost, and that was accepted.
+ * more: events that it vouched for were lost, and that was accepted. It counts as disowned where the log tells of it too.
  */
 export type KnownKey = { id: string; verifierKey: string; retiredAt: string | null; isDisowned: boolean };
+
+/** A key whose word shall count no more; `signed` as {@link KeyChange} has it. */
+export type GivenUp = { id: string; signed?: number };
+
+/** Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has another. */
+export type Replacement = { reason: string; disowned?: readonly GivenUp[]; from?: NamedKey };
+
+/** A change of which no event tells yet. */
+export type UntoldChange = { number: number; change: KeyChange };
 
 export type LogKeys = ReturnType<typeof openLogKeys>;
 
@@ -29,6 +39,10 @@ const tables = `
   CREATE TABLE IF NOT EXISTS disowned_keys (id TEXT PRIMARY KEY) STRICT;
 `;
 
+/** Changes that the log has to be told of: a row goes when it has been. */
+const changesTable =
+  'CREATE TABLE key_changes (number INTEGER PRIMARY KEY, log TEXT NOT NULL, change TEXT NOT NULL) STRICT';
+
 type Row = { id: string; seed: string; signed_size: number | null; signed_root: Buffer | null };
 
 /** The newest tree head that the key of a log has signed. */
@@ -40,6 +54,7 @@ export type SignedHead = { log: string; size: number; root: Uint8Array };
  */
 export function openLogKeys(db: Sqlite) {
   db.exec(tables);
+  rememberEarlier(db);
   const select = db.prepare('SELECT * FROM log_keys WHERE log = ? AND retired_at IS NULL');
   const insert = db.prepare('INSERT INTO log_keys (id, log, verifier_key, seed, made_at) VALUES (?, ?, ?, ?, ?)');
   const retire = db.prepare('UPDATE log_keys SET retired_at = ?, seed = NULL WHERE log = ? AND retired_at IS NULL');
@@ -52,10 +67,26 @@ export function openLogKeys(db: Sqlite) {
     insert.run(id, log, key, seed.toString('base64url'), new Date().toISOString());
   }
 
-  const replace = db.transaction((log: string, disowned: readonly string[]) => {
+  const { known } = readLogKeys(db);
+  const selectUntold = db.prepare('SELECT number, change FROM key_changes WHERE log = ? ORDER BY number');
+  const insertChange = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
+  const deleteChange = db.prepare('DELETE FROM key_changes WHERE number = ?');
+
+  function note(log: string, change: KeyChange): void {
+    insertChange.run(log, JSON.stringify(change));
+  }
+
+  const replace = db.transaction((log: string, { disowned = [], from, reason }: Replacement) => {
+    const all = known(log);
+    const before = from ?? all.find(isCurrent);
     retire.run(new Date().toISOString(), log);
-    for (const id of disowned) disown.run(id);
+    for (const { id, ...signed } of disowned) {
+      disown.run(id);
+      note(log, { kind: 'disowned', key: nameOf(id, all), ...signed, reason });
+    }
     make(log);
+    const to = known(log).find(isCurrent);
+    if (before && to) note(log, { kind: 'replaced', from: nameOf(before.id, all), to: keyOf(to), reason });
   });
 
   return {
@@ -71,13 +102,67 @@ export function openLogKeys(db: Sqlite) {
     sign: (log: string, id: string, { size, root }: TreeHead): void => {
       update.run(size, root, log, id);
     },
-    /** Makes a new key for a log; the seed of the old one is erased. `disowned`: ids of keys whose word counts no more. */
-    replace: (log: string, disowned: readonly string[]): void => {
-      replace.immediate(log, disowned);
+    /** Makes a new key for a log; the seed of the old one is erased. That is still to be told to the log. */
+    replace: (log: string, replacement: Replacement): void => {
+      replace.immediate(log, replacement);
       // The seed stands in the write-ahead log until that is emptied.
       db.pragma('wal_checkpoint(TRUNCATE)');
     },
+    /** Remembers a change that came about otherwise, until the log has been told. */
+    note,
+    /** The changes of which the log has not been told, oldest first. */
+    untold: (log: string): UntoldChange[] =>
+      (selectUntold.all(log) as { number: number; change: string }[]).map(({ number, change }) => ({
+        number,
+        change: JSON.parse(change) as KeyChange,
+      })),
+    /** The log tells of a change now. */
+    told: (number: number): void => {
+      deleteChange.run(number);
+    },
   };
+}
+
+const earlierReason = 'done by an earlier version, whose log did not tell of it';
+
+/** What was done before the log told of keys is to be told once, by the first version that does. */
+function rememberEarlier(db: Sqlite): void {
+  const remember = db.transaction(() => {
+    const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'key_changes'`).pluck().get() === 1;
+    if (isThere) return;
+    db.exec(changesTable);
+    const insert = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
+    const { known, disowned } = readLogKeys(db);
+    const logs = db.prepare('SELECT DISTINCT log FROM log_keys').pluck().all() as string[];
+    for (const log of logs) {
+      const keys = known(log);
+      const changes: KeyChange[] = [...disowned(log)].map((id) => ({
+        kind: 'disowned',
+        key: nameOf(id, keys),
+        reason: earlierReason,
+      }));
+      keys.slice(1).forEach((key, index) => {
+        const before = keys[index];
+        if (before) changes.push({ kind: 'replaced', from: keyOf(before), to: keyOf(key), reason: earlierReason });
+      });
+      for (const change of changes) insert.run(log, JSON.stringify(change));
+    }
+  });
+  remember.immediate();
+}
+
+/** A key by its id, with its verifier key where it is one of these. */
+function nameOf(id: string, known: readonly KnownKey[]): NamedKey {
+  const key = known.find((one) => one.id === id);
+  return key ? keyOf(key) : { id };
+}
+
+function isCurrent({ retiredAt }: KnownKey): boolean {
+  return retiredAt === null;
+}
+
+function keyOf({ id, verifierKey }: KnownKey): NamedKey {
+  return { id, verifierKey };
 }
 
 /** What is not secret of the keys of logs. */
@@ -97,8 +182,11 @@ export function readLogKeys(db: Sqlite) {
       ) as (Omit<KnownKey, 'isDisowned'> & { isDisowned: number })[];
       return rows.map((row) => ({ ...row, isDisowned: row.isDisowned === 1 }));
     },
-    /** The ids of keys whose word counts no more, also of those that this vault never had. */
-    disowned: (): Set<string> => new Set((all('SELECT id FROM disowned_keys') as { id: string }[]).map(({ id }) => id)),
+    /** The ids of keys of a log that were disowned, also of those that this vault never had. */
+    disowned: (log: string): Set<string> => {
+      const rows = all('SELECT id FROM disowned_keys WHERE id NOT IN (SELECT id FROM log_keys WHERE log <> ?)', log);
+      return new Set((rows as { id: string }[]).map(({ id }) => id));
+    },
     /** What the keys that sign now have signed last. */
     signed: (): SignedHead[] =>
       all(

@@ -10,6 +10,7 @@ import { type UniqueField, uniqueFields } from '../events/claims.ts';
 import { type Clock, createClock } from '../events/clock.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
+import { parseVerifierKey } from '../events/notes.ts';
 import { compileUpcaster, type Upcaster } from '../events/upcasters.ts';
 import { type Accounts, openAccounts } from '../projections/accounts.ts';
 import { type AuditIndex, openAuditIndex } from '../projections/audit.ts';
@@ -27,6 +28,7 @@ import type { Pins } from './blobs/pins.ts';
 import type { Erasers } from './erasure/eraser.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
+import { type KeyRecord, keyHistory } from './notary/key-history.ts';
 import type { Notary } from './notary/notary.ts';
 import { once } from './once.ts';
 import type { Api } from './openapi/document.ts';
@@ -87,6 +89,8 @@ export type App = Writing & {
   past: Past;
   /** The last position that the read tables have. */
   readPosition: () => number;
+  /** All keys that have signed the log. */
+  keyHistory: () => Promise<KeyRecord[]>;
   ids: Ids;
   clock: Clock;
   accounts: Accounts;
@@ -183,6 +187,10 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     shape: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,
     readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
+    async keyHistory() {
+      const verifierKey = await notary.verifierKey();
+      return keyHistory(events, { id: parseVerifierKey(verifierKey).id, verifierKey });
+    },
     ids: createIds(counter, clock.now),
     clock,
     accounts: openAccounts(read),

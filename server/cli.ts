@@ -12,6 +12,7 @@ import { configCheck } from './commands/config-check.ts';
 import { rebuild, verify } from './commands/data.ts';
 import { erase } from './commands/erase.ts';
 import { exportLog, saveBundle } from './commands/exports.ts';
+import { replaceKey, showKeys } from './commands/keys.ts';
 import { showDiff, showHistory, tailLog } from './commands/log.ts';
 import { CallError } from './commands/operator.ts';
 import { Cancelled } from './commands/password-prompt.ts';
@@ -86,12 +87,13 @@ of it.`,
   },
   rebuild: {
     summary: 'build the read tables anew from the log',
-    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events] [--strict-schema]
+    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events --reason TEXT] [--strict-schema]
 
   --check               compare the read tables with a replay and change nothing: exit 0 equal, 1 different
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
-                        go on with the log as it is. A signing key that vouched for what is lost is given up: auditors
-                        need to know the new one, which is printed
+                        go on with the log as it is. A signing key that vouched for what is lost is given up, which the
+                        log says from then on: auditors need to know the new one, which is printed
+  --reason TEXT         why, which the log keeps for ever
   --strict-schema       refuse a configuration that changes what documents answer`,
     run: rebuild,
   },
@@ -145,6 +147,30 @@ Exit code 0: shown. 1: the log has no such document or version. 2: wrong usage, 
 
 Works beside a running service. Exit code 0: shown. 2: wrong usage, or could not run.`,
     run: tailLog,
+  },
+  'keys history': {
+    summary: 'show all keys that have signed the log',
+    usage: `annals keys history [--data DIR] [--json]
+
+From when until when each signed, by which event it was replaced or disowned, and why. Works beside a running service, and on a
+copy of log.db alone. Which key signs now is known from vault.db, where that is there.
+
+  --json  one JSON object, as GET /api/audit/keys answers
+
+Exit code 0: shown. 2: wrong usage, or could not run.`,
+    run: showKeys,
+  },
+  'keys replace': {
+    summary: 'have another key sign the log from now on',
+    usage: `annals keys replace --reason TEXT [--data DIR]
+
+For a key that somebody else may have. What it has signed still counts. The log says that it was replaced, by which one and why;
+auditors need to know the new one, which is printed. The service must be stopped.
+
+  --reason TEXT  why; it is kept for ever
+
+Exit code 0: replaced. 2: wrong usage, or could not run.`,
+    run: replaceKey,
   },
   'blobs gc': {
     summary: 'remove uploaded files that no event names',

@@ -18,6 +18,7 @@ import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
+import { recordKeyChanges } from './notary/keys.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
 import { createToldOrigins } from './refused-origins.ts';
 import type { Settings } from './settings/settings.ts';
@@ -97,7 +98,8 @@ export function startEngine(options: Options): Engine {
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const clockCell = newClockCell();
   const clock = createClock(clockCell);
-  const logId = `annals/${createIds(counter, clock.believed).next().id}`;
+  const ids = createIds(counter, clock.believed);
+  const logId = `annals/${ids.next().id}`;
   const writer = startWriter(
     {
       directory: directory.path,
@@ -137,6 +139,13 @@ export function startEngine(options: Options): Engine {
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size } = await writer.ready;
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
+    await recordKeyChanges({
+      file: logFile(directory.path),
+      keys: directory.vault.logKeys,
+      append: (command) => connectWriter(writer.connect()).appendAnyway(command),
+      nextId: () => ids.next().id,
+      onRecorded: (line) => log.warn(line),
+    });
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief, log });
     guard = blobGuard;
     const mainNotary = await openSigning(blobGuard);

@@ -11,8 +11,7 @@ import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { existingLog, signedHeads } from './data.ts';
-
-const maxReason = 500;
+import { readReason } from './reason.ts';
 
 /** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
 export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -20,7 +19,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
   const { settings, flags } = readSettings(args, environment, ['data'], known);
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
-  const reason = readReason(flags.reason, problems);
+  const reason = readReason(flags.reason, 'why its times go back', problems);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   const directory = existingLog(settings.data);
   const now = new Date();
@@ -76,14 +75,6 @@ function readToday(text: string | undefined, problems: string[]): string {
       : `--today must be a day in UTC such as 2026-11-23, got ${show(text)}`,
   );
   return '';
-}
-
-function readReason(text: string | undefined, problems: string[]): string {
-  const reason = (text ?? '').trim();
-  if (text === undefined) problems.push('--reason is missing: the log keeps why its times go back');
-  else if (reason === '' || reason.length > maxReason)
-    problems.push(`--reason must be a text of 1 to ${maxReason} characters that says why`);
-  return reason;
 }
 
 function refused(message: string): number {

@@ -2,22 +2,26 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Model } from '../../config/model.ts';
 import { namesFiles } from '../../events/blobs.ts';
-import { createIds } from '../../events/ids.ts';
+import { createIds, type Ids } from '../../events/ids.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
-import { withKnownKeys } from '../../events/vault.ts';
+import type { SqliteLog } from '../../events/sqlite-log.ts';
+import { openVault, withKnownKeys } from '../../events/vault.ts';
 import { boot, ClockError, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
 import { removeOtherReadFiles } from '../../projections/files.ts';
+import { catchUp } from '../../projections/rebuild.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
+import { recordKeyChanges } from '../notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';
+import { readReason } from './reason.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -46,14 +50,19 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema', 'acceptClock'], {
     check: 'boolean',
     'accept-lost-events': 'boolean',
+    reason: 'string',
   });
+  const isAccepted = flags['accept-lost-events'] === true;
+  const reason = isAccepted ? readAcceptance(flags.reason) : '';
+  if (!isAccepted && flags.reason !== undefined)
+    throw new UsageError('--reason goes with --accept-lost-events, which the log keeps the reason of');
   if (flags.check)
     return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);
   const directory = existingLog(settings.data);
   const lock = lockDirectory(directory, 'annals rebuild');
   try {
-    if (flags['accept-lost-events']) removeOtherReadFiles(directory, '');
+    if (isAccepted) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
     const progress = showProgress('replaying the log');
     const options = {
@@ -69,13 +78,15 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       },
       progress,
     };
-    const isAccepted = flags['accept-lost-events'] === true;
-    const { log } = boot({ ...options, isRebuild: true, signed: isAccepted ? [] : signedHeads(directory) });
+    const { log, projector } = boot({ ...options, isRebuild: true, signed: isAccepted ? [] : signedHeads(directory) });
+    const { size } = log.head();
     if (isAccepted) {
-      const lines = await disownContradicted(directory, blobSettingsOf(settings));
+      const lines = await disownContradicted(directory, blobSettingsOf(settings), reason);
       for (const line of lines) process.stdout.write(`${line}\n`);
+      await tellOfKeys(directory, log, ids);
+      catchUp(projector, log, log.head().size);
     }
-    process.stdout.write(`rebuilt the read tables from ${log.head().size} events\n`);
+    process.stdout.write(`rebuilt the read tables from ${size} events\n`);
     return 0;
   } catch (error) {
     if (error instanceof BrokenLogError || error instanceof ClockError || error instanceof SchemaError)
@@ -83,6 +94,34 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     throw error;
   } finally {
     lock.release();
+  }
+}
+
+function readAcceptance(text: string | undefined): string {
+  const problems: string[] = [];
+  const reason = readReason(text, 'why events are lost, and who accepts it', problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return reason;
+}
+
+/**
+ * Tells a log what became of its keys. Nobody else may have it open for writing; what is recorded is not in the read tables yet.
+ */
+export async function tellOfKeys(directory: string, log: SqliteLog, ids: Ids): Promise<void> {
+  const vault = openVault(join(directory, 'vault.db'));
+  try {
+    await recordKeyChanges({
+      file: logFile(directory),
+      keys: vault.logKeys,
+      append: async (command) => {
+        const [outcome] = log.append([command]).outcomes;
+        if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');
+      },
+      nextId: () => ids.next().id,
+      onRecorded: (line) => process.stdout.write(`${line}\n`),
+    });
+  } finally {
+    vault.close();
   }
 }
 

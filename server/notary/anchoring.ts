@@ -9,6 +9,7 @@ import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { StartError } from '../threads/writer.ts';
 import { type Courier, createCourier } from './courier.ts';
+import { disowningsOf, tellDisownings } from './keys.ts';
 import { post } from './webhook.ts';
 import { anchored, anchorName, judge, judgesOf, paddedSize } from './witnesses.ts';
 
@@ -84,7 +85,10 @@ export function openAnchoring(options: Options): Anchoring {
   async function check(): Promise<void> {
     const { log: logId } = reader.head();
     keys.current(logId);
-    const judges = judgesOf(keys.known(logId), keys.disowned());
+    const known = keys.known(logId);
+    const disownings = disowningsOf(reader, known, keys.disowned(logId));
+    for (const line of tellDisownings({ ...disownings, events: [] })) log.warn(line);
+    const judges = judgesOf(known, disownings.ids);
     const others = { unknown: 0, disowned: 0 };
     const from = paddedSize(checkpoints.newestStored() ?? 0);
     for await (const { name, read } of (await store()).anchors(from)) {

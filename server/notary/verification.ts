@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoints } from '../../events/checkpoints.ts';
-import type { KnownKeys } from '../../events/log-keys.ts';
-import { readLog } from '../../events/log-reader.ts';
-import { parseNote } from '../../events/notes.ts';
+import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
+import { type LogReader, readLog } from '../../events/log-reader.ts';
+import { parseCheckpoint, parseNote } from '../../events/notes.ts';
 import { openVault, withKnownKeys } from '../../events/vault.ts';
 import type { Finding } from '../../events/verify.ts';
 import { logFile } from '../../projections/boot.ts';
@@ -11,7 +11,8 @@ import { openBlobStore } from '../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
-import { anchored, contradiction, type Judges, judge, judgesOf } from './witnesses.ts';
+import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
+import { anchored, contradiction, judge, judgesOf } from './witnesses.ts';
 
 /** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
 export type Verification = { finding: Finding | null; notes: string[]; isPartial: boolean };
@@ -32,11 +33,14 @@ export async function verifyCheckpoints(directory: string, blobs: BlobSettings):
   let isPartial = false;
   try {
     const log = readLog(db);
-    const { log: logId, size } = log.head();
+    const { size } = log.head();
     const vault = join(directory, 'vault.db');
-    const keys = existsSync(vault) ? withKnownKeys(vault, (known) => readKeys(known, logId)) : null;
+    const keys = existsSync(vault) ? withKnownKeys(vault, (known) => readKeys(log, known)) : null;
     if (!keys) notes.push('there is no vault.db: nobody knows who signed the checkpoints');
-    const judges = keys?.judges ?? judgesOf([], new Set());
+    const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
+    notes.push(...tellDisownings(disownings));
+    if (disownings.untold.length > 0) isPartial = true;
+    const judges = judgesOf(keys?.known ?? [], disownings.ids);
     for (const head of keys?.signed ?? []) {
       // What has been signed since is not in the moment that is looked at.
       const finding = contradiction(log, Math.max(size, log.head().size), 'the signing key', head);
@@ -69,11 +73,12 @@ export async function verifyCheckpoints(directory: string, blobs: BlobSettings):
 
 /**
  * Gives up the key of a log that is not the one it signed any more, as the operator has accepted, and every key that signed what is
- * not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the log.
+ * not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the log. The vault remembers
+ * what was done until the log has been told.
  *
  * @returns what the operator should know, as lines.
  */
-export async function disownContradicted(directory: string, blobs: BlobSettings): Promise<string[]> {
+export async function disownContradicted(directory: string, blobs: BlobSettings, reason: string): Promise<string[]> {
   const db = openDatabase(logFile(directory), { durability: 'full' });
   const vault = openVault(join(directory, 'vault.db'));
   const lines: string[] = [];
@@ -81,24 +86,28 @@ export async function disownContradicted(directory: string, blobs: BlobSettings)
     const log = readLog(db);
     const { log: logId, size } = log.head();
     const { signer, signed } = vault.logKeys.current(logId);
-    const judges = judgesOf(vault.logKeys.known(logId), vault.logKeys.disowned());
-    const wrong = new Set<string>();
-    if (signed && contradiction(log, size, '', signed)) wrong.add(signer.id);
+    const known = vault.logKeys.known(logId);
+    const judges = judgesOf(known, disowningsOf(log, known, vault.logKeys.disowned(logId)).ids);
+    /** By the ids of keys, the most events that each has vouched for. */
+    const wrong = new Map<string, number>();
+    const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
+    const blameAll = (note: string) => {
+      if (!('finding' in judge(log, judges, '', note))) return;
+      for (const id of idsIn(note)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
+    };
+    if (signed && contradiction(log, size, '', signed)) blame(signer.id, signed.size);
     const inLog = [...readCheckpoints(db).all()];
-    for (const { note } of inLog) {
-      if ('finding' in judge(log, judges, '', note)) for (const id of idsIn(note)) wrong.add(id);
-    }
+    for (const { note } of inLog) blameAll(note);
     try {
-      for await (const { note } of textsOf(blobs)) {
-        if ('finding' in judge(log, judges, '', note)) for (const id of idsIn(note)) wrong.add(id);
-      }
+      for await (const { note } of textsOf(blobs)) blameAll(note);
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
       lines.push(`the anchored checkpoints could not be looked at: ${error.message}`);
     }
     if (wrong.size === 0) return lines;
-    wrong.add(signer.id);
-    vault.logKeys.replace(logId, [...wrong]);
+    blame(signer.id, signed?.size ?? 0);
+    const disowned = [...wrong].map(([id, signed]): GivenUp => (signed > 0 ? { id, signed } : { id }));
+    vault.logKeys.replace(logId, { disowned, reason });
     const remove = db.prepare('DELETE FROM checkpoints WHERE size = ?');
     for (const { size: at, note } of inLog) if (idsIn(note).every((id) => wrong.has(id))) remove.run(at);
     lines.push(
@@ -112,10 +121,12 @@ export async function disownContradicted(directory: string, blobs: BlobSettings)
   }
 }
 
-function readKeys(known: KnownKeys, logId: string) {
-  const judges: Judges = judgesOf(known.known(logId), known.disowned());
-  const signed = known.signed().filter(({ log }) => log === logId);
-  return { judges, signed: signed.map(({ size, root }) => ({ size, root: Buffer.from(root) })) };
+function readKeys(log: LogReader, keys: KnownKeys) {
+  const { log: logId } = log.head();
+  const known = keys.known(logId);
+  const disownings: Disownings = disowningsOf(log, known, keys.disowned(logId));
+  const signed = keys.signed().filter((one) => one.log === logId);
+  return { known, disownings, signed: signed.map(({ size, root }) => ({ size, root: Buffer.from(root) })) };
 }
 
 function* kept({ all }: ReturnType<typeof readCheckpoints>): Generator<Named> {

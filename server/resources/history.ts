@@ -11,7 +11,8 @@ import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { type Subject as SubjectName, streamOf } from '../audit/subjects.ts';
 import { readVersionQuery, readVersionRange } from '../audit/version-query.ts';
 import { strategy } from '../authentication.ts';
-import { eventsOperation, logOperation } from '../openapi/audit/event-operations.ts';
+import type { KeyNote } from '../notary/key-history.ts';
+import { eventsOperation, keysOperation, logOperation } from '../openapi/audit/event-operations.ts';
 import {
   blameOperation,
   diffOperation,
@@ -56,6 +57,7 @@ export function history(server: Server, app: App): void {
   }
   listEvents();
   showLog();
+  listKeys();
 
   function listVersions(subject: Subject): void {
     get(
@@ -130,6 +132,26 @@ export function history(server: Server, app: App): void {
       const [verifierKey, signed] = await Promise.all([app.notary.verifierKey(), app.notary.recent(checkpoints)]);
       const { log: origin, size, root, recordedAt } = app.events.head();
       return { origin, verifierKey, size, root: root.toString('base64'), recordedAt, checkpoints: signed };
+    });
+  }
+
+  function listKeys(): void {
+    get('/api/audit/keys', keysOperation, async (request, _h, rights) => {
+      readNoQuery(request.query);
+      const shown = <T extends KeyNote>(note: T | null) => {
+        if (!note || rights.has('payloads')) return note;
+        const { reason: _reason, ...rest } = note;
+        return rest;
+      };
+      const keys = await app.keyHistory();
+      return {
+        keys: keys.map((key) => ({
+          ...key,
+          since: shown(key.since),
+          replaced: shown(key.replaced),
+          disowned: shown(key.disowned),
+        })),
+      };
     });
   }
 

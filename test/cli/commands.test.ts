@@ -210,7 +210,7 @@ describe('annals rebuild', () => {
     const { code, stderr } = await runHere(args);
     assert.equal(code, 2);
     assert.match(stderr, /the log lost events: it ends at position 9/);
-    assert.equal((await runHere([...args, '--accept-lost-events'])).code, 0);
+    assert.equal((await runHere([...args, '--accept-lost-events', '--reason', 'a test'])).code, 0);
     assert.equal((await runHere(['verify', '--data', data])).code, 0);
   });
 

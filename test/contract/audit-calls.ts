@@ -39,6 +39,7 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
   ],
   [`GET ${audit}/events`]: () => [`${audit}/events`],
   [`GET ${audit}/log`]: () => [`${audit}/log`],
+  [`GET ${audit}/keys`]: () => [`${audit}/keys`],
   [`GET ${audit}/feed`]: () => [`${audit}/feed`],
   [`GET ${audit}/checkpoint`]: () => [`${audit}/checkpoint`],
   [`GET ${audit}/tile/{path}`]: () => [`${audit}/tile/entries/000.p/2`],

@@ -113,7 +113,7 @@ describe('checkpoints in the folder of files', () => {
     assert.equal(foundAgain.code, 1);
     assert.match(foundAgain.stdout, new RegExp(`NOT SOUND: ${grown} ${anchor}`));
 
-    const accepted = await runHere([...rebuild, '--accept-lost-events']);
+    const accepted = await runHere([...rebuild, '--accept-lost-events', '--reason', 'the disk lost a day']);
     assert.equal(accepted.code, 0, accepted.stderr);
     assert.match(accepted.stdout, /the signing key is given up/);
     const newKey = /auditors need to know the new one: (\S+)/.exec(accepted.stdout)?.[1] ?? '';
@@ -128,7 +128,7 @@ describe('checkpoints in the folder of files', () => {
     assert.match(after.stdout, /not held against, for their key was given up: 2$/m);
     assert.ok(readdirSync(join(data, 'blobs/checkpoints')).some((name) => name.endsWith(id)));
     // Nothing contradicts it now, so nothing is given up.
-    const again = await runHere([...rebuild, '--accept-lost-events']);
+    const again = await runHere([...rebuild, '--accept-lost-events', '--reason', 'the disk lost a day']);
     assert.doesNotMatch(again.stdout, /given up/);
   });
 

@@ -187,7 +187,7 @@ describe('the notary', () => {
     await notary.close();
     const again = start(t, folder);
     assert.equal(await again.notary.verifierKey(), key);
-    again.vault.logKeys.replace('annals/test', [key.split('+')[1] ?? '']);
+    again.vault.logKeys.replace('annals/test', { disowned: [{ id: key.split('+')[1] ?? '' }], reason: 'a test' });
     const newKey = await again.notary.verifierKey();
     assert.notEqual(newKey, key);
     const second = await again.notary.checkpoint();

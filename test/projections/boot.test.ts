@@ -652,7 +652,7 @@ describe('the service', () => {
       found.stdout,
     );
 
-    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events']);
+    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events', '--reason', 'a cut log']);
     assert.equal(accepted.code, 0, accepted.stderr);
     const size = Number(/from (\d+) events/.exec(accepted.stdout)?.[1]);
     assert.ok(size > 1 && size < 21, accepted.stdout);
@@ -680,7 +680,7 @@ describe('the service', () => {
     for (const suffix of ['-wal', '-shm']) rmSync(join(data, `log.db${suffix}`), { force: true });
     truncateSync(join(data, 'log.db'), 0);
     const options = ['--config', writeConfig(data, config), '--data', data];
-    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events']);
+    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events', '--reason', 'a cut log']);
     assert.equal(accepted.code, 0, accepted.stderr);
     const [[after]] = query(data, 'SELECT log FROM head') as [[string]];
     assert.match(after, /^annals\/[0-9a-f-]{36}$/);

@@ -150,6 +150,33 @@ const proofs: Record<string, Schema> = {
   ConsistencyProof: closed({ from: count, to: count, fromRoot: base64, toRoot: base64, proof: hashes }),
 };
 
+/** What an event tells of a key, beside these members. */
+function keyNote(more: Record<string, Schema> = {}): Schema {
+  const told = { position: place, recordedAt: time, actor: schemaRef('Actor'), ...more };
+  const members = { ...told, reason: described(text, 'Why. Only with `payloads`.') };
+  return orNull(closed(members, Object.keys(told)));
+}
+
+const signedTree = orNull(closed({ size: count, signedAt: time }));
+const keyId: Schema = { type: 'string', pattern: '^[0-9a-f]{8}$' };
+
+const keys: Record<string, Schema> = {
+  Key: closed({
+    id: described(keyId, 'Eight hexadecimal digits, as in the verifier key and in each signature.'),
+    verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null where nobody has it any more.'),
+    signs: described(flag, 'Whether it signs now.'),
+    since: described(keyNote(), 'The event by which it began to sign; null for the first key.'),
+    first: described(signedTree, 'The first checkpoint of it that the log keeps.'),
+    last: described(signedTree, 'The last one.'),
+    replaced: described(keyNote({ by: keyId }), 'The event by which another one took its place.'),
+    disowned: described(
+      keyNote({ signed: described(orNull(count), 'The most events that it is known to have vouched for.') }),
+      'The event by which its word was given up: events that it vouched for are lost.',
+    ),
+  }),
+  Keys: closed({ keys: listOf(schemaRef('Key')) }),
+};
+
 const taken = closed({
   versions: count,
   accountEvents: count,
@@ -196,5 +223,6 @@ export const auditSchemas: Record<string, Schema> = {
   ...eventSchemas,
   ...histories,
   ...proofs,
+  ...keys,
   ...erasures,
 };

@@ -17,7 +17,7 @@ export const atPosition = Joi.object({
 /** The filters of events. */
 export const filters = {
   collection: Joi.string().description(
-    'The slug of a collection, `globals/<slug>`, `accounts/<slug>`, `system/schema`, `system/audit`; `globals`, `accounts` ' +
+    'The slug of a collection, `globals/<slug>`, `accounts/<slug>`, `system/schema`, `system/audit`, `system/keys`; `globals`, `accounts` ' +
       'or `system` for all of these.',
   ),
   type: Joi.string()
@@ -124,6 +124,20 @@ export function logOperation(): Operation {
       'Answers how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
       'key somewhere else: whatever this service proves is checked against it.',
     answers: { 200: json('The log.', 'Log'), ...ofEveryRoute() },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/keys` */
+export function keysOperation(): Operation {
+  return {
+    id: 'audit_keys',
+    tag: 'proofs',
+    summary: 'List all keys that have signed the log',
+    description:
+      'Answers each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
+      'is for who has the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
+    answers: { 200: json('The keys.', 'Keys'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
   };
 }

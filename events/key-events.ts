@@ -1,0 +1,61 @@
+import type { Json, JsonObject } from '../config/schema.ts';
+import { keyStream } from './catalogue.ts';
+import type { Actor } from './envelope.ts';
+import type { Change, RecordedEvent } from './log.ts';
+import type { LogReader } from './log-reader.ts';
+
+/** A key as events name it. Where nobody has its verifier key any more, there is the id alone, which stands in each signature. */
+export type NamedKey = { id: string; verifierKey?: string };
+
+/**
+ * What may become of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched for.
+ */
+export type KeyChange =
+  | { kind: 'replaced'; from: NamedKey; to: NamedKey; reason: string }
+  | { kind: 'disowned'; key: NamedKey; signed?: number; reason: string };
+
+/** Such a change as the log tells of it. */
+export type KeyEvent = { position: number; recordedAt: string; actor: Actor; change: KeyChange };
+
+/** The event of a change; the reason goes into the context of its command. It is true whatever came before it. */
+export function decideKeyChange(change: KeyChange): Change {
+  const data: JsonObject =
+    change.kind === 'replaced'
+      ? { from: change.from, to: change.to }
+      : { key: change.key, ...(change.signed === undefined ? {} : { signed: change.signed }) };
+  const events = [{ type: `log.key.${change.kind}` as const, data }];
+  return { stream: keyStream, expectedVersion: null, events, claims: [], releases: [] };
+}
+
+/** What a log tells of its keys, oldest first. An event that does not name them is passed over: it says nothing. */
+export function readKeyEvents(log: Pick<LogReader, 'stream'>): KeyEvent[] {
+  return log.stream(keyStream).flatMap((event) => {
+    const change = changeIn(event);
+    const { position, recordedAt, actor } = event.header;
+    return change ? [{ position, recordedAt, actor, change }] : [];
+  });
+}
+
+/** Whether two changes are the same one, whatever is said of why. */
+export function isSameChange(one: KeyChange, other: KeyChange): boolean {
+  if (one.kind === 'disowned') return other.kind === 'disowned' && one.key.id === other.key.id;
+  return other.kind === 'replaced' && one.from.id === other.from.id && one.to.id === other.to.id;
+}
+
+function changeIn({ header: { type }, data, context }: RecordedEvent): KeyChange | null {
+  const reason = context?.reason ?? '';
+  if (type === 'log.key.replaced') {
+    const [from, to] = [keyIn(data?.from), keyIn(data?.to)];
+    return from && to && { kind: 'replaced', from, to, reason };
+  }
+  if (type !== 'log.key.disowned') return null;
+  const key = keyIn(data?.key);
+  return key && { kind: 'disowned', key, ...(typeof data?.signed === 'number' && { signed: data.signed }), reason };
+}
+
+function keyIn(value: Json | undefined): NamedKey | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const { id, verifierKey } = value;
+  if (typeof id !== 'string') return null;
+  return { id, ...(typeof verifierKey === 'string' && { verifierKey }) };
+}

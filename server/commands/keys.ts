@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError, isLog, upgradeLog } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { openLog } from '../../events/sqlite-log.ts';
+import { openVault, withKnownKeys } from '../../events/vault.ts';
+import { hearAll, logFile } from '../../projections/boot.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { type KeyNote, type KeyRecord, keyHistory } from '../notary/key-history.ts';
+import { readSettings } from '../settings/command.ts';
+import { UsageError } from '../settings/settings.ts';
+import { StartError } from '../threads/writer.ts';
+import { existingLog, signedHeads, tellOfKeys } from './data.ts';
+import { readReason } from './reason.ts';
+import { printable } from './terminal.ts';
+
+/** `annals keys history`: exit 0 shown, 2 could not run. */
+export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['data'], { json: 'boolean' });
+  const directory = existingLog(settings.data);
+  const db = openDatabase(logFile(directory), { readonly: true });
+  try {
+    return await reported(() => {
+      requireLog(db);
+      const vault = join(directory, 'vault.db');
+      const { log } = readLog(db).head();
+      const known = existsSync(vault) ? withKnownKeys(vault, (keys) => keys.known(log)) : [];
+      const keys = keyHistory(db, known.find(({ retiredAt }) => retiredAt === null) ?? null);
+      const lines = flags.json ? [JSON.stringify({ keys })] : keys.flatMap(linesOf);
+      for (const line of lines) process.stdout.write(`${printable(line)}\n`);
+      return 0;
+    });
+  } finally {
+    db.close();
+  }
+}
+
+function linesOf({ id, verifierKey, signs, since, first, last, replaced, disowned }: KeyRecord): string[] {
+  const known = verifierKey ?? 'its verifier key is not known any more';
+  const kept =
+    first && last && `checkpoints of it: from size ${first.size}, ${first.signedAt}, to ${last.size}, ${last.signedAt}`;
+  return [
+    `${id}  ${known}`,
+    ...(since ? [`  signs from event ${since.position} on, ${since.recordedAt}`] : []),
+    ...(kept ? [`  ${kept}`] : []),
+    ...(disowned ? [`  disowned by ${told(disowned)}`] : []),
+    ...(replaced ? [`  replaced by ${replaced.by}: ${told(replaced)}`] : []),
+    ...(signs ? ['  signs now'] : []),
+  ];
+}
+
+function told({ position, recordedAt, actor, reason }: KeyNote): string {
+  return `event ${position}, ${recordedAt}, by ${actor.id ?? actor.type}: ${reason}`;
+}
+
+/** `annals keys replace`: exit 0 replaced, 2 could not run. */
+export async function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['data'], { reason: 'string' });
+  const problems: string[] = [];
+  const reason = readReason(flags.reason, 'why another key signs it', problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  const directory = existingLog(settings.data);
+  // A service that runs signs with the key that it has.
+  const lock = lockDirectory(directory, 'annals keys replace');
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  try {
+    return await reported(() => replaceIn(db, directory, reason));
+  } finally {
+    db.close();
+    lock.release();
+  }
+}
+
+async function replaceIn(db: Sqlite, directory: string, reason: string): Promise<number> {
+  upgradeLog(db);
+  requireLog(db);
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+  const log = openLog(db, ids, Date.now);
+  hearAll(directory, log, signedHeads(directory));
+  const { log: logId } = log.head();
+  // What was not told yet comes before what is done now.
+  await tellOfKeys(directory, log, ids);
+  const vault = openVault(join(directory, 'vault.db'));
+  try {
+    vault.logKeys.replace(logId, { reason });
+    process.stdout.write(`auditors need to know the new key: ${vault.logKeys.current(logId).signer.key}\n`);
+  } finally {
+    vault.close();
+  }
+  await tellOfKeys(directory, log, ids);
+  return 0;
+}
+
+function requireLog(db: Sqlite): void {
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+}
+
+async function reported(run: () => number | Promise<number>): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
+    throw new StartError((error as Error).message);
+  }
+}

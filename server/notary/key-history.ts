@@ -1,0 +1,71 @@
+import { readCheckpoints } from '../../events/checkpoints.ts';
+import type { Actor } from '../../events/envelope.ts';
+import { type NamedKey, readKeyEvents } from '../../events/key-events.ts';
+import { readLog } from '../../events/log-reader.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { signerIn } from './keys.ts';
+
+/** An event about a key. */
+export type KeyNote = { position: number; recordedAt: string; actor: Actor; reason: string };
+
+/** A checkpoint that the log keeps: how many events it is of, and when it was signed. */
+type Signed = { size: number; signedAt: string };
+
+/**
+ * A key of a log. `verifierKey` is null where nobody has it any more. `since` is the event by which it began to sign, null for the
+ * first; `first` and `last` are of those checkpoints of it that the log keeps.
+ */
+export type KeyRecord = {
+  id: string;
+  verifierKey: string | null;
+  signs: boolean;
+  since: KeyNote | null;
+  first: Signed | null;
+  last: Signed | null;
+  replaced: (KeyNote & { by: string }) | null;
+  disowned: (KeyNote & { signed: number | null }) | null;
+};
+
+/**
+ * All keys that a log has had, oldest first, by what it tells itself.
+ *
+ * @param current the key that signs now, where that is known; else the one that the log names last.
+ */
+export function keyHistory(db: Sqlite, current: NamedKey | null): KeyRecord[] {
+  const log = readLog(db);
+  const { log: logId } = log.head();
+  const records = new Map<string, KeyRecord>();
+  const recordOf = ({ id, verifierKey }: NamedKey): KeyRecord => {
+    const blank = { signs: false, since: null, first: null, last: null, replaced: null, disowned: null };
+    const record = records.get(id) ?? { id, verifierKey: null, ...blank };
+    record.verifierKey ??= verifierKey ?? null;
+    records.set(id, record);
+    return record;
+  };
+  let latest: NamedKey | null = null;
+  for (const { note, size, signedAt } of readCheckpoints(db).all()) {
+    const id = signerIn(note, logId);
+    if (id === null) continue;
+    latest = { id };
+    const record = recordOf(latest);
+    record.first ??= { size, signedAt };
+    record.last = { size, signedAt };
+  }
+  for (const { change, ...event } of readKeyEvents(log)) {
+    const told = { ...event, reason: change.reason };
+    if (change.kind === 'disowned') {
+      recordOf(change.key).disowned = { ...told, signed: change.signed ?? null };
+      continue;
+    }
+    recordOf(change.from).replaced = { ...told, by: change.to.id };
+    recordOf(change.to).since = told;
+    latest = change.to;
+  }
+  const signing = current ?? latest;
+  if (signing) recordOf(signing).signs = true;
+  return [...records.values()].sort((one, other) => beginning(one) - beginning(other));
+}
+
+function beginning({ since, first, signs }: KeyRecord): number {
+  return since?.position ?? first?.size ?? (signs ? Number.MAX_SAFE_INTEGER : 0);
+}

@@ -549,6 +549,7 @@ function readEvent(text, body, flags, origin, at) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 const clockStream = 'system/clock';
+const keyStream = 'system/keys';
 
 /** @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1 to `versions` */
 
@@ -580,6 +581,8 @@ function openJournal({ after, shows, corrections = [] }) {
   let uploads = new Set();
   /** Files by the SHA-256 of their bytes, with the first event that names them. @type {Map<string, Header>} */
   const files = new Map();
+  /** What became of keys, in words. @type {string[]} */
+  const keys = [];
 
   /** @param {Event} event */
   function add({ header, payload, absent }) {
@@ -630,6 +633,7 @@ function openJournal({ after, shows, corrections = [] }) {
       present.set(header.stream, header.version);
     }
     if (header.type === 'schema.changed') uploads = uploadsOf(data);
+    if (header.stream === keyStream) keys.push(...keyWords(header, data));
     if (!header.type.startsWith('document.') || !uploads.has(header.stream.split('/')[0] ?? '')) return;
     for (const holder of [data, data.set, data.document]) {
       const sha256 = isObject(holder) ? holder.sha256 : null;
@@ -670,10 +674,28 @@ function openJournal({ after, shows, corrections = [] }) {
         erased += 1;
       }
     }
-    return { count, erased, withheld, versions, declarations, files, lastTime, corrected };
+    return { count, erased, withheld, versions, declarations, files, keys, lastTime, corrected };
   }
 
   return { add, settle };
+}
+
+/**
+ * What an event says of a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has to say.
+ *
+ * @param {Header} header
+ * @param {Record<string, any>} data
+ * @returns {string[]}
+ */
+function keyWords({ type, position }, { from, to, key }) {
+  /** @param {unknown} one */
+  const idIn = (one) => (isObject(one) && /^[0-9a-f]{8}$/.test(String(one.id)) ? one.id : 'that it does not name');
+  if (type === 'log.key.replaced')
+    return [
+      `whether the key ${idIn(from)} was replaced by ${idIn(to)}, as event ${position} says: ask who owns the log`,
+    ];
+  if (type !== 'log.key.disowned') return [];
+  return [`what the key ${idIn(key)} signed: event ${position} disowns it, for events that it vouched for are lost`];
 }
 
 /** @param {unknown} sha256 @returns {sha256 is string} */
@@ -787,7 +809,11 @@ function keysFor(options, inside, what, report) {
   report.facts.verifierKey = own.text;
   if (!options.isPinned) return [own];
   const isPinned = options.keys.some(({ text }) => text === own.text);
-  must(isPinned, `${what} names another key than the pinned one: ${show(own.text)}`);
+  must(
+    isPinned,
+    `${what} names another key than the pinned one: ${show(own.text)}; a log may have had several, and each that you know to be ` +
+      'its is a --key',
+  );
   return options.keys;
 }
 
@@ -1399,8 +1425,9 @@ function reportPayloads({ erased, withheld, count }, report) {
     );
 }
 
-/** @param {{ corrected: Set<number> }} found @param {Report} report */
-function reportTimes({ corrected }, report) {
+/** @param {{ corrected: Set<number>, keys: string[] }} found @param {Report} report */
+function reportTimes({ corrected, keys }, report) {
+  report.open.push(...keys);
   if (corrected.size === 0) return;
   const where = [...corrected].sort((a, b) => a - b).join(', ');
   report.open.push(`when events were recorded that stand before event ${where}, where the clock was corrected`);

@@ -9,13 +9,15 @@ import Hapi from '@hapi/hapi';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
+import { openVault } from '../../events/vault.ts';
 import { routes } from '../../server/routes.ts';
 import { bearer } from '../helpers/accounts.ts';
 import { answersOf, assertTold, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
 import { request, type Sent } from '../helpers/requests.ts';
-import { type Answer, apiKey } from '../helpers/service.ts';
+import { type Answer, apiKey, temporaryFolder } from '../helpers/service.ts';
 import { dial, eventually, received, recordedEvents, useService } from '../helpers/shared.ts';
 import { type AuditWorld, audit, erasures, reason, right } from './audit-calls.ts';
 import { requestsFor } from './requests.ts';
@@ -38,7 +40,7 @@ const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 const callers = {
   'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 12 },
   'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 13 },
-  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 26 },
+  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 27 },
 };
 
 /** The scopes of a caller are what its header says; without one, whoever has a credential may everything. */
@@ -283,6 +285,22 @@ describe('The answers of the audit routes', () => {
       const because = { 'x-change-reason': 'the audit of 2026' };
       await vary(`GET ${audit}/export`, 200, `format=${format}&from=2&to=4&since=1&since=2`, { headers: because });
     }
+  });
+
+  it('are described for keys that were replaced and disowned', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const first = await startHere(t, { collections: [posts] }, { data });
+    await first.stop();
+    const vault = openVault(join(data, 'vault.db'));
+    const log = String(vault.logKeys.signed()[0]?.log);
+    const disowned = [{ id: String(vault.logKeys.known(log)[0]?.id), signed: 3 }, { id: '0123abcd' }];
+    vault.logKeys.replace(log, { disowned, reason });
+    vault.close();
+    const { url } = await startHere(t, { collections: [posts] }, { data });
+    const operation = `GET ${audit}/keys`;
+    const answer = await request(url, 'GET', `${audit}/keys`);
+    assert.deepEqual([answer.status, answer.body.keys.length], [200, 3]);
+    contract.check(operation, answer);
   });
 
   /** Somebody reads from before an erasure, which so is not finished in time. */

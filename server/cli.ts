@@ -77,12 +77,13 @@ days Object Lock keeps each checkpoint in that bucket.`,
 
 Reads the whole log: positions, versions, times, the tree, the commitments to every payload, the claims; then replays it
 and compares the read tables row by row. Then holds it against every signed checkpoint: what the signing key signed last, those
-that the log keeps, and those beside the uploaded files. Works beside a running service. Nothing is changed.
+that the log keeps, and those beside the uploaded files; names the keys that were disowned. Where vault.db is, the hash of each
+password must be the one that was set. Works beside a running service. Nothing is changed.
 
 ${bucketSettings} The settings have to be those of the service.
 
-Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run, or could not look at all
-of it.`,
+Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run, could not look at all of it, or
+vault.db alone says that a key was disowned.`,
     run: verify,
   },
   rebuild: {

@@ -4,7 +4,8 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 /** The name of the secret in the vault under which hashes of passwords are committed to. */
 export const commitmentSecret = 'password-commitments';
 
-const prefix = 'hmac-sha256:';
+/** What each credential begins with that says which hash was kept. */
+export const commitmentPrefix = 'hmac-sha256:';
 
 /**
  * The credential of a password: the HMAC-SHA-256 of its stored hash, under a secret of the vault. So an event that names it says
@@ -13,12 +14,12 @@ const prefix = 'hmac-sha256:';
  * @param secret base64url, as the vault keeps it.
  */
 export function credentialOf(secret: string, hash: string): string {
-  return prefix + createHmac('sha256', Buffer.from(secret, 'base64url')).update(hash).digest('hex');
+  return commitmentPrefix + createHmac('sha256', Buffer.from(secret, 'base64url')).update(hash).digest('hex');
 }
 
 /** Whether a credential says what the hash has to be: those of before were random. */
 export function isCommitment(credential: string): boolean {
-  return credential.startsWith(prefix);
+  return credential.startsWith(commitmentPrefix);
 }
 
 /** An account with a password: its stream, and the credential that its newest `password.changed` names. */

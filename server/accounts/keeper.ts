@@ -4,6 +4,7 @@ import { normalEmail } from '../../config/addresses.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
+import { commitmentPrefix } from '../../events/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { type KeptDraft, keepDrafts, type NewDraft } from '../preview/drafts.ts';
@@ -107,6 +108,8 @@ const restMilliseconds = 30_000;
 /** A hash takes about a quarter of a second at the default cost: longer lines would outwait their callers. */
 const maxWaiting = { key: 40, all: 200 };
 const busySeconds = 5;
+/** The credential of an account that is not there: it is looked at as any other is. */
+const nobody = `${commitmentPrefix}nobody`;
 
 /** Makes the one keeper of the service. */
 export function createKeeper(options: Options): MainKeeper {
@@ -138,9 +141,9 @@ export function createKeeper(options: Options): MainKeeper {
     const locked = lockedOf(key, rule);
     if (locked) return locked;
     // What is looked up, compared and counted is the same whether there is an account or not.
-    const kept = vault.passwords.get(credential ?? 'none');
-    const isSame = kept === null || vault.passwords.isSame(credential ?? 'none', kept);
-    if (!isSame) onSwapped();
+    const kept = vault.passwords.get(credential ?? nobody);
+    const isSame = vault.passwords.isSame(credential ?? nobody, kept ?? dummy);
+    if (kept !== null && !isSame) onSwapped();
     const hash = isSame ? kept : null;
     const isRight =
       passwordProblem(password) === undefined

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { chooseNode, handOver } from '../runtime/node.js';
 
-// npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests.
+// npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but the long ones.
 const args = process.argv.slice(2);
 const isPlace = (arg) => arg.endsWith('.test.ts') || (/[\\/]/.test(arg) && existsSync(arg));
 const inFolder = (arg) => (existsSync(arg) && statSync(arg).isDirectory() ? `${arg}/**/*.test.ts` : arg);

@@ -1,3 +1,3 @@
 import { runBatch } from '../helpers/batches.ts';
 
-runBatch('http');
+runBatch('http-e-to-n');

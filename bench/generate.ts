@@ -21,10 +21,10 @@ const batch = 1000;
  */
 export function generate(directory: string, events: number, mix: Mix): void {
   mkdirSync(directory, { recursive: true });
-  const { schema } = checkConfig(config);
+  const { schema, rules } = checkConfig(config);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const logId = `annals/${ids.next().id}`;
-  const { log, projector } = boot({ directory, schema, ids, now: Date.now, logId });
+  const { log, projector } = boot({ directory, schema, rules, ids, now: Date.now, logId });
   const authorIds = Array.from({ length: authors }, () => ids.next());
   append(authorIds.map(({ id, at }, index) => createAuthor(ids, id, at, index)));
   const next = commandMaker(

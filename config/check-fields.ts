@@ -130,12 +130,12 @@ function checkField(checking: Checking, path: string, input: unknown, place: Pla
 
   const name = checkName(checking, path, input, place, siblings);
   checkCombinations(checking, path, read, place);
-  const { access } = checkFieldAccess(checking, join(path, 'access'), own(input, 'access'));
-  const isHidden = place.isHidden || access?.read !== undefined;
+  const ruled = checkFieldAccess(checking, join(path, 'access'), own(input, 'access'));
+  const isHidden = place.isHidden || ruled.access?.read !== undefined;
   const nested = checkNested(checking, path, input, read.type, { ...place, isHidden });
   const schema: FieldSchema = { ...read, ...nested.schema };
-  const field: Field = { ...read, name: name ?? '', ...nested.model, ...(access && { access }) };
-  if (schema.unique && isHidden && !(access?.create && access.update)) warnOfGuesses(checking, path);
+  const field: Field = { ...read, name: name ?? '', ...nested.model, ...ruled };
+  if (schema.unique && isHidden && !(ruled.access?.create && ruled.access.update)) warnOfGuesses(checking, path);
   Object.assign(field, checkFieldHooks(checking, join(path, 'hooks'), own(input, 'hooks')));
   checkReferences(checking, path, schema, place);
   // The value's schema can only be made of a field that is right.

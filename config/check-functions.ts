@@ -1,5 +1,5 @@
-import type { Access, FieldAccess, FieldHooks, Hooks } from './model.ts';
-import { type Checking, checkKeys, type Entry, join, own, passes, report, rules } from './problems.ts';
+import type { Access, AuditRule, FieldAccess, FieldHooks, Hooks, RuleWords } from './model.ts';
+import { type Checking, checkKeys, type Entry, isEntry, join, own, passes, report, rules } from './problems.ts';
 import { show } from './suggest.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -15,9 +15,14 @@ const hookKeys: Record<Kind, readonly string[]> = {
   global: ['beforeChange', 'afterChange', 'beforeRead', 'afterRead'],
 };
 
-/** The access rules of a collection or global. */
-export function checkAccess(checking: Checking, path: string, input: unknown, kind: Kind): Access {
-  return readFunctions(checking, path, input, accessKeys[kind], `the access rules of a ${kind}`, readOne) as Access;
+/** The access rules of a collection or global, and what their author says of them. */
+export function checkAccess(
+  checking: Checking,
+  path: string,
+  input: unknown,
+  kind: Kind,
+): { access: Access; ruleWords: RuleWords } {
+  return readRules(checking, path, input, accessKeys[kind], `the access rules of a ${kind}`);
 }
 
 /** The hooks of a collection or global; a single one becomes a list. */
@@ -26,27 +31,32 @@ export function checkHooks(checking: Checking, path: string, input: unknown, kin
 }
 
 /** The access rules of a field, as the part of the field that they are; nothing when there are none. */
-export function checkFieldAccess(checking: Checking, path: string, input: unknown): { access?: FieldAccess } {
-  const access = readFunctions(
-    checking,
-    path,
-    input,
-    ['read', 'create', 'update'],
-    'the access rules of a field',
-    readOne,
-  );
-  return Object.keys(access).length > 0 ? { access: access as FieldAccess } : {};
+export function checkFieldAccess(
+  checking: Checking,
+  path: string,
+  input: unknown,
+): { access?: FieldAccess; ruleWords?: RuleWords } {
+  const keys = ['read', 'create', 'update'];
+  const { access, ruleWords } = readRules(checking, path, input, keys, 'the access rules of a field');
+  return {
+    ...(Object.keys(access).length > 0 ? { access: access as FieldAccess } : {}),
+    ...(Object.keys(ruleWords).length > 0 ? { ruleWords } : {}),
+  };
+}
+
+/** The rule of who may look into the history, and what its author says of it; null when there is none. */
+export function checkAudit(
+  checking: Checking,
+  input: unknown,
+): { rule: AuditRule | null; description: string | undefined } {
+  const { rule, description } = readRule(checking, 'audit', input);
+  return { rule: (rule as AuditRule | undefined) ?? null, description };
 }
 
 /** The hooks of a field, as the part of the field that they are; nothing when there are none. */
 export function checkFieldHooks(checking: Checking, path: string, input: unknown): { hooks?: FieldHooks } {
   const hooks = readFunctions(checking, path, input, ['beforeChange', 'afterRead'], 'the hooks of a field', readList);
   return Object.keys(hooks).length > 0 ? { hooks: hooks as FieldHooks } : {};
-}
-
-/** A function of the configuration; undefined when there is none. */
-export function checkFunction(checking: Checking, path: string, input: unknown): AnyFunction | undefined {
-  return input === undefined ? undefined : readOne(checking, path, input);
 }
 
 type Read<T> = (checking: Checking, path: string, input: unknown) => T | undefined;
@@ -70,10 +80,34 @@ function readFunctions<T>(
   return result;
 }
 
-function readOne(checking: Checking, path: string, input: unknown): AnyFunction | undefined {
-  if (typeof input === 'function') return input as AnyFunction;
-  report(checking, path, `must be a function, got ${show(input)}`);
-  return undefined;
+function readRules(checking: Checking, path: string, input: unknown, keys: readonly string[], what: string) {
+  const read = readFunctions(checking, path, input, keys, what, readRule);
+  const entries = Object.entries(read);
+  const access = Object.fromEntries(entries.flatMap(([key, { rule }]) => (rule ? [[key, rule]] : [])));
+  const words = entries.flatMap(([key, { description }]) => (description === undefined ? [] : [[key, description]]));
+  return { access: access as Access, ruleWords: Object.fromEntries(words) as RuleWords };
+}
+
+/** A function, or one with its author's words. */
+function readRule(checking: Checking, path: string, input: unknown): { rule?: AnyFunction; description?: string } {
+  if (input === undefined) return {};
+  if (typeof input === 'function') return { rule: input as AnyFunction };
+  if (!isEntry(input)) {
+    report(checking, path, `must be a function or { rule, description }, got ${show(input)}`);
+    return {};
+  }
+  checkKeys(checking, path, input, ['rule', 'description'], 'a rule');
+  const [rule, description] = [own(input, 'rule'), own(input, 'description')];
+  if (typeof rule !== 'function') {
+    report(checking, join(path, 'rule'), rule === undefined ? 'is missing' : `must be a function, got ${show(rule)}`);
+  }
+  if (description === undefined) report(checking, join(path, 'description'), 'is missing');
+  return {
+    ...(typeof rule === 'function' ? { rule: rule as AnyFunction } : {}),
+    ...(passes(checking, join(path, 'description'), description, rules.text)
+      ? { description: description as string }
+      : {}),
+  };
 }
 
 function readList(checking: Checking, path: string, input: unknown): AnyFunction[] | undefined {

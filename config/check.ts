@@ -2,9 +2,9 @@ import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail 
 import { checkCors } from './check-cors.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
-import { checkAccess, checkFunction, checkHooks } from './check-functions.ts';
+import { checkAccess, checkAudit, checkHooks } from './check-functions.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
-import type { AuditRule, Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
+import type { Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
 import {
   type Checking,
   checkKeys,
@@ -23,6 +23,7 @@ import {
   type Taken,
   wholeNumber,
 } from './problems.ts';
+import { rulesOf } from './rules.ts';
 import { readOwnSort } from './sorting.ts';
 import { show } from './suggest.ts';
 
@@ -89,14 +90,17 @@ export function checkConfig(input: unknown): Model {
   }
   checkSorts(checking, collections);
   const settings = checkSettings(checking, input);
+  const { rule: audit, description: auditWords } = checkAudit(checking, own(input, 'audit'));
   warnOfMissingRules(checking, collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
 
   return {
     schema: { collections: collections.map(({ schema }) => schema), globals: globals.map(({ schema }) => schema) },
+    rules: rulesOf({ collections, globals, audit, auditWords }),
     collections: new Map(collections.map((collection) => [collection.slug, collection])),
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
+    audit,
     adminCollection: adminCollectionOf(collections),
     warnings: checking.warnings,
   };
@@ -181,7 +185,7 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
     urls: checkUrls(checking, join(path, 'urls'), own(entry, 'urls'), isAuth),
     hasPublicHistory,
     requiresReason,
-    access: checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
+    ...checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'collection'),
     schema: {
       slug,
@@ -206,7 +210,7 @@ function checkGlobal(checking: Checking, path: string, entry: Entry, slug: strin
     kind: 'global',
     slug,
     fields,
-    access: checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'global'),
+    ...checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'global'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'global'),
     schema: { slug, ...(isLabelled ? { label: label as string } : {}), fields: schema },
   };
@@ -234,7 +238,6 @@ function checkSettings(checking: Checking, input: Entry) {
   if (areLimits) checkKeys(checking, 'limits', limits as Entry, ['body'], 'limits');
   const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
-    audit: (checkFunction(checking, 'audit', own(input, 'audit')) ?? null) as AuditRule | null,
     cors: checkCors(checking, own(input, 'cors')),
     publicSchema: readOption(checking, '', input, 'publicSchema', rules.boolean, false),
     trustProxy: readOption(checking, '', input, 'trustProxy', rules.boolean, false),

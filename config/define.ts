@@ -1,4 +1,4 @@
-import type { AccessRule, AuditRule, FieldAccess, FieldHook, Hook, MailKind, MailTemplate } from './model.ts';
+import type { AccessRule, AuditRule, FieldHook, FieldRule, Hook, MailKind, MailTemplate } from './model.ts';
 
 /** A JSON value that may be read-only, as `const` inference makes it. */
 export type ConstantJson =
@@ -19,6 +19,9 @@ export type AdminConfig = {
   condition?: { readonly [key: string]: ConstantJson };
 };
 
+/** A rule, alone or with its author's words, which the log records beside its fingerprint. */
+export type RuleConfig<Rule> = Rule | { rule: Rule; description: string };
+
 /** One hook or several; several run in order, each on what the one before returned. */
 export type OneOrMore<T> = T | readonly T[];
 
@@ -26,7 +29,7 @@ type Named = {
   /** Letters, digits and `_`, at most 64; not `id`, `createdAt`, `updatedAt`, `and`, `or`. */
   name: string;
   label?: string;
-  access?: FieldAccess;
+  access?: { read?: RuleConfig<FieldRule>; create?: RuleConfig<FieldRule>; update?: RuleConfig<FieldRule> };
   hooks?: { beforeChange?: OneOrMore<FieldHook>; afterRead?: OneOrMore<FieldHook> };
   admin?: AdminConfig;
 };
@@ -184,7 +187,12 @@ export type CollectionConfig = {
   /** Only on an auth collection. */
   urls?: UrlsConfig;
   fields: readonly FieldConfig[];
-  access?: { read?: AccessRule; create?: AccessRule; update?: AccessRule; delete?: AccessRule };
+  access?: {
+    read?: RuleConfig<AccessRule>;
+    create?: RuleConfig<AccessRule>;
+    update?: RuleConfig<AccessRule>;
+    delete?: RuleConfig<AccessRule>;
+  };
   hooks?: {
     beforeChange?: OneOrMore<Hook>;
     afterChange?: OneOrMore<Hook>;
@@ -200,7 +208,7 @@ export type GlobalConfig = {
   slug: string;
   label?: string;
   fields: readonly FieldConfig[];
-  access?: { read?: AccessRule; update?: AccessRule };
+  access?: { read?: RuleConfig<AccessRule>; update?: RuleConfig<AccessRule> };
   hooks?: {
     beforeChange?: OneOrMore<Hook>;
     afterChange?: OneOrMore<Hook>;
@@ -242,7 +250,7 @@ export type Config = {
   collections?: readonly CollectionConfig[];
   globals?: readonly GlobalConfig[];
   /** Who may look into the history of everything; default: users of the admin collection, and API keys. */
-  audit?: AuditRule;
+  audit?: RuleConfig<AuditRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /**

@@ -1,4 +1,4 @@
-import type { CollectionSchema, FieldSchema, GlobalSchema, Json, JsonObject, Schema } from './schema.ts';
+import type { CollectionSchema, FieldSchema, GlobalSchema, Json, JsonObject, Rules, Schema } from './schema.ts';
 
 /** A user as access functions and hooks see it: the raw auth document without its password. */
 export type User = JsonObject & { id: string; collection: string };
@@ -13,6 +13,8 @@ export type AccessArgs = { user: User | null; doc: JsonObject | null; data: Json
 export type AccessResult = boolean | JsonObject;
 /** Says whether a call may do something to a document, or to which ones. One that throws says no. */
 export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResult>;
+/** What the author says of rules, by what those decide about. */
+export type RuleWords = { [decides: string]: string };
 /** What a call does to a document. */
 export type Operation = 'read' | 'create' | 'update' | 'delete';
 /** The rules of a collection or global, by what they decide about. */
@@ -83,6 +85,7 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   /** What the service says about an uploaded file: in a body it is ignored. */
   isServerMade?: true;
   access?: FieldAccess;
+  ruleWords?: RuleWords;
   hooks?: FieldHooks;
   fields?: Field[];
   blocks?: { slug: string; fields: Field[] }[];
@@ -147,6 +150,7 @@ export type Collection = {
   hasPublicHistory: boolean;
   requiresReason: boolean;
   access: Access;
+  ruleWords: RuleWords;
   hooks: Hooks;
   schema: CollectionSchema;
 };
@@ -157,6 +161,7 @@ export type Global = {
   slug: string;
   fields: Field[];
   access: Access;
+  ruleWords: RuleWords;
   hooks: Hooks;
   schema: GlobalSchema;
 };
@@ -164,6 +169,7 @@ export type Global = {
 /** A checked configuration: everything the service knows about what its author declared. */
 export type Model = {
   schema: Schema;
+  rules: Rules;
   collections: ReadonlyMap<string, Collection>;
   globals: ReadonlyMap<string, Global>;
   publicSchema: boolean;

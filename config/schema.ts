@@ -84,6 +84,12 @@ export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]
 /** The whole normalised schema: what `schema.changed` records and what the read tables are made from. */
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };
 
+/**
+ * The rules and hooks of a configuration by their names, in the order of these: the SHA-256 of each one's source text as
+ * hexadecimal digits, and the author's words. `schema.changed` records them beside the schema.
+ */
+export type Rules = { [name: string]: { sha256: string; description?: string } };
+
 /** True for what has members, which lists have not. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject, Schema } from '../config/schema.ts';
+import { isObject, type JsonObject, type Rules, type Schema } from '../config/schema.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
 import { claimOf, uniqueFields } from '../events/claims.ts';
 import { inWords } from '../events/durations.ts';
 import type { Ids } from '../events/ids.ts';
-import type { Claim } from '../events/log.ts';
+import type { Claim, Command } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
 import type { LogReader } from '../events/log-reader.ts';
@@ -45,6 +45,7 @@ export type Witness = Checkpoint & { name: string };
 export type BootOptions = {
   directory: string;
   schema: Schema;
+  rules: Rules;
   ids: Ids;
   now: () => number;
   /** Names the log if it has to be made. */
@@ -87,23 +88,24 @@ export function boot(options: BootOptions): Booted {
     settleLog(db);
 
     const epochs = epochsOf(log);
-    const isChanged = JSON.stringify(epochs.at(-1)?.schema) !== JSON.stringify(schema);
+    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), options);
     if (isChanged) lookAtChanges(options, log, epochs);
-    if (isChanged) epochs.push({ position: log.head().size + 1, schema });
+    if (isChanged) epochs.push({ position: log.head().size + 1, schema, rules: options.rules });
     const upcaster = compileUpcaster(epochs);
     const projection: Projection = { tables: tablesOf(schema), upcaster };
     const readFile = readFileOf(directory, projectionHash(schema, upcaster));
     const rebuilt = options.isRebuild === true || !isUpToDate(readFile, log, projection, progress);
     if (rebuilt) {
       buildReadFile(`${readFile}.building`, log, log.head().size, projection, progress);
-      if (isChanged) recordSchema(log, schema, `${readFile}.building`, options.ids);
+      if (isChanged) recordSchema(log, options, `${readFile}.building`);
       removeDatabase(readFile);
       moveIntoPlace(`${readFile}.building`, readFile);
     }
     read = openDatabase(readFile, { durability: 'normal', cacheMiB: 64 });
     const projector = openProjector(read, projection.tables, upcaster);
     // Only now that it has every event: the claims are taken from it.
-    if (isChanged && !rebuilt) recordSchema(log, schema, readFile, options.ids);
+    if (isChanged && !rebuilt) recordSchema(log, options, readFile);
+    if (!isChanged && hasOtherRules) recordRules(log, options);
     catchUp(projector, log, log.head().size, progress);
     removeOtherReadFiles(directory, readFile);
     return { log, projector, readFile, rebuilt, close };
@@ -111,6 +113,22 @@ export function boot(options: BootOptions): Booted {
     close();
     throw error;
   }
+}
+
+/** The schema and the rules that a configuration declares. */
+export type Declared = { schema: Schema; rules: Rules };
+
+/** What a log says held from a position on; `rules` is null in a log from before they were recorded. */
+export type RecordedEpoch = Epoch & { rules: Rules | null };
+
+/**
+ * How a configuration differs from what a log ends with: by its schema, or by its rules.
+ *
+ * @param last undefined where the log has no schema yet.
+ */
+export function differenceTo(last: RecordedEpoch | undefined, { schema, rules }: Declared) {
+  const isChanged = JSON.stringify(last?.schema) !== JSON.stringify(schema);
+  return { isChanged, hasOtherRules: JSON.stringify(last?.rules) !== JSON.stringify(rules) };
 }
 
 /** While the read tables are those of the schema before: what is gone from the new one is in no others. */
@@ -176,13 +194,14 @@ export function logFile(directory: string): string {
  *
  * @throws BrokenLogError when an event does not hold one.
  */
-export function epochsOf(log: LogReader): Epoch[] {
+export function epochsOf(log: LogReader): RecordedEpoch[] {
   return log.stream(schemaStream).map(({ header: { position }, data }) => {
     const schema = data?.schema as Schema | undefined;
     if (!Array.isArray(schema?.collections) || !Array.isArray(schema.globals)) {
       throw new BrokenLogError(`event ${position} does not hold the schema that it recorded`);
     }
-    return { position, schema };
+    const rules = data?.rules;
+    return { position, schema, rules: isObject(rules) ? (rules as Rules) : null };
   });
 }
 
@@ -248,27 +267,35 @@ function hasCounts(db: Sqlite, tables: readonly Tables[]): boolean {
   return tables.every(({ key }) => keys.has(key));
 }
 
-function recordSchema(log: SqliteLog, schema: Schema, readFile: string, ids: Ids): void {
+function recordSchema(log: SqliteLog, options: BootOptions, readFile: string): void {
+  const { schema } = options;
   const db = openDatabase(readFile, { readonly: true });
   try {
     const problems = standsAgainst(db, schema, log.holderOf);
     if (problems.length > 0) throw new SchemaError(problems.join('\n'));
-    log.changeSchema(
-      {
-        stream: schemaStream,
-        expectedVersion: log.versionOf(schemaStream),
-        events: [{ type: 'schema.changed', data: { schema: schema as unknown as JsonObject } }],
-        claims: [],
-        releases: [],
-        actor: { type: 'system' },
-        correlationId: ids.next().id,
-        context: {},
-      },
-      claimsIn(db, schema),
-    );
+    log.changeSchema(schemaChange(log, options), claimsIn(db, schema));
   } finally {
     db.close();
   }
+}
+
+/** The schema is the same, so its claims and the read tables are too: nothing is looked at again. */
+function recordRules(log: SqliteLog, options: BootOptions): void {
+  const [outcome] = log.append([schemaChange(log, options)]).outcomes;
+  if (outcome instanceof Error) throw outcome;
+}
+
+function schemaChange(log: LogReader, { schema, rules, ids }: BootOptions): Command {
+  return {
+    stream: schemaStream,
+    expectedVersion: log.versionOf(schemaStream),
+    events: [{ type: 'schema.changed', data: { schema: schema as unknown as JsonObject, rules } }],
+    claims: [],
+    releases: [],
+    actor: { type: 'system' },
+    correlationId: ids.next().id,
+    context: {},
+  };
 }
 
 /** Every claim that the live documents of a read file hold under a schema, read from the fields' own columns. */

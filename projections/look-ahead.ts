@@ -6,7 +6,7 @@ import { BrokenLogError } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { compileUpcaster, type Epoch, fieldsByKey, previousOf } from '../events/upcasters.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { epochsOf, logFile } from './boot.ts';
+import { type Declared, differenceTo, epochsOf, logFile } from './boot.ts';
 import { lookInto, readFileOf } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
 import { buildReadFile, type Progress, type Projection } from './rebuild.ts';
@@ -17,6 +17,8 @@ import { projectionHash, tablesOf } from './tables.ts';
 export type Outlook = {
   /** Whether it is another schema than the one that the log ends with. */
   isChanged: boolean;
+  /** Whether its rules are others, or none are recorded. */
+  hasOtherRules: boolean;
   /** What stands against it, so that the start would be refused. */
   problems: string[];
   /** What it changes for documents. */
@@ -31,14 +33,15 @@ export type Outlook = {
  *
  * @throws BrokenLogError when the log does not hold its schemas.
  */
-export function lookAhead(directory: string, schema: Schema, progress?: Progress): Outlook {
+export function lookAhead(directory: string, declared: Declared, progress?: Progress): Outlook {
+  const { schema } = declared;
   const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
   try {
     const log = readLog(db);
     const epochs = epochsOf(log);
     const before = epochs.at(-1)?.schema;
-    const isChanged = JSON.stringify(before) !== JSON.stringify(schema);
-    if (!before || !isChanged) return { isChanged, problems: [], changes: [], returning: [] };
+    const difference = differenceTo(epochs.at(-1), declared);
+    if (!before || !difference.isChanged) return { ...difference, problems: [], changes: [], returning: [] };
     const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs) };
     const look = (read: Sqlite) => ({
       problems: standsAgainst(read, schema, log.holderOf, locateIn(before, schema)),
@@ -46,7 +49,7 @@ export function lookAhead(directory: string, schema: Schema, progress?: Progress
     });
     const file = readFileOf(directory, projectionHash(before, made.upcaster));
     const found = (existsSync(file) ? lookInto(file, look) : null) ?? lookIntoReplay(log, made, look, progress);
-    return { isChanged, ...found, returning: returningIn(epochs, schema) };
+    return { ...difference, ...found, returning: returningIn(epochs, schema) };
   } finally {
     db.close();
   }

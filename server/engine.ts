@@ -104,6 +104,7 @@ export function startEngine(options: Options): Engine {
     {
       directory: directory.path,
       schema: model.schema,
+      rules: model.rules,
       counter,
       clockCell,
       logId,

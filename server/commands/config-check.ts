@@ -1,6 +1,5 @@
 import { ConfigError } from '../../config/check.ts';
 import type { Model } from '../../config/model.ts';
-import type { Schema } from '../../config/schema.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
 import { isDamage } from '../../storage/sqlite.ts';
@@ -51,20 +50,21 @@ async function check({ config, strictSchema }: Settings, name: string, data: str
   return data === undefined ? [] : checkAgainst(data, model, strictSchema, name);
 }
 
-function checkAgainst(data: string, { schema }: Model, isStrict: boolean, name: string): string[] {
+function checkAgainst(data: string, model: Model, isStrict: boolean, name: string): string[] {
   const directory = existingLog(data, '--against');
-  const { isChanged, problems, changes, returning } = outlook(directory, schema);
+  const { isChanged, hasOtherRules, problems, changes, returning } = outlook(directory, model);
   for (const line of returning) print(`note: ${name}${line}`);
   if (!isStrict) for (const line of changes) print(`warning: ${name}${line}`);
   const refused = [...problems, ...(isStrict ? changes : [])];
-  const outcome = isChanged ? 'a start records another schema' : 'it has the schema of the configuration';
+  const same = hasOtherRules ? 'a start records other rules' : 'it has the schema of the configuration';
+  const outcome = isChanged ? 'a start records another schema' : same;
   print(`${name}${directory}: ${refused.length > 0 ? 'a start is refused' : outcome}`);
   return refused.map((line) => `${name}${line}`);
 }
 
-function outlook(directory: string, schema: Schema): Outlook {
+function outlook(directory: string, model: Model): Outlook {
   try {
-    return lookAhead(directory, schema, showProgress('replaying the log'));
+    return lookAhead(directory, model, showProgress('replaying the log'));
   } catch (error) {
     if (!(error instanceof BrokenLogError || isDamage(error))) throw error;
     throw new StartError(`${directory} cannot be looked at: ${(error as Error).message}; annals verify says more`);

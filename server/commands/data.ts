@@ -7,7 +7,7 @@ import { BrokenLogError } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
 import { openVault, withKnownKeys } from '../../events/vault.ts';
-import { boot, ClockError, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
+import { boot, ClockError, differenceTo, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
 import { removeOtherReadFiles } from '../../projections/files.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
@@ -68,6 +68,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     const options = {
       directory,
       schema: model.schema,
+      rules: model.rules,
       ids,
       now: Date.now,
       logId: `annals/${ids.next().id}`,
@@ -140,11 +141,12 @@ function hasFiles(data: string): boolean {
   }
 }
 
-/** Whether a configuration's schema is another than the one that a log ends with. */
-export function hasChanged({ schema }: Model, data: string): boolean {
+/** Whether a configuration's schema, or its rules, are others than those that a log ends with. */
+export function hasChanged(model: Model, data: string): boolean {
   const db = openDatabase(logFile(resolve(data)), { readonly: true });
   try {
-    return JSON.stringify(epochsOf(readLog(db)).at(-1)?.schema) !== JSON.stringify(schema);
+    const { isChanged, hasOtherRules } = differenceTo(epochsOf(readLog(db)).at(-1), model);
+    return isChanged || hasOtherRules;
   } finally {
     db.close();
   }

@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { Schema } from '../../config/schema.ts';
+import type { Rules, Schema } from '../../config/schema.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createClock, jumpMilliseconds } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
@@ -18,6 +18,7 @@ import { advised } from '../advice.ts';
 export type WriterInput = {
   directory: string;
   schema: Schema;
+  rules: Rules;
   counter: BigInt64Array<SharedArrayBuffer>;
   clockCell: BigInt64Array<SharedArrayBuffer>;
   logId: string;
@@ -68,7 +69,8 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
 const main = parentPort as MessagePort;
-const { directory, schema, counter, clockCell, logId, signed, acceptsClock, isStrict } = workerData as WriterInput;
+const { directory, schema, rules, counter, clockCell, logId, signed, acceptsClock, isStrict } =
+  workerData as WriterInput;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -83,6 +85,7 @@ function start(): Started | null {
     const booted = boot({
       directory,
       schema,
+      rules,
       ids,
       now: clock.believed,
       logId,

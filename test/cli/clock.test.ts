@@ -33,10 +33,10 @@ const serve = (data: string, ...more: string[]) => annals(data, `serve --port 0 
 
 /** Has a log go on under a clock that is ahead: `id` is changed, and another document is made. */
 function writeAhead(data: string, id: string, milliseconds: number): void {
-  const { schema } = checkConfig(config);
+  const { schema, rules } = checkConfig(config);
   const now = () => Date.now() + milliseconds;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
-  const { log, projector, close } = boot({ directory: data, schema, ids, now, logId: 'none' });
+  const { log, projector, close } = boot({ directory: data, schema, rules, ids, now, logId: 'none' });
   const target = { slug: 'posts', unique: [] };
   const made = ids.next();
   const current = { version: 1, document: { title: 'Right' } };

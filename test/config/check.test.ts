@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { ConfigError, checkConfig } from '../../config/check.ts';
 import { defineConfig } from '../../config/define.ts';
@@ -155,10 +156,10 @@ describe('a configuration', () => {
 
   it('says what history, requireReason and audit may be', () => {
     const collection = { slug: 'posts', fields: [], history: 'open', requireReason: 'yes' };
-    assert.deepEqual(problemsOf({ audit: {}, collections: [collection] }), [
+    assert.deepEqual(problemsOf({ audit: 'all', collections: [collection] }), [
       'collections.posts.history: must be \'public\', or left out, got "open"',
       'collections.posts.requireReason: must be true or false, got "yes"',
-      'audit: must be a function, got an object',
+      'audit: must be a function or { rule, description }, got "all"',
     ]);
     const open = { slug: 'posts', fields: [], history: 'public', requireReason: true };
     assert.deepEqual(problemsOf({ audit: () => true, collections: [open] }), []);
@@ -411,12 +412,58 @@ describe('functions', () => {
     assert.deepEqual(schema.collections[0]?.fields, [title]);
   });
 
+  it('are known by the SHA-256 of their text, and by what their author says of rules', () => {
+    const [rule, hook] = [({ user }: { user: unknown }) => user !== null, () => undefined];
+    const field = { name: 'head', type: 'text', access: { read: { rule, description: 'Shown to users' } } };
+    const blocks = [{ slug: 'hero', fields: [field] }];
+    const { rules, collections, audit } = checkConfig({
+      audit: { rule, description: 'Who is logged in' },
+      globals: [{ slug: 'posts', fields: [], access: { update: rule } }],
+      collections: [
+        {
+          slug: 'posts',
+          access: { update: { rule, description: 'Users' }, read: rule },
+          hooks: { beforeChange: [hook, hook] },
+          fields: [
+            { type: 'row', fields: [{ ...title, hooks: { afterRead: hook } }] },
+            { name: 'seo', type: 'object', fields: [{ ...title, access: { update: rule } }] },
+            { name: 'layout', type: 'blocks', blocks },
+          ],
+        },
+      ],
+    });
+    const [sha256, hookSha256] = [rule, hook].map((one) => createHash('sha256').update(one.toString()).digest('hex'));
+    assert.deepEqual(Object.entries(rules), [
+      ['audit', { sha256, description: 'Who is logged in' }],
+      ['globals/posts.update', { sha256 }],
+      ['posts.fields.layout.hero.head.read', { sha256, description: 'Shown to users' }],
+      ['posts.fields.seo.title.update', { sha256 }],
+      ['posts.fields.title.hooks.afterRead.0', { sha256: hookSha256 }],
+      ['posts.hooks.beforeChange.0', { sha256: hookSha256 }],
+      ['posts.hooks.beforeChange.1', { sha256: hookSha256 }],
+      ['posts.read', { sha256 }],
+      ['posts.update', { sha256, description: 'Users' }],
+    ]);
+    assert.deepEqual([collections.get('posts')?.access, audit], [{ read: rule, update: rule }, rule]);
+  });
+
+  it('name what is wrong with a rule and its words', () => {
+    const access = { read: { rule: true, description: '' }, update: { descripton: 'x' } };
+    assert.deepEqual(problemsOf({ collections: [{ slug: 'posts', fields: [], access }] }), [
+      'collections.posts.access.read.rule: must be a function, got true',
+      'collections.posts.access.read.description: must be a text, got ""',
+      'collections.posts.access.update.descripton: is not a key of a rule; did you mean "description"?',
+      'collections.posts.access.update.rule: is missing',
+      'collections.posts.access.update.description: is missing',
+    ]);
+  });
+
   it('are refused under other names, and as anything else', () => {
     const global = { slug: 'site', fields: [], access: { create: () => true }, hooks: { beforeDelete: () => {} } };
     assert.deepEqual(
       problemsOf({ collections: [{ slug: 'posts', fields: [], access: { read: true } }], globals: [global] }),
       [
-        'collections.posts.access.read: must be a function, got true',
+        'collections.posts.access.read: must be a function or { rule, description }, got true',
         'globals.site.access.create: is not a key of the access rules of a global',
         'globals.site.hooks.beforeDelete: is not a key of the hooks of a global',
       ],

@@ -38,7 +38,10 @@ describe('defineConfig', () => {
         {
           slug: 'posts',
           labels: { singular: 'Post', plural: 'Posts' },
-          access: { read: () => true, update: ({ user, doc }) => user?.id === doc?.author },
+          access: {
+            read: () => true,
+            update: { rule: ({ user, doc }) => user?.id === doc?.author, description: 'Authors' },
+          },
           hooks: {
             beforeChange: [({ data }) => ({ ...data, seen: true })],
             afterChange: async ({ doc }) => {
@@ -51,7 +54,7 @@ describe('defineConfig', () => {
               type: 'text',
               required: true,
               hooks: { beforeChange: ({ value }) => value },
-              access: { read: ({ user }) => user !== null },
+              access: { read: { rule: ({ user }) => user !== null, description: 'Users' } },
             },
             { name: 'status', type: 'select', options: ['draft', { label: 'Out', value: 'published' }] },
             { name: 'tags', type: 'multiSelect', options: ['a'], defaultValue: ['a'] },

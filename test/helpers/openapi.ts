@@ -31,7 +31,8 @@ export async function withApp<T>(
   const model = checkConfig(config);
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const ids = createIds(counter, Date.now);
-  const { readFile } = boot({ directory, schema: model.schema, ids, now: Date.now, logId: 'annals/test' });
+  const { schema, rules } = model;
+  const { readFile } = boot({ directory, schema, rules, ids, now: Date.now, logId: 'annals/test' });
   const operatorHash = Buffer.alloc(32);
   const secrets = { site: null, apiKeys: [], secrets: [], operatorHash, attemptSecret: '' };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   cpSync,
@@ -115,7 +116,7 @@ describe('the first start and those after it', () => {
     const third = start(configOf(posts(title)));
     assert.deepEqual(typesIn(folder), ['schema.changed']);
     const [event] = third.log.stream('system/schema');
-    assert.deepEqual(event?.data, { schema: third.schema });
+    assert.deepEqual(event?.data, { schema: third.schema, rules: {} });
     assert.deepEqual(event?.header.actor, { type: 'system' });
     assert.equal(findingIn(folder), null);
   });
@@ -347,11 +348,53 @@ describe('a schema that changes', () => {
       assert.equal(next.rebuilt, false);
       assert.equal(next.readFile, first.readFile);
       assert.equal(typesIn(folder).filter((type) => type === 'schema.changed').length, index + 2);
-      assert.deepEqual(next.log.stream('system/schema').at(-1)?.data, { schema: next.schema });
+      assert.deepEqual(next.log.stream('system/schema').at(-1)?.data, { schema: next.schema, rules: {} });
       assert.deepEqual(next.document('posts', id)?.title, 'a');
       assert.deepEqual(claimsIn(folder), [['posts.title', '"a"', `posts/${id}`]]);
       assert.equal(findingIn(folder), null);
     }
+  });
+
+  it('records a change of a rule alone, or of what its author says of it, once, and looks at no document', (t) => {
+    const { folder, start } = startable(t);
+    const withRule = (update: object) =>
+      configOf({ ...posts({ ...title, unique: true }), access: { update } as never });
+    const first = start(withRule(({ user }: { user: unknown }) => user !== null));
+    first.create('posts', { title: 'a' });
+    const claims = claimsIn(folder);
+    const mine = () => ({ author: { equals: 'me' } });
+    for (const update of [mine, { rule: mine, description: 'One’s own' }]) {
+      for (const _start of [1, 2]) {
+        const next = start(withRule(update));
+        assert.deepEqual([next.rebuilt, next.readFile], [false, first.readFile]);
+      }
+    }
+    const recorded = start(withRule({ rule: mine, description: 'One’s own' })).log.stream('system/schema');
+    const sha256 = createHash('sha256').update(String(mine)).digest('hex');
+    assert.deepEqual(
+      recorded.slice(1).map(({ data }) => data?.rules),
+      [{ 'posts.update': { sha256 } }, { 'posts.update': { sha256, description: 'One’s own' } }],
+    );
+    assert.deepEqual(typesIn(folder).length, 4);
+    assert.deepEqual(claimsIn(folder), claims);
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('records the rules of a log from before they were recorded, once', (t) => {
+    const { folder, start } = startable(t);
+    const before = start(configOf(posts(title)));
+    const schema = before.schema as never;
+    before.record({
+      stream: 'system/schema',
+      expectedVersion: 1,
+      events: [{ type: 'schema.changed', data: { schema } }],
+      claims: [],
+      releases: [],
+    });
+    for (const _start of [1, 2]) assert.equal(start(configOf(posts(title))).rebuilt, false);
+    const [, old, added, ...more] = start(configOf(posts(title))).log.stream('system/schema');
+    assert.deepEqual([old?.data, added?.data, more], [{ schema }, { schema, rules: {} }, []]);
+    assert.equal(findingIn(folder), null);
   });
 
   it('takes the claims from all that was recorded, also where the read file was left behind', (t) => {

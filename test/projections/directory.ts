@@ -58,9 +58,9 @@ type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges'>;
 
 /** Opens a data directory, made if it is missing. */
 export function openDirectory(directory: string, config: Config, how: How = {}): Directory {
-  const { schema } = checkConfig(config);
+  const { schema, rules } = checkConfig(config);
   mkdirSync(directory, { recursive: true });
-  const booted = boot({ directory, schema, ids, now, logId: 'annals/test', ...how });
+  const booted = boot({ directory, schema, rules, ids, now, logId: 'annals/test', ...how });
   const reader = openDatabase(booted.readFile, { readonly: true });
   registerFunctions(reader);
   const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));

@@ -32,12 +32,13 @@ function filesIn(folder: string): string[] {
 
 /** What a start says of a configuration, and that a look beforehand said the same. */
 function changesOf(folder: string, config: Config): string[] {
-  const ahead = lookAhead(folder, checkConfig(config).schema);
+  const ahead = lookAhead(folder, checkConfig(config));
   const lines: string[] = [];
   openDirectory(folder, config, { onChanges: (some) => lines.push(...some) }).close();
   assert.deepEqual(ahead.changes, lines);
-  assert.deepEqual(lookAhead(folder, checkConfig(config).schema), {
+  assert.deepEqual(lookAhead(folder, checkConfig(config)), {
     isChanged: false,
+    hasOtherRules: false,
     problems: [],
     changes: [],
     returning: [],
@@ -180,9 +181,9 @@ describe('what a schema changes for documents', () => {
     const gone = ['posts.title is gone: 2 documents had a value of it'];
     const [file = ''] = filesIn(folder).filter((name) => name.startsWith('read-'));
     writeFileSync(join(folder, file), 'this is no database');
-    assert.deepEqual(lookAhead(folder, checkConfig(posts()).schema).changes, gone);
+    assert.deepEqual(lookAhead(folder, checkConfig(posts())).changes, gone);
     for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
-    assert.deepEqual(lookAhead(folder, checkConfig(posts()).schema).changes, gone);
+    assert.deepEqual(lookAhead(folder, checkConfig(posts())).changes, gone);
     assert.deepEqual(filesIn(folder), ['log.db'], 'nothing is built there');
     assert.deepEqual(changesOf(folder, posts()), gone);
   });
@@ -190,13 +191,13 @@ describe('what a schema changes for documents', () => {
   it('says beforehand what would be back from an earlier schema, and what stands against the new one', (t) => {
     const folder = filled(t, posts(title, { name: 'n', type: 'number' }), [{ title: 'a', n: 1 }]);
     openDirectory(folder, posts({ name: 'n', type: 'number' })).close();
-    const ahead = lookAhead(folder, checkConfig(posts(title, { name: 'n', type: 'boolean' })).schema);
+    const ahead = lookAhead(folder, checkConfig(posts(title, { name: 'n', type: 'boolean' })));
     assert.deepEqual(ahead.returning, [
       'posts.title was there before: the values that documents had under that name are back',
     ]);
     assert.match(ahead.problems.join(), /^posts\.n is boolean now, but these documents hold another type: /);
     openDirectory(folder, { collections: [{ slug: 'others', fields: [] }] }).close();
-    const { returning } = lookAhead(folder, checkConfig(posts(title)).schema);
+    const { returning } = lookAhead(folder, checkConfig(posts(title)));
     assert.deepEqual(returning, ['posts was there before: its documents are back']);
   });
 

@@ -18,11 +18,14 @@ const noonText = new Date(noon).toISOString();
 async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
   const directory = join(temporaryFolder(t), 'data');
   mkdirSync(directory);
-  const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
+  const { schema, rules } = checkConfig({
+    collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }],
+  });
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const input = {
     directory,
     schema,
+    rules,
     counter,
     clockCell: newClockCell(),
     logId: 'annals/test',

@@ -1,0 +1,64 @@
+import { hash } from 'node:crypto';
+import type { AuditRule, Collection, Field, Global, RuleWords } from './model.ts';
+import type { Rules } from './schema.ts';
+
+// biome-ignore lint/complexity/noBannedTypes: of a function nothing but its text is looked at
+type AnyFunction = Function;
+
+/** Anything of a configuration that has rules and hooks. */
+type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: object };
+
+/** What is in a configuration of rules. */
+export type Parts = {
+  collections: readonly Collection[];
+  globals: readonly Global[];
+  audit: AuditRule | null;
+  auditWords: string | undefined;
+};
+
+/**
+ * The name of a rule of a collection or global.
+ *
+ * @param key `posts`, or `globals/site`.
+ */
+export function ruleNameOf(key: string, decides: string): string {
+  return `${key}.${decides}`;
+}
+
+/**
+ * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `posts.fields.seo.title.update`,
+ * `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. It is of the function's own text
+ * (Function.prototype.toString): what that calls is not in it.
+ */
+export function rulesOf({ collections, globals, audit, auditWords }: Parts): Rules {
+  const found: [name: string, rule: Rules[string]][] = [];
+
+  function note(name: string, rule: AnyFunction, description?: string): void {
+    const sha256 = hash('sha256', String(rule), 'hex');
+    found.push([name, { sha256, ...(description === undefined ? {} : { description }) }]);
+  }
+
+  function noteAll(path: string, { access = {}, ruleWords = {}, hooks = {} }: Ruled): void {
+    for (const [decides, rule] of Object.entries(access)) note(ruleNameOf(path, decides), rule, ruleWords[decides]);
+    for (const [when, list] of Object.entries(hooks)) {
+      for (const [index, hook] of (list as AnyFunction[]).entries()) note(`${path}.hooks.${when}.${index}`, hook);
+    }
+  }
+
+  function noteFields(path: string, fields: readonly Field[]): void {
+    for (const field of fields) {
+      const at = `${path}.${field.name}`;
+      noteAll(at, field);
+      noteFields(at, field.fields ?? []);
+      for (const block of field.blocks ?? []) noteFields(`${at}.${block.slug}`, block.fields);
+    }
+  }
+
+  if (audit) note('audit', audit, auditWords);
+  for (const one of [...collections, ...globals]) {
+    const key = one.kind === 'global' ? `globals/${one.slug}` : one.slug;
+    noteAll(key, one);
+    noteFields(`${key}.fields`, one.fields);
+  }
+  return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

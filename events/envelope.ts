@@ -35,7 +35,7 @@ export type Header = {
 export type Payload = { salt: string; data: JsonObject; context: Context };
 
 /** What is personal or free text: kept out of the header. */
-export type Context = { ip?: string; userAgent?: string; reason?: string };
+export type Context = { ip?: string; userAgent?: string; reason?: string; rule?: string };
 
 /**
  * The canonical JSON (RFC 8785) of a header: members in the order of their names, no white space. `JSON.stringify`

@@ -1,4 +1,4 @@
-import { type EventType, splitStream } from '../events/catalogue.ts';
+import { splitStream } from '../events/catalogue.ts';
 import type { Header } from '../events/envelope.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import type { Sqlite, Statement } from '../storage/sqlite.ts';
@@ -72,9 +72,14 @@ export function openAuditFold(db: Sqlite) {
 
 /**
  * Which events: those that are all of what is said here. `collection` is as of {@link collectionOf}, or one of {@link categories};
- * `actor` is a type of actor or the id of one.
+ * `type` is one, or several with commas between; `actor` is a type of actor or the id of one.
  */
-export type EventFilter = { collection?: string; type?: EventType; actor?: string };
+export type EventFilter = { collection?: string; type?: string; actor?: string };
+
+/** The types that a filter names. */
+export function typesOf(type: string): string[] {
+  return type.split(',');
+}
 
 /** What a search came to: positions in their order, and how far it has looked. */
 export type Found = { positions: number[]; reached: number };
@@ -130,7 +135,11 @@ export function openAuditIndex(db: Sqlite) {
       values.push(...ids);
     };
     if (collection !== undefined) isOneOf('collection', idsOfCollection(collection));
-    if (type !== undefined) isOneOf('type', idsOf('type', type));
+    if (type !== undefined)
+      isOneOf(
+        'type',
+        typesOf(type).flatMap((one) => idsOf('type', one)),
+      );
     if (actor !== undefined) isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', idsOf('actor', actor));
     // What was never said is in no event.
     if (conditions.some((condition) => condition.endsWith('()')))

@@ -4,6 +4,7 @@ import type { AccessArgs, AccessRule, Model, Operation, RequestView, User } from
 import type { JsonObject } from '../config/schema.ts';
 import type { Today, Where } from '../projections/where.ts';
 import { withHiddenPassword } from './accounts/passwords.ts';
+import { noteAdmission } from './admission.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';
 import type { Reach } from './paths.ts';
@@ -34,8 +35,9 @@ export async function authorize(
   operation: Operation,
   subject: Subject,
 ): Promise<void> {
-  if (isTrusted(request, target.model)) return;
-  if (!(await allows(app, request, target, operation, subject))) refuse(request, target, operation);
+  const isAdmitted = isTrusted(request, target.model) || (await allows(app, request, target, operation, subject));
+  if (!isAdmitted) refuse(request, target, operation);
+  if (operation !== 'read') noteAdmission(request, target, operation);
 }
 
 /** What a document was, when the log had come to a position. */

@@ -11,12 +11,14 @@ import { correct } from './commands/clock.ts';
 import { configCheck } from './commands/config-check.ts';
 import { rebuild, verify } from './commands/data.ts';
 import { erase } from './commands/erase.ts';
+import { showEvents } from './commands/events.ts';
 import { exportLog, saveBundle } from './commands/exports.ts';
 import { replaceKey, showKeys } from './commands/keys.ts';
 import { showDiff, showHistory, tailLog } from './commands/log.ts';
 import { CallError } from './commands/operator.ts';
 import { Cancelled } from './commands/password-prompt.ts';
 import { serve } from './commands/serve.ts';
+import { showAccess, showDocument } from './commands/show.ts';
 import { writeTypes } from './commands/types.ts';
 import { UsageError } from './settings/settings.ts';
 import { StartError } from './threads/writer.ts';
@@ -138,6 +140,52 @@ Fields have the names of today. A global is globals/SLUG.
 Exit code 0: shown. 1: the log has no such document or version. 2: wrong usage, or could not run.`,
     run: showDiff,
   },
+  show: {
+    summary: 'show a document, or all of a collection, as of a moment',
+    usage: `annals show COLLECTION[/ID] [--as-of MOMENT] [--data DIR] [--json]
+
+What the log had of it then, in the names and fields of that time. A global is globals/SLUG. Works beside a running service, and
+on a copy of log.db alone: it reads nothing else.
+
+  --as-of MOMENT  a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03, which means its end in UTC
+                  (default: now)
+  --json          one JSON object per document and line: stream, version, position, document
+
+Exit code 0: shown. 1: there was no such document then, or there never was such a collection. 2: wrong usage, or could not run.`,
+    run: showDocument,
+  },
+  access: {
+    summary: 'show who was allowed to make a version of a document, and by which rule',
+    usage: `annals access COLLECTION/ID [--version V] [--data DIR] [--json]
+
+The user right before, in the names and fields of that time; and the rule that admitted the write, with its author's words and
+its SHA-256 as the log recorded them. A global is globals/SLUG, an account accounts/COLLECTION/ID.
+
+  --version V  which version (default: the newest)
+  --json       one JSON object, as GET /api/audit/documents/COLLECTION/ID/versions/V/access answers
+
+Exit code 0: shown. 1: the log has no such document or version. 2: wrong usage, or could not run.`,
+    run: showAccess,
+  },
+  events: {
+    summary: 'show the events of an actor, a type, a collection, a time',
+    usage: `annals events [--collection C] [--stream S] [--type T[,T]…] [--actor A] [--from MOMENT] [--to MOMENT]
+              [--data DIR] [--json]
+
+Events that fit all that is said, oldest first. Works beside a running service, and on a copy of log.db alone. annals export
+saves them with what proves them.
+
+  --collection C  a collection's slug, globals/SLUG, accounts/COLLECTION, system/schema, system/audit; globals, accounts or
+                  system for all of these
+  --stream S      one document: COLLECTION/ID
+  --type T        a type, or several with commas between: document.deleted,document.erased
+  --actor A       user, apiKey, system or anonymous, or an id such as COLLECTION/ID or that of an API key
+  --from, --to    both inclusive: a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 in UTC
+  --json          one JSON object per event and line, with all that it holds
+
+Exit code 0: shown. 2: wrong usage, or could not run.`,
+    run: showEvents,
+  },
   'log tail': {
     summary: 'show the newest events of the log',
     usage: `annals log tail [-n N] [--follow] [--data DIR] [--json]
@@ -214,7 +262,7 @@ annals-verify.mjs, which checks it anywhere. The export is put on record in the 
                   (default: the whole log)
   --format F      ndjson (default; the exact texts), csv (for spreadsheets), cloudevents; ndjson goes along with the others,
                   for proofs are about it
-  --collection C, --stream S, --type T, --actor A
+  --collection C, --stream S, --type T[,T]…, --actor A
                   only events of that collection, stream, type or actor. Each of them is proven, and no longer that
                   none was left out
   --since SIZE    also prove that the log goes on from a checkpoint of that size that somebody has kept; may be given
@@ -242,8 +290,10 @@ ${whereItRuns}`,
   },
   'config check': {
     summary: 'check a configuration and print every problem',
-    usage: `annals config check [--config FILE] [--against DIR] [--strict-schema] [--site ID]
+    usage: `annals config check [--config FILE] [--rules] [--against DIR] [--strict-schema] [--site ID]
 
+  --rules          also print the rules and hooks, each with the SHA-256 of its text and its author's words, as the log
+                   records them
   --against DIR    also say what a start on this data directory would change for the documents there, and what of it
                    would be refused. Works beside a running service, and changes nothing
   --strict-schema  take what it would change for a problem, as annals serve --strict-schema does

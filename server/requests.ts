@@ -28,6 +28,8 @@ declare module '@hapi/hapi' {
     moment?: Moment;
     /** Why the caller writes, once that was looked at; null where it is not told. */
     reason?: string | null;
+    /** Which rule admits what is written, once one was asked. */
+    rule?: string;
   }
   interface UserCredentials {
     /** Who events name as their cause. */
@@ -92,10 +94,11 @@ const maxUserAgent = 500;
 /** What is personal about a request: kept in the payloads of its events, where it can be erased. */
 export function contextOf(request: Request): Context {
   const userAgent: unknown = request.headers['user-agent'];
-  const { reason } = request.app;
+  const { reason, rule } = request.app;
   const context: Context = { ip: addressOf(request) };
   if (typeof userAgent === 'string') context.userAgent = userAgent.slice(0, maxUserAgent).toWellFormed();
   if (typeof reason === 'string') context.reason = reason;
+  if (rule !== undefined) context.rule = rule;
   return context;
 }
 

@@ -1625,6 +1625,12 @@ const filters = {
   actor: ({ actor }) => [actor.id, actor.type],
 };
 
+/** Of types there may be several, with commas between. @type {(filter: string, wanted: string, header: Header) => boolean} */
+function fitsFilter(filter, wanted, header) {
+  const values = filter === 'type' ? wanted.split(',') : [wanted];
+  return values.some((value) => filters[filter]?.(header).includes(value));
+}
+
 /**
  * Checks an export of a range of the log: docs/verifying.md, `annals-export/1`.
  *
@@ -1708,7 +1714,7 @@ async function checkExport(source, options, report) {
     const { header } = event;
     const name = nameOf(header);
     must(header.position >= from && header.position <= to, `${name} is not in the range ${from} to ${to}`);
-    const unfit = Object.keys(wanted).find((filter) => !filters[filter]?.(header).includes(wanted[filter]));
+    const unfit = Object.keys(wanted).find((filter) => !fitsFilter(filter, wanted[filter], header));
     must(unfit === undefined, `${name} does not fit the filter ${unfit}`);
     journal.add(event);
     tree?.add(event.leaf);

@@ -6,8 +6,13 @@ export { importAtlas as seed } from './import.ts';
 const isEditor = ({ user }: AccessArgs) => user?.collection === 'editors';
 const isChief = ({ user }: AccessArgs) => user?.collection === 'editors' && user.role === 'chief';
 
-/** Everybody reads, editors write, and what is gone is for a chief to decide. */
-const access = { read: () => true, create: isEditor, update: isEditor, delete: isChief };
+/** Everybody reads, editors write, and what is gone is for a chief to decide. The words stand in the log. */
+const access = {
+  read: () => true,
+  create: { rule: isEditor, description: 'Editors' },
+  update: { rule: isEditor, description: 'Editors' },
+  delete: { rule: isChief, description: 'Editors who are chiefs' },
+};
 
 /** The countries of the world with their languages, currencies, borders and flags: real data, see README.md. */
 export default defineConfig({

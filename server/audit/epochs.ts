@@ -27,6 +27,9 @@ export function openEpochs(log: LogReader): Epochs {
   let version = 0;
   let epochs: Epoch[] = [];
   let upcaster: Upcaster | null = null;
+  // Compiled once for each schema that held, by how many there were.
+  const upcasters = new Map<number, Upcaster>();
+  const shapes = new Map<string, DocumentShape | null>();
 
   function all(): Epoch[] {
     const current = log.versionOf(schemaStream);
@@ -34,6 +37,8 @@ export function openEpochs(log: LogReader): Epochs {
     epochs = epochsOf(log);
     version = current;
     upcaster = null;
+    upcasters.clear();
+    shapes.clear();
     return epochs;
   }
 
@@ -47,13 +52,27 @@ export function openEpochs(log: LogReader): Epochs {
 
   return {
     today,
-    at: (position) => compileUpcaster(upTo(position)),
+    at(position) {
+      const then = upTo(position);
+      return kept(upcasters, then.length, () => compileUpcaster(then));
+    },
     shapeAt(key, position) {
-      const fields = fieldsIn(upTo(position), key);
-      return fields && compileDocument(fields, null);
+      const then = upTo(position);
+      return kept(shapes, `${then.length} ${key}`, () => {
+        const fields = fieldsIn(then, key);
+        return fields && compileDocument(fields, null);
+      });
     },
     names: (key) => (fieldsIn(all(), key) ?? []).filter(({ type }) => type !== 'join').map(({ name }) => name),
   };
+}
+
+function kept<K, V>(made: Map<K, V>, key: K, make: () => V): V {
+  const found = made.get(key);
+  if (found !== undefined) return found;
+  const value = make();
+  made.set(key, value);
+  return value;
 }
 
 function fieldsIn(epochs: readonly Epoch[], key: string): ReturnType<typeof dataFields> | null {

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { accountStream, type EventType, globalStream, schemaVersionOf } from '../../events/catalogue.ts';
-import { actorTypes, categories, collectionOf, type EventFilter } from '../../projections/audit.ts';
+import { accountStream, globalStream, schemaVersionOf } from '../../events/catalogue.ts';
+import { actorTypes, categories, collectionOf, type EventFilter, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import { readMoment, readStart } from '../past/moments.ts';
 import { caught, readCount, refuse, unknownParameters } from '../query.ts';
@@ -29,7 +29,7 @@ export function readPageQuery(query: Query): PageQuery {
 /** Reads what `GET /api/audit/events` is asked for. @throws DomainError `invalid` naming every wrong parameter. */
 export function readEventQuery(query: Query, app: App): EventQuery {
   const errors = unknownParameters(query, ['stream', ...filters, 'from', 'to', 'after', 'limit']);
-  const filter = readFilter(query, app, errors);
+  const filter = readFilter(query, () => collectionsOf(app), errors);
   const stream = readText(query, 'stream', errors);
   const { after, limit } = readPage(query, errors);
   const first = query.from === undefined ? 1 : caught(errors, () => readStart(query.from, 'from', app));
@@ -45,7 +45,7 @@ export function readEventQuery(query: Query, app: App): EventQuery {
  */
 export function readFeedQuery(query: Query, app: App, lastEventId: unknown, hasLimit: boolean) {
   const errors = unknownParameters(query, ['after', ...filters, ...(hasLimit ? ['limit'] : [])]);
-  const filter = readFilter(query, app, errors);
+  const filter = readFilter(query, () => collectionsOf(app), errors);
   const { after: asked, limit } = readPage(query, errors);
   const resumed =
     lastEventId === undefined ? asked : readCount({ [lastEventName]: lastEventId }, lastEventName, 0, 0, errors);
@@ -67,15 +67,21 @@ function readPage(query: Query, errors: FieldError[]): PageQuery {
   return { after, limit: Math.min(limit, maxLimit) };
 }
 
-/** Reads the filters of a query; what is wrong with them goes to `errors`. */
-export function readFilter(query: Query, app: App, errors: FieldError[]): EventFilter {
+/**
+ * Reads the filters of a query; what is wrong with them goes to `errors`.
+ *
+ * @param collections gives all that events may be about, see {@link collectionOf}.
+ */
+export function readFilter(query: Query, collections: () => Iterable<string>, errors: FieldError[]): EventFilter {
   const collection = readText(query, 'collection', errors);
   const type = readText(query, 'type', errors);
   const actor = readText(query, 'actor', errors);
-  if (collection !== null) checkCollection(collection, app, errors);
+  if (collection !== null) checkCollection(collection, new Set(collections()), errors);
   const types = Object.keys(schemaVersionOf);
-  if (type !== null && !types.includes(type)) {
-    const message = `type must be one of ${showAll(types)}, got ${show(type)}${didYouMean(type, types)}`;
+  const wrong = type === null ? undefined : typesOf(type).find((one) => !types.includes(one));
+  if (wrong !== undefined) {
+    const allowed = `one of ${showAll(types)}, or several with commas between`;
+    const message = `type must be ${allowed}, got ${show(wrong)}${didYouMean(wrong, types)}`;
     errors.push({ field: 'type', message });
   }
   // An API key has sixteen hexadecimal digits, a user a collection and an id.
@@ -86,21 +92,24 @@ export function readFilter(query: Query, app: App, errors: FieldError[]): EventF
   }
   return {
     ...(collection === null ? {} : { collection }),
-    ...(type === null ? {} : { type: type as EventType }),
+    ...(type === null ? {} : { type }),
     ...(actor === null ? {} : { actor }),
   };
 }
 
-/** Also those that the configuration no longer has: there are events about them. */
-function checkCollection(collection: string, { model, auditIndex }: App, errors: FieldError[]): void {
+/** All that events of a service may be about; also what the configuration no longer has, for there are events about it. */
+export function collectionsOf({ model, auditIndex }: App): string[] {
   const auth = [...model.collections.values()].filter((one) => one.auth);
-  const known = new Set([
+  return [
     ...model.collections.keys(),
     ...[...model.globals.keys()].map(globalStream),
     ...auth.map(({ slug }) => collectionOf(accountStream(slug, ''))),
     ...categories,
     ...auditIndex.collections(),
-  ]);
+  ];
+}
+
+function checkCollection(collection: string, known: ReadonlySet<string>, errors: FieldError[]): void {
   if (known.has(collection)) return;
   const message = `collection must be one of ${showAll([...known])}, got ${show(collection)}${didYouMean(collection, known)}`;
   errors.push({ field: 'collection', message });

@@ -1,6 +1,6 @@
 import { splitStream } from '../../events/catalogue.ts';
 import type { Header } from '../../events/envelope.ts';
-import { collectionOf, type EventFilter, type Found } from '../../projections/audit.ts';
+import { collectionOf, type EventFilter, type Found, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import type { EventQuery } from './event-query.ts';
 import { type EventJson, eventTexts } from './event-text.ts';
@@ -47,7 +47,7 @@ function searchStream({ events: log }: Source, stream: string, filter: EventFilt
 /** Whether an event is one that a filter asks for. */
 export function matches({ stream, type, actor }: Header, filter: EventFilter): boolean {
   if (filter.collection !== undefined && !namesOf(stream).includes(filter.collection)) return false;
-  if (filter.type !== undefined && type !== filter.type) return false;
+  if (filter.type !== undefined && !typesOf(filter.type).includes(type)) return false;
   return filter.actor === undefined || actor.type === filter.actor || actor.id === filter.actor;
 }
 

@@ -13,7 +13,7 @@ import { nextTurn } from './turns.ts';
 /** What became of a stream so far: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
-/** One event of a stream, without what it holds. `erased` stands only where its payload is gone. */
+/** One event of a stream, without what it holds. `rule` stands where it names one, `erased` only where its payload is gone. */
 export type Entry = {
   version: number;
   position: number;
@@ -21,6 +21,7 @@ export type Entry = {
   recordedAt: string;
   actor: Actor;
   reason?: string | null;
+  rule?: string;
   changed?: string[];
   erased?: true;
 };
@@ -79,7 +80,8 @@ export function openHistory(log: LogReader) {
   function entryOf({ header, data, context }: RecordedEvent): Entry {
     if (data === null) return { ...bareEntry(header), reason: null, changed: [], erased: true };
     const changed = isAboutDocument(header) ? changesOf({ header, data, context }) : [];
-    return { ...bareEntry(header), reason: context?.reason ?? null, changed };
+    const { reason = null, rule } = context ?? {};
+    return { ...bareEntry(header), reason, ...(rule === undefined ? {} : { rule }), changed };
   }
 
   function changesOf({ header, data }: RecordedEvent & { data: JsonObject }): string[] {
@@ -137,13 +139,14 @@ export function openHistory(log: LogReader) {
   }
 
   /**
-   * The document or global as it was after an event, by the names and fields of that time; null when there was none, or when what
-   * it was has been erased.
+   * The document or global as it was after an event; null when there was none, or when what it was has been erased.
+   *
+   * @param position by the names and fields of which time; by default that of the event.
    */
-  async function documentAt({ header, data }: RecordedEvent): Promise<JsonObject | null> {
+  async function documentAt({ header, data }: RecordedEvent, position = header.position): Promise<JsonObject | null> {
     if (data === null) return null;
     let found: JsonObject | null = null;
-    const { stream, version, position } = header;
+    const { stream, version } = header;
     await walk(stream, version, epochs.at(position), (_event, _before, after) => {
       found = after;
     });

@@ -1,5 +1,6 @@
 import { ConfigError } from '../../config/check.ts';
 import type { Model } from '../../config/model.ts';
+import type { Rules } from '../../config/schema.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
 import { isDamage } from '../../storage/sqlite.ts';
@@ -10,10 +11,11 @@ import { siteCalled } from '../sites/file.ts';
 import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
 import { showProgress } from './progress.ts';
+import { printable } from './terminal.ts';
 
 /** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = { site: 'string', against: 'string' } as const;
+  const own = { site: 'string', against: 'string', rules: 'boolean' } as const;
   const { settings, flags } = readSettings(args, environment, ['config', 'strictSchema', 'sites'], own);
   const chosen = sitesFor(settings, flags.site);
   if (flags.against !== undefined && chosen.length > 1)
@@ -22,7 +24,7 @@ export async function configCheck(args: readonly string[], environment: NodeJS.P
   for (const one of chosen) {
     const name = one.site === null ? '' : `${one.site}: `;
     try {
-      problems.push(...(await check(one, name, flags.against)));
+      problems.push(...(await check(one, name, flags)));
     } catch (error) {
       if (one.site === null || !(error instanceof ConfigError || error instanceof UsageError)) throw error;
       problems.push(`${name}${error.message}`);
@@ -42,12 +44,21 @@ function sitesFor(settings: Settings, id: string | undefined): readonly Settings
   return [found];
 }
 
+type Asked = { against?: string; rules?: boolean };
+
 /** Prints what there is to say of a right configuration; resolves with why a start on the data would be refused. */
-async function check({ config, strictSchema }: Settings, name: string, data: string | undefined): Promise<string[]> {
+async function check({ config, strictSchema }: Settings, name: string, flags: Asked): Promise<string[]> {
   const { path, model } = await loadConfiguration(config);
   for (const warning of model.warnings) print(`warning: ${name}${warning}`);
   print(`${name}${path} is right: ${model.collections.size} collections, ${model.globals.size} globals`);
-  return data === undefined ? [] : checkAgainst(data, model, strictSchema, name);
+  if (flags.rules) for (const line of linesOf(model.rules)) print(`${name}${line}`);
+  return flags.against === undefined ? [] : checkAgainst(flags.against, model, strictSchema, name);
+}
+
+function linesOf(rules: Rules): string[] {
+  return Object.entries(rules).map(([rule, { sha256, description }]) => {
+    return `${rule}  ${sha256}${description === undefined ? '' : `  ${printable(description)}`}`;
+  });
 }
 
 function checkAgainst(data: string, model: Model, isStrict: boolean, name: string): string[] {

@@ -64,10 +64,9 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
   return reading(settings.data, async (log) => {
     const terminal = terminalOf(process.stdout, environment);
     let { size } = log.head();
-    const widths = [String(size).length + 1, 24, 24, 45];
+    const widths = eventWidths(size);
     const lineOf = (text: EventText) => (flags.json ? printable(shownText(text)) : tailLine(text, widths, terminal));
-    if (!flags.json)
-      await print(terminal.bold(row(['', 'RECORDED', 'TYPE', 'STREAM', 'BY'], widths, terminal.columns)));
+    if (!flags.json) await print(eventTitles(widths, terminal));
     for (let at = Math.max(size - count, 0); ; ) {
       for (; at < size; at += 1) await print(lineOf(log.texts(at, at + 1)[0] as EventText));
       if (!flags.follow) return 0;
@@ -77,7 +76,18 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
   });
 }
 
-function tailLine(text: EventText, widths: readonly number[], terminal: Terminal): string {
+/** The widths of the columns in which events stand, of a log of so many. */
+export function eventWidths(size: number): number[] {
+  return [String(size).length + 1, 24, 24, 45];
+}
+
+/** The line above events. */
+export function eventTitles(widths: readonly number[], terminal: Terminal): string {
+  return terminal.bold(row(['', 'RECORDED', 'TYPE', 'STREAM', 'BY'], widths, terminal.columns));
+}
+
+/** An event on a line. */
+export function tailLine(text: EventText, widths: readonly number[], terminal: Terminal): string {
   const { header, context } = eventOf(text);
   const { position, recordedAt, type, stream, version, actor } = header;
   const by = whoIs(actor) + (context?.reason === undefined ? '' : `: ${context.reason}`);
@@ -142,7 +152,8 @@ async function printDiff(state: StreamState, { before, after, diff }: Shown, ter
   }
 }
 
-function whoIs({ type, id }: Actor): string {
+/** Who caused an event, for people. */
+export function whoIs({ type, id }: Actor): string {
   if (id === undefined) return type;
   return type === 'apiKey' ? `API key ${id}` : id;
 }
@@ -158,7 +169,7 @@ async function* pages(
 }
 
 /** Reads the log of a data directory, beside a running service too. Whoever reads what is printed may go at any time. */
-async function reading(data: string, run: (log: LogReader) => Promise<number>): Promise<number> {
+export async function reading(data: string, run: (log: LogReader) => Promise<number>): Promise<number> {
   const db = openDatabase(logFile(existingLog(data)), { readonly: true });
   const over = new AbortController();
   try {
@@ -188,20 +199,23 @@ async function readerGone(signal: AbortSignal): Promise<number> {
 }
 
 /** A line, once there is room for it: who reads slowly is waited for. */
-async function print(line: string): Promise<void> {
+export async function print(line: string): Promise<void> {
   if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
 }
 
-function missing(stream: string): number {
+/** Says that the log has no such stream; exit code 1. */
+export function missing(stream: string): number {
   return refused(`there is nothing about ${printable(show(stream))} in the log`);
 }
 
-function refused(message: string): number {
+/** Says why there is nothing to show; exit code 1. */
+export function refused(message: string): number {
   process.stderr.write(`${message}\n`);
   return 1;
 }
 
-function readCount(text: string | undefined, flag: string): number | null {
+/** Reads a flag that is a number. @throws UsageError for what is none. */
+export function readCount(text: string | undefined, flag: string): number | null {
   if (text === undefined) return null;
   const count = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return count;

@@ -4,6 +4,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { accountStream, documentStream } from '../../events/catalogue.ts';
 import { requireLiving } from '../accounts/sessions.ts';
+import { noteErasure } from '../admission.ts';
 import type { App } from '../app.ts';
 import { isClosedToKeys } from '../audit/rights.ts';
 import { appendOf } from '../overload.ts';
@@ -69,6 +70,7 @@ export async function eraseDocument(
   { collection, id, reason }: ErasureRequest,
 ): Promise<{ answer: JsonObject; isFinished: boolean }> {
   requireOpen(app, request, collection, id);
+  noteErasure(request);
   const context = { ...contextOf(request), reason };
   for (let count = 1; count <= maxTries; count += 1) {
     const plan = planErasure(app, collection, id);

@@ -3,7 +3,6 @@ import { show } from '../../config/suggest.ts';
 import type { Header } from '../../events/envelope.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import type { EventFilter } from '../../projections/audit.ts';
-import type { App } from '../app.ts';
 import { readFilter, readText } from '../audit/event-query.ts';
 import { matches } from '../audit/events.ts';
 import { nextTurn } from '../audit/turns.ts';
@@ -15,12 +14,21 @@ export type Filters = EventFilter & { stream?: string };
 /** The names of the filters, as parameters. */
 export const filterNames = ['collection', 'stream', 'type', 'actor'] as const;
 
-/** Reads the filters of a query; what is wrong with them goes to `errors`. Whatever the log has ever held may be asked for. */
-export function readFilters(app: App, query: Record<string, unknown>, errors: FieldError[]): Filters {
-  const filter = readFilter(query, app, errors);
+/**
+ * Reads the filters of a query; what is wrong with them goes to `errors`. Whatever the log has ever held may be asked for.
+ *
+ * @param collections as of {@link readFilter}.
+ */
+export function readFilters(
+  events: LogReader,
+  collections: () => Iterable<string>,
+  query: Record<string, unknown>,
+  errors: FieldError[],
+): Filters {
+  const filter = readFilter(query, collections, errors);
   const stream = readText(query, 'stream', errors);
   if (stream === null) return filter;
-  if (app.events.versionOf(stream) === 0) {
+  if (events.versionOf(stream) === 0) {
     errors.push({ field: 'stream', message: `stream must be one of the log, such as posts/<id>, got ${show(stream)}` });
   }
   return { ...filter, stream };

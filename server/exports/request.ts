@@ -3,7 +3,9 @@ import type { FieldError } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { auditStream } from '../../events/catalogue.ts';
 import type { LogReader } from '../../events/log-reader.ts';
+import { noteAudit } from '../admission.ts';
 import type { App } from '../app.ts';
+import { collectionsOf } from '../audit/event-query.ts';
 import { appendOf } from '../overload.ts';
 import { readMoment, readStart } from '../past/moments.ts';
 import { caught, refuse, unknownParameters } from '../query.ts';
@@ -29,7 +31,7 @@ export function readExportQuery(app: App, query: Query): ExportQuery {
     errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
   }
   const format = readFormat(query.format, errors);
-  const filters = readFilters(app, query, errors);
+  const filters = readFilters(app.events, () => collectionsOf(app), query, errors);
   const sinceWithin = readSince(query.since, errors);
   refuse(errors);
   return {
@@ -125,6 +127,7 @@ export async function recordExport(
   request: Request,
   { filters, ...data }: Range & { format: string; events: number },
 ): Promise<void> {
+  noteAudit(request, app.model.audit);
   const outcome = await appendOf(
     app,
     request,

@@ -1,7 +1,10 @@
 import { invalidField } from '../../config/errors.ts';
 import { readDate, readDatetime } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
-import type { App } from '../app.ts';
+import type { LogReader } from '../../events/log-reader.ts';
+
+/** A log, and what time it is. */
+type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { believed: () => number } };
 
 type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 
@@ -12,9 +15,9 @@ type Named = { kind: 'position'; position: number } | { kind: 'time'; first: num
  * @param name the parameter, for the message.
  * @throws DomainError `invalid` for what is no moment, or one that is still to come.
  */
-export function readMoment(text: unknown, name: string, app: Pick<App, 'events' | 'clock'>): number {
-  const moment = parse(text, name, app);
-  return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.last));
+export function readMoment(text: unknown, name: string, now: Now): number {
+  const moment = parse(text, name, now);
+  return moment.kind === 'position' ? moment.position : now.events.positionAt(isoOf(moment.last));
 }
 
 /**
@@ -23,12 +26,12 @@ export function readMoment(text: unknown, name: string, app: Pick<App, 'events' 
  *
  * @throws DomainError as {@link readMoment}.
  */
-export function readStart(text: unknown, name: string, app: Pick<App, 'events' | 'clock'>): number {
-  const moment = parse(text, name, app);
-  return moment.kind === 'position' ? moment.position : app.events.positionAt(isoOf(moment.first - 1)) + 1;
+export function readStart(text: unknown, name: string, now: Now): number {
+  const moment = parse(text, name, now);
+  return moment.kind === 'position' ? moment.position : now.events.positionAt(isoOf(moment.first - 1)) + 1;
 }
 
-function parse(text: unknown, name: string, { events, clock }: Pick<App, 'events' | 'clock'>): Named {
+function parse(text: unknown, name: string, { events, clock }: Now): Named {
   if (typeof text !== 'string') throw invalidField(name, 'must be given once');
   if (/^\d+$/.test(text)) {
     const { size } = events.head();

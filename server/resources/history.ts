@@ -1,8 +1,10 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
+import type { RecordedEvent } from '../../events/log.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
+import { admissionOf } from '../audit/admissions.ts';
 import { readEventQuery, readPageQuery } from '../audit/event-query.ts';
 import { eventTexts } from '../audit/event-text.ts';
 import { findEvents } from '../audit/events.ts';
@@ -14,6 +16,7 @@ import { strategy } from '../authentication.ts';
 import type { KeyNote } from '../notary/key-history.ts';
 import { eventsOperation, keysOperation, logOperation } from '../openapi/audit/event-operations.ts';
 import {
+  admissionOperation,
   blameOperation,
   diffOperation,
   historyOperation,
@@ -54,6 +57,7 @@ export function history(server: Server, app: App): void {
       showDiff(subject);
       showBlame(subject);
     } else showEvent(subject);
+    showAdmission(subject);
   }
   listEvents();
   showLog();
@@ -94,6 +98,14 @@ export function history(server: Server, app: App): void {
       const [shown] = eventTexts(app.events, rights, [position]);
       const head = JSON.stringify({ stream: state.stream, version, position }).slice(0, -1);
       return sendText(h, `${head},"event":${shown?.text}}`);
+    });
+  }
+
+  function showAdmission(subject: Subject): void {
+    getPayloads(subject, '/versions/{version}/access', admissionOperation, async (request, _h, rights) => {
+      const { state, version } = findVersion(subject, request);
+      const event = histories.event(state.stream, version) as RecordedEvent;
+      return admissionOf(app.events, histories, event, rights.seesPayloadsOf);
     });
   }
 

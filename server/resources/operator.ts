@@ -6,6 +6,7 @@ import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import { record } from '../accounts/record.ts';
 import { authTargets, userWith } from '../accounts/sessions.ts';
+import type { NoRule } from '../admission.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { readCandidates } from '../blobs/collector.ts';
@@ -66,6 +67,7 @@ export function operator(server: Server, app: App): void {
   function bodyFor(request: Request, maxBytes = app.model.limits.body): Promise<unknown> {
     if (actorOf(request).type !== 'system') throw noRoute(request);
     readNoQuery(request.query);
+    request.app.rule = 'operator' satisfies NoRule;
     return readBody(request, maxBytes);
   }
 

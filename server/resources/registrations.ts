@@ -15,6 +15,7 @@ import { withPassword } from '../accounts/passwords.ts';
 import { record } from '../accounts/record.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../accounts/sessions.ts';
 import { hasUsers, setupTokenId } from '../accounts/setup.ts';
+import type { NoRule } from '../admission.ts';
 import type { App } from '../app.ts';
 import { publicStrategy, strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
@@ -81,6 +82,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         };
         const { email } = find();
         noteReason(request, model, 'accepted an invitation');
+        request.app.rule = 'invitation' satisfies NoRule;
         return register(request, h, { ...values, email }, password, (account) => decideAcceptance(find(), account));
       },
     },
@@ -111,6 +113,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         // Who has the token runs the service: no rule keeps the first user from being what they say.
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
         noteReason(request, model, 'set up as the first user');
+        request.app.rule = 'setup' satisfies NoRule;
         return register(request, h, values, password, (account) => {
           if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
           return decideSetup(account, app.accounts.setupVersion(slug));

@@ -21,10 +21,14 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
   [`GET ${audit}/documents/{slug}/{id}/versions/{version}`]: (world) => [
     `${audit}/documents/posts/${world.post}/versions/2`,
   ],
+  [`GET ${audit}/documents/{slug}/{id}/versions/{version}/access`]: (world) => [
+    `${audit}/documents/posts/${world.post}/versions/2/access`,
+  ],
   [`GET ${audit}/documents/{slug}/{id}/diff`]: (world) => [`${audit}/documents/posts/${world.post}/diff?from=1&to=2`],
   [`GET ${audit}/documents/{slug}/{id}/blame`]: (world) => [`${audit}/documents/posts/${world.post}/blame`],
   [`GET ${audit}/globals/{slug}`]: () => [`${audit}/globals/site`],
   [`GET ${audit}/globals/{slug}/versions/{version}`]: () => [`${audit}/globals/site/versions/1`],
+  [`GET ${audit}/globals/{slug}/versions/{version}/access`]: () => [`${audit}/globals/site/versions/1/access`],
   [`GET ${audit}/globals/{slug}/diff`]: () => [`${audit}/globals/site/diff`],
   [`GET ${audit}/globals/{slug}/blame`]: () => [`${audit}/globals/site/blame`],
   [`GET ${audit}/accounts/{slug}/{id}`]: (world) => [`${audit}/accounts/users/${world.ada}`, world.admin],
@@ -32,9 +36,17 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
     `${audit}/accounts/users/${world.ada}/versions/1`,
     world.admin,
   ],
+  [`GET ${audit}/accounts/{slug}/{id}/versions/{version}/access`]: (world) => [
+    `${audit}/accounts/users/${world.ada}/versions/1/access`,
+    world.admin,
+  ],
   [`GET ${audit}/accounts/{slug}/invites/{id}`]: (world) => [`${audit}/accounts/users/invites/${world.invitation}`],
   [`GET ${audit}/accounts/{slug}/invites/{id}/versions/{version}`]: (world) => [
     `${audit}/accounts/users/invites/${world.invitation}/versions/1`,
+    world.admin,
+  ],
+  [`GET ${audit}/accounts/{slug}/invites/{id}/versions/{version}/access`]: (world) => [
+    `${audit}/accounts/users/invites/${world.invitation}/versions/1/access`,
     world.admin,
   ],
   [`GET ${audit}/events`]: () => [`${audit}/events`],

@@ -38,9 +38,9 @@ const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 
 /** Who may look, and how many operations may refuse them: those about accounts that once were, exports by a link, all. */
 const callers = {
-  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 12 },
-  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 13 },
-  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 27 },
+  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 16 },
+  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 17 },
+  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 31 },
 };
 
 /** The scopes of a caller are what its header says; without one, whoever has a credential may everything. */
@@ -52,7 +52,7 @@ const config = `export default {
     { slug: 'files', upload: true, fields: [] },
     { slug: 'users', auth: true, fields: [{ name: 'name', type: 'text' }] },
   ],
-  globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }, { name: 'note', type: 'text' }] }],
+  globals: [{ slug: 'site', access: { update: { rule: () => true, description: 'Anybody' } }, fields: [{ name: 'motto', type: 'text' }, { name: 'note', type: 'text' }] }],
   audit: ({ apiKey, user, req }) => req.headers['x-scopes']?.split(' ') ?? (apiKey !== null || user !== null),
 };`;
 
@@ -239,6 +239,9 @@ describe('The answers of the audit routes', () => {
       ...world.admin,
     });
     await made('posts', { title: 'x' });
+    const credentials = { email: 'eve@example.com', password: 'correct horse' };
+    const eve = bearer((await made('users/login', credentials, { key: null })).token);
+    await request(service.url, 'PATCH', '/api/globals/site', { body: { motto: 'by eve' }, ...eve });
     for (const [collection, id] of [
       ['posts', (await made('posts', { title: 'to be forgotten' })).id],
       ['users', user.id],
@@ -272,6 +275,11 @@ describe('The answers of the audit routes', () => {
     await vary(`GET ${audit}/globals/{slug}/diff`, 200, 'from=0&to=0');
     await call(version, 200, `${audit}/documents/posts/${gone}/versions/2`);
     await call(version, 200, `${audit}/documents/users/${erasedUser}/versions/1`, world.admin);
+    const byEve = `${audit}/globals/site/versions/3/access`;
+    for (const sent of [{}, world.admin]) {
+      await call(`GET ${audit}/globals/{slug}/versions/{version}/access`, 200, byEve, sent);
+    }
+    await call(`${version}/access`, 200, `${audit}/documents/users/${erasedUser}/versions/1/access`, world.admin);
     await call(diff, 200, `${audit}/documents/posts/${gone}/diff?from=2&to=0`);
     await call(diff, 200, `${audit}/documents/users/${erasedUser}/diff`, world.admin);
     await call(diff, 200, `${audit}/documents/posts/${post}/diff?from=0&to=1`);

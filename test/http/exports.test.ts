@@ -277,7 +277,10 @@ describe('GET /api/audit/export', () => {
     assert.deepEqual(data, { from: 2, to: 5, format: 'csv', events: 2, filters });
     const { lines } = await archive('/api/audit/export?stream=system/audit');
     const { ip, ...context } = JSON.parse(lines.at(-1) ?? '').payload.context;
-    assert.deepEqual([typeof ip, context], ['string', { userAgent: 'auditor', reason: 'the audit of 2026' }]);
+    assert.deepEqual(
+      [typeof ip, context],
+      ['string', { userAgent: 'auditor', reason: 'the audit of 2026', rule: 'audit' }],
+    );
   });
 
   it('records nothing for HEAD, for a refusal and for bad parameters', async () => {

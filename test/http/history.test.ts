@@ -73,6 +73,7 @@ describe('The history of a document', () => {
       headers.map(({ version, position, type, recordedAt, actor }, index) => ({
         ...{ version, position, type, recordedAt, actor },
         reason: index === 1 ? 'a new title' : null,
+        rule: ['apiKey', 'apiKey', 'apiKey', 'posts.update (default)'][index],
         changed: [['title', 'tags'], ['title', 'tags'], ['note'], ['title']][index],
       })),
     );

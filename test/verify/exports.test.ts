@@ -119,6 +119,16 @@ describe('annals-verify on exports', () => {
     assert.match(await verdictOf(...pinned, folderOf({ ...other, manifest: named })), /^1 NOT SOUND: .*does not fit/);
   });
 
+  it('knows of types that there may be several', async () => {
+    const made = honest(1, 16, { filters: { type: 'schema.changed,document.deleted' } });
+    assert.match(await verdictOf(...pinned, folderOf(made)), /^0 SOUND/);
+    for (const type of ['schema.changed', 'schema.changed,document.erased', 'schema.changeddocument.deleted']) {
+      const named = { ...made.manifest, filters: { type } };
+      const verdict = await verdictOf(...pinned, folderOf({ ...made, manifest: named }));
+      assert.match(verdict, /^1 NOT SOUND: .*does not fit the filter type/, type);
+    }
+  });
+
   it('takes no empty line, no lone half, no other format for what it knows', async () => {
     const made = honest();
     assert.match(

@@ -164,7 +164,8 @@ export function exportOf(
   const held = entries.slice(0, size);
   const hashes = held.map(leafOf);
   const isWhole = Object.keys(filters).length === 0;
-  const fits = ({ header: { stream } }: Entry) => {
+  const fits = ({ header: { stream, type } }: Entry) => {
+    if (filters.type !== undefined && !filters.type.split(',').includes(type)) return false;
     const wanted = filters.collection ?? filters.stream ?? stream;
     return stream === wanted || stream.startsWith(`${wanted}/`);
   };

@@ -26,6 +26,10 @@ const refusal = closed({ statusCode: { type: 'integer' }, error: text, message: 
 
 const gone = described(isTrue, 'Stands where what was said has been erased.');
 const reason = described(orNull(text), 'Why, as the caller said; null where nothing was said. Only with `payloads`.');
+const rule = described(
+  text,
+  'Which rule admitted it, such as `posts.update`, where the event names one. Only with `payloads`.',
+);
 
 const state = closed({
   stream: text,
@@ -43,8 +47,8 @@ const whatHappened = {
   actor: schemaRef('Actor'),
 };
 const changed = described(listOf(text), 'Top-level fields, by their names of today. Only with `payloads`.');
-const entry = closed({ ...whatHappened, reason, changed, erased: gone }, Object.keys(whatHappened));
-const accountEntry = closed({ ...whatHappened, reason, erased: gone }, Object.keys(whatHappened));
+const entry = closed({ ...whatHappened, reason, rule, changed, erased: gone }, Object.keys(whatHappened));
+const accountEntry = closed({ ...whatHappened, reason, rule, erased: gone }, Object.keys(whatHappened));
 
 /** The versions of a document, global, account or invitation: the first member is called so. */
 function historyOf(name: string, entries: string): Schema {
@@ -65,6 +69,30 @@ const documentVersion = closed(
   },
   [...Object.keys(thatVersion), 'document', 'event'],
 );
+
+const admitting = closed({
+  name: described(text, 'Such as `posts.update`, or `posts.update (default)` where no rule was set.'),
+  sha256: described(orNull({ type: 'string', pattern: '^[0-9a-f]{64}$' }), 'Of the text of the rule; null of none.'),
+  description: described(orNull(text), 'What the author of the rule said of it.'),
+  schema: described(count, 'The position of the `schema.changed` that held then.'),
+});
+
+const actingUser = {
+  ...thatVersion,
+  document: {
+    ...orNull({ type: 'object' }),
+    description: 'The user right before, in the names and fields of that time.',
+  },
+};
+const admission = {
+  stream: text,
+  ...whatHappened,
+  rule: { ...orNull(admitting), description: 'The rule that admitted it; null where the event names none.' },
+  user: {
+    ...orNull(closed({ ...actingUser, erased: gone, withheld: isTrue }, Object.keys(actingUser))),
+    description: 'Null where the actor is no user, or became one only by this.',
+  },
+};
 
 const operation = {
   oneOf: [
@@ -93,7 +121,10 @@ const documentDiff = {
 
 const blameField = {
   oneOf: [
-    closed({ field: text, value: anything, ...whatHappened, reason }),
+    closed({ field: text, value: anything, ...whatHappened, reason, rule }, [
+      ...['field', 'value', 'reason'],
+      ...Object.keys(whatHappened),
+    ]),
     closed({ field: text, value: anything, version: { type: 'integer', nullable: true, enum: [null] } }),
   ],
   description: 'A field, its value, and the event that gave it; `version` is null where none ever did.',
@@ -113,6 +144,7 @@ const histories: Record<string, Schema> = {
   InvitationHistory: historyOf('invitation', 'AccountVersion'),
   DocumentThen: documentVersion,
   AccountThen: closed({ ...thatVersion, event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent')] } }),
+  Admission: closed({ ...admission, erased: gone }, Object.keys(admission)),
   PatchOperation: operation,
   DocumentDiff: {
     ...closed({ ...documentDiff, erased: gone }, Object.keys(documentDiff)),

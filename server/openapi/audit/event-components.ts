@@ -28,8 +28,8 @@ export const eventSchemas: Record<string, Schema> = {
   },
   Header: header,
   Context: {
-    ...closed({ ip: text, userAgent: text, reason: text }, []),
-    description: 'From where it came, and why.',
+    ...closed({ ip: text, userAgent: text, reason: text, rule: text }, []),
+    description: 'From where it came, why, and which rule admitted it.',
   },
   RecordedEvent: closed({
     header: schemaRef('Header'),

@@ -14,6 +14,8 @@ export const atPosition = Joi.object({
   position: Joi.number().integer().min(1).required().description('The position of an event.'),
 });
 
+const types = Object.keys(schemaVersionOf).join('|').replaceAll('.', '\\.');
+
 /** The filters of events. */
 export const filters = {
   collection: Joi.string().description(
@@ -21,8 +23,9 @@ export const filters = {
       'or `system` for all of these.',
   ),
   type: Joi.string()
-    .valid(...Object.keys(schemaVersionOf))
-    .description('The type of the events.'),
+    .pattern(new RegExp(`^(${types})(,(${types}))*$`))
+    .example('document.deleted,document.erased')
+    .description('The type of the events, or several with commas between.'),
   actor: Joi.string().description(
     '`user`, `apiKey`, `system` or `anonymous`, or an id: `users/<id>`, or that of an API key.',
   ),

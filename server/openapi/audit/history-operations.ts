@@ -56,6 +56,23 @@ export function versionOperation(name: Subject): Operation {
   };
 }
 
+/** `GET …/versions/{version}/access` */
+export function admissionOperation(name: Subject): Operation {
+  return {
+    ...ofPayloads(name, 'Access'),
+    summary: `Ask who was allowed to make a version of ${article(name)}, and by which rule`,
+    description:
+      'Answers who made it, the user as they were right before, and the rule that admitted it: its name, and its fingerprint and ' +
+      'its author’s words as they were recorded then. It takes the scope `payloads`.',
+    params: params[name].append({ version }),
+    answers: {
+      200: json('Who, and by what.', 'Admission'),
+      ...ofEveryRoute(),
+      ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
+    },
+  };
+}
+
 /** `GET …/diff` */
 export function diffOperation(name: Subject): Operation {
   const of = Joi.number().integer().min(0);

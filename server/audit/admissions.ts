@@ -1,0 +1,80 @@
+import type { JsonObject, Rules } from '../../config/schema.ts';
+import { schemaStream } from '../../events/catalogue.ts';
+import type { Actor } from '../../events/envelope.ts';
+import type { RecordedEvent } from '../../events/log.ts';
+import { eventOf, type LogReader } from '../../events/log-reader.ts';
+import type { openHistory } from './history.ts';
+
+/**
+ * What is known of a rule that admitted a write: its fingerprint and its author's words as they stood then, and the position of the
+ * `schema.changed` that says so. Both are null where that names no rule so: of a default, of an API key, in an early log.
+ */
+export type AdmittingRule = { name: string; sha256: string | null; description: string | null; schema: number };
+
+/** A user right before something they did, in the names and fields of that time. */
+export type ActingUser = {
+  stream: string;
+  version: number;
+  position: number;
+  document: JsonObject | null;
+  erased?: true;
+  withheld?: true;
+};
+
+/** Who was allowed to make a version, and by what. */
+export type Admission = {
+  stream: string;
+  version: number;
+  position: number;
+  type: string;
+  recordedAt: string;
+  actor: Actor;
+  /** Null where the event names none. */
+  rule: AdmittingRule | null;
+  /** Null where the actor is no user, or became one only by this. */
+  user: ActingUser | null;
+  erased?: true;
+};
+
+/**
+ * Says who was allowed to cause an event: the user as they were then, and the rule as it was then.
+ *
+ * @param sees whether what a stream holds may be told.
+ */
+export async function admissionOf(
+  log: LogReader,
+  histories: ReturnType<typeof openHistory>,
+  event: RecordedEvent,
+  sees: (stream: string) => boolean,
+): Promise<Admission> {
+  const { stream, version, position, type, recordedAt, actor } = event.header;
+  const name = event.context?.rule;
+  const rule = name === undefined ? null : ruleThen(log, name, position);
+  const user = await userThen(log, histories, event, sees);
+  const isErased = event.data === null;
+  return { stream, version, position, type, recordedAt, actor, rule, user, ...(isErased && { erased: true }) };
+}
+
+function ruleThen(log: LogReader, name: string, position: number): AdmittingRule {
+  const schema = log.lastOf(schemaStream, position)?.position ?? 0;
+  const [recorded] = log.range(schema - 1, schema);
+  const known = recorded?.data?.rules as Rules | undefined;
+  const { sha256 = null, description = null } = known && Object.hasOwn(known, name) ? (known[name] ?? {}) : {};
+  return { name, sha256, description, schema };
+}
+
+async function userThen(
+  log: LogReader,
+  histories: ReturnType<typeof openHistory>,
+  { header: { actor, position: at } }: RecordedEvent,
+  sees: (stream: string) => boolean,
+): Promise<ActingUser | null> {
+  const stream = actor.type === 'user' ? actor.id : undefined;
+  const last = stream === undefined ? null : log.lastOf(stream, at - 1);
+  if (stream === undefined || !last) return null;
+  const found = { stream, ...last };
+  if (!sees(stream)) return { ...found, document: null, withheld: true };
+  const event = log.texts(last.position - 1, last.position).map(eventOf)[0] as RecordedEvent;
+  const document = await histories.documentAt(event, at);
+  return { ...found, document, ...(event.data === null && { erased: true }) };
+}

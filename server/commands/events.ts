@@ -1,5 +1,12 @@
 import { DomainError, type FieldError } from '../../config/errors.ts';
-import { accountStream, auditStream, clockStream, globalStream, schemaStream } from '../../events/catalogue.ts';
+import {
+  accountStream,
+  auditStream,
+  clockStream,
+  globalStream,
+  keyStream,
+  schemaStream,
+} from '../../events/catalogue.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/boot.ts';
@@ -55,7 +62,7 @@ function collectionsIn(log: LogReader): string[] {
     ...globals.map(({ slug }) => globalStream(slug)),
     ...collections.flatMap(({ slug, auth }) => (auth ? [collectionOf(accountStream(slug, ''))] : [])),
     ...categories,
-    ...[schemaStream, auditStream, clockStream],
+    ...[schemaStream, auditStream, clockStream, keyStream],
   ];
 }
 

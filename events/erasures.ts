@@ -1,6 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { EventType } from './catalogue.ts';
+import type { Header } from './envelope.ts';
+import type { RecordedEvent } from './log.ts';
 
 /** A stream whose first `versions` events have lost their payloads. */
 export type ErasedStream = { stream: string; versions: number };
@@ -25,6 +27,38 @@ function isErasedStream(value: Json): value is ErasedStream {
 /** Whether payloads of this type stay when their stream is erased: they say what was, and why. */
 export function staysErased(type: EventType): boolean {
   return type === 'document.erased';
+}
+
+/** Whether the payload of an event was erased, as erasures declare it. */
+export type IsErased = (header: Header) => boolean;
+
+/**
+ * Knows which payloads the erasures of a log have taken: a missing one is sound exactly when it was declared. Each call gives what
+ * is so by then.
+ *
+ * @param newest gives the position of the newest erasure, 0 where there is none; `events` those of all.
+ */
+export function knowErased({
+  newest,
+  events,
+}: {
+  newest: () => number;
+  events: () => RecordedEvent[];
+}): () => IsErased {
+  let known: { at: number; isErased: IsErased } = { at: 0, isErased: () => false };
+
+  return () => {
+    const at = newest();
+    if (at === known.at) return known.isErased;
+    const versionsOf = new Map<string, number>();
+    for (const { stream, versions } of events().flatMap(({ data }) => erasedStreams(data)))
+      versionsOf.set(stream, Math.max(versions, versionsOf.get(stream) ?? 0));
+    // One of its own: who asked before goes on with what was so then.
+    const isErased: IsErased = ({ stream, version, type }) =>
+      version <= (versionsOf.get(stream) ?? 0) && !staysErased(type);
+    known = { at, isErased };
+    return isErased;
+  };
 }
 
 type ErasureRow = { position: number; files: string; done: number };

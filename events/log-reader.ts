@@ -1,43 +1,54 @@
 import type { Sqlite } from '../storage/sqlite.ts';
+import { AlteredEventError, alteredEvent, missingEvent } from './altered.ts';
 import { clockStream } from './catalogue.ts';
 import type { Header, Payload } from './envelope.ts';
-import { openErasures } from './erasures.ts';
+import { type IsErased, knowErased, openErasures } from './erasures.ts';
+import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
 import type { RecordedEvent } from './log.ts';
 import { BrokenLogError, type Head } from './log-file.ts';
 import { type HashSource, leafHash, rootOf, tileWidth, treeAt } from './merkle.ts';
+import { proveHashes } from './proven.ts';
 
 export type LogReader = ReturnType<typeof readLog>;
+
+const headerColumns = 'position, id, stream, version, header';
+const columns = `${headerColumns}, enc, body`;
 
 /**
  * Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. A file that is no log of this
  * format can be opened, for `isLog` to say so.
+ *
+ * What it gives of events is what was recorded: each header is held against the tree that the head proves, each payload against
+ * the commitment in its header. What differs, is missing or was erased and is there is an AlteredEventError. Only which events
+ * there are in a stream is what the index says, but for gaps.
  */
 export function readLog(db: Sqlite) {
   const selectHead = late(() => db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head'));
   const selectRange = late(() =>
     db.prepare(
-      'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position',
+      `SELECT ${columns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,
     ),
   );
   const selectStream = late(() =>
-    db.prepare('SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version'),
+    db.prepare(`SELECT ${columns} FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`),
   );
   const selectPositions = late(() =>
-    db
-      .prepare('SELECT position FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version')
-      .pluck(),
+    db.prepare(
+      'SELECT position, version FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version',
+    ),
   );
   // The plus sign keeps it to the index of streams: there are fewer events in one than in the log.
   const selectPositionsWithin = late(() =>
-    db
-      .prepare(
-        'SELECT position FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
-      )
-      .pluck(),
+    db.prepare(
+      'SELECT position, version FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
+    ),
   );
   // SQLite looks at a bare `?` here and plans anew for each value, which costs four times the look-up.
   const selectVersion = late(() => db.prepare('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck());
   const selectHeaders = late(() =>
+    db.prepare(`SELECT ${headerColumns} FROM events WHERE position > ? AND position <= ? ORDER BY position`),
+  );
+  const selectStored = late(() =>
     db.prepare('SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position').pluck(),
   );
   // Everything that begins with a prefix is before what begins with the next character.
@@ -46,7 +57,7 @@ export function readLog(db: Sqlite) {
   );
   const selectStreamFrom = late(() =>
     db.prepare(
-      `SELECT header, body FROM events LEFT JOIN payloads USING (position)
+      `SELECT ${columns} FROM events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
     ),
   );
@@ -57,11 +68,12 @@ export function readLog(db: Sqlite) {
   );
   const selectErasures = late(() =>
     db.prepare(
-      `SELECT header, body FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
+      `SELECT ${columns} FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
      WHERE position <= ? ORDER BY position`,
     ),
   );
   const selectClaim = late(() => db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck());
+  const selectNewestErasure = late(() => db.prepare('SELECT max(position) FROM erasures').pluck());
   const selectTile = late(() => db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck());
 
   function head(): Head {
@@ -75,32 +87,35 @@ export function readLog(db: Sqlite) {
 
   /** The events at positions `after + 1` to `upTo`, in order. */
   function range(after: number, upTo: number): RecordedEvent[] {
-    return (selectRange().all(after, upTo) as EventText[]).map(eventOf);
+    return texts(after, upTo).map(eventOf);
   }
 
   /** All events of a stream, oldest first. */
   function stream(name: string): RecordedEvent[] {
-    return (selectStream().all(name) as EventText[]).map(eventOf);
+    return checked(() => inStream(name, 0, selectStream().all(name) as Row[])).map(eventOf);
   }
 
   /** The stored texts of the events at positions `after + 1` to `upTo`: what proofs are about is these bytes. */
   function texts(after: number, upTo: number): EventText[] {
-    return selectRange().all(after, upTo) as EventText[];
+    return checked(() => toEnd(after, upTo, selectRange().all(after, upTo) as Row[]));
   }
 
   /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
   function headers(after: number, upTo: number): string[] {
-    return selectHeaders().all(after, upTo) as string[];
+    const rows = toEnd(after, upTo, selectHeaders().all(after, upTo) as EventRow[]);
+    for (const row of rows) headerOf(row);
+    return rows.map(({ header }) => header);
   }
 
   /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
   function positionsOf(name: string, after: number, upTo: number): number[] {
-    return selectPositions().all(name, after, upTo) as number[];
+    return inStream(name, after, selectPositions().all(name, after, upTo) as Place[]).map(({ position }) => position);
   }
 
   /** The positions of a stream's events after `after` up to `upTo`, the first `limit` of them. */
   function positionsWithin(name: string, after: number, upTo: number, limit: number): number[] {
-    return selectPositionsWithin().all(name, after, upTo, limit) as number[];
+    const rows = selectPositionsWithin().all(name, after, upTo, limit) as Place[];
+    return inStream(name, (rows[0]?.version ?? 1) - 1, rows).map(({ position }) => position);
   }
 
   /**
@@ -108,12 +123,17 @@ export function readLog(db: Sqlite) {
    * of its own, so one who goes on reading for minutes holds back nobody, and holds no more than that.
    */
   function textsWithin(after: number, upTo: number, bytes: number): EventText[] {
-    return within(selectRange().iterate(after, upTo) as Iterable<EventText>, bytes);
+    return checked(() => {
+      const rows = within(selectRange().iterate(after, upTo) as Iterable<Row>, bytes);
+      return rows.length > 0 ? inOrder(after, rows) : toEnd(after, upTo, rows);
+    });
   }
 
   /** As {@link textsWithin}, of the events of a stream after version `after` that stand at positions up to `upTo`. */
   function streamTextsWithin(name: string, after: number, upTo: number, bytes: number): EventText[] {
-    return within(selectStreamFrom().iterate(name, after, upTo) as Iterable<EventText>, bytes);
+    return checked(() => {
+      return inStream(name, after, within(selectStreamFrom().iterate(name, after, upTo) as Iterable<Row>, bytes));
+    });
   }
 
   /** Where a stream stood when the log held `upTo` events; null when it had not begun. */
@@ -123,7 +143,13 @@ export function readLog(db: Sqlite) {
 
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
-    return selectErasures().all(upTo) as EventText[];
+    return (selectErasures().all(upTo) as Row[]).map((row) => {
+      // They say what is erased, and nothing takes what they say.
+      const text = checkedEvent(row, noneErased, noneErased);
+      if (headerOf(row).type !== 'document.erased')
+        throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
+      return text;
+    });
   }
 
   /**
@@ -151,8 +177,8 @@ export function readLog(db: Sqlite) {
   }
 
   function timeAt(position: number): string {
-    const [header] = selectHeaders().all(position - 1, position) as string[];
-    if (header === undefined) throw new BrokenLogError(`event ${position} is missing`);
+    const [header] = headers(position - 1, position);
+    if (header === undefined) throw missingEvent(position);
     return (JSON.parse(header) as Header).recordedAt;
   }
 
@@ -176,19 +202,67 @@ export function readLog(db: Sqlite) {
     return selectUnder().all(prefix, `${prefix.slice(0, -1)}0`) as string[];
   }
 
-  /** Hashes of the tree: from stored tiles, and at its right edge, which has no full tile yet, from the headers. */
-  const hashes: HashSource = (level, start, count) => {
+  /** Hashes of the tree as they are stored: in tiles, and at its right edge, which has no full tile yet, as the headers. */
+  const storedHashes: HashSource = (level, start, count) => {
     const index = Math.floor(start / tileWidth);
-    const stored = selectTile().get(level, index) as Buffer | undefined;
+    const stored = storedTile(level, index);
     const at = (start % tileWidth) * 32;
     if (stored && stored.length >= at + count * 32) {
       return Array.from({ length: count }, (_, i) => stored.subarray(at + i * 32, at + (i + 1) * 32));
     }
     if (level > 0) throw new BrokenLogError(`tile ${level}/${index} is missing or short`);
-    const headers = selectHeaders().all(start, start + count) as string[];
+    const headers = storedHeaders(start, start + count);
     if (headers.length !== count) throw new BrokenLogError(`events ${start + 1} to ${start + count} are missing`);
     return headers.map(leafHash);
   };
+
+  function storedTile(level: number, index: number): Buffer | undefined {
+    return selectTile().get(level, index) as Buffer | undefined;
+  }
+
+  function storedHeaders(after: number, upTo: number): string[] {
+    return selectStored().all(after, upTo) as string[];
+  }
+
+  const { hashes, leafOf } = proveHashes({ head, headers: storedHeaders, tile: storedTile, hashes: storedHashes });
+  const erased = knowErased({
+    newest: () => (selectNewestErasure().get() as number | null) ?? 0,
+    events: () => erasureTexts(Number.MAX_SAFE_INTEGER).map(eventOf),
+  });
+
+  /** @param read is called when it is known what is erased: what is there then although it was erased was put back. */
+  function checked(read: () => Row[]): EventText[] {
+    const isErased = erased();
+    // It may have been erased since.
+    return read().map((row) => checkedEvent(row, isErased, (header) => erased()(header)));
+  }
+
+  function checkedEvent(row: Row, isErased: IsErased, isErasedNow: IsErased): EventText {
+    const { position, header: text, body } = row;
+    const header = headerOf(row);
+    if (body === null && !isErased(header) && !isErasedNow(header))
+      throw alteredEvent(position, 'its payload is missing');
+    const wrong = body === null ? null : wrongPayload(db, row, header, isErased(header));
+    if (wrong !== null) throw alteredEvent(position, wrong);
+    return { header: text, body: body as string | null };
+  }
+
+  /** Rows of all positions after one, up to another or to the end of the log. */
+  function toEnd<T extends EventRow>(after: number, upTo: number, rows: T[]): T[] {
+    const next = after + inOrder(after, rows).length + 1;
+    // What is appended meanwhile is there when the head says so.
+    if (next <= upTo && next <= head().size && storedHeaders(next - 1, next).length === 0) throw missingEvent(next);
+    return rows;
+  }
+
+  function headerOf(row: EventRow): Header {
+    const { position, header: text } = row;
+    const header = leafHash(text).equals(leafOf(position)) ? parseHeader(text) : null;
+    if (!header) throw alteredEvent(position, 'its header is not the one that the tree holds');
+    const differing = differingRow(row, header);
+    if (differing !== null) throw alteredEvent(position, differing);
+    return header;
+  }
 
   /** The root the tree had when it held `size` events. */
   function rootAt(size: number): Buffer {
@@ -212,6 +286,7 @@ export function readLog(db: Sqlite) {
     holderOf,
     streamsUnder,
     hashes,
+    storedHashes,
     rootAt,
     erasures: openErasures(db),
   };
@@ -226,12 +301,31 @@ function late<T>(prepare: () => T): () => T {
   };
 }
 
-function within(rows: Iterable<EventText>, bytes: number): EventText[] {
-  const found: EventText[] = [];
+type Row = EventRow & PayloadRow;
+type Place = { position: number; version: number };
+
+const noneErased: IsErased = () => false;
+
+/** Rows without a gap in their positions. */
+function inOrder<T extends { position: number }>(after: number, rows: T[]): T[] {
+  const at = rows.findIndex(({ position }, index) => position !== after + index + 1);
+  if (at >= 0) throw missingEvent(after + at + 1);
+  return rows;
+}
+
+/** Rows without a gap in their versions. */
+function inStream<T extends Place>(stream: string, after: number, rows: T[]): T[] {
+  const at = rows.findIndex(({ version }, index) => version !== after + index + 1);
+  if (at >= 0) throw new AlteredEventError(`version ${after + at + 1} of ${stream} is missing from the log`);
+  return rows;
+}
+
+function within(rows: Iterable<Row>, bytes: number): Row[] {
+  const found: Row[] = [];
   let held = 0;
   for (const row of rows) {
     found.push(row);
-    held += row.header.length + (row.body?.length ?? 0);
+    held += row.header.length + String(row.body ?? '').length;
     if (held >= bytes) break;
   }
   return found;

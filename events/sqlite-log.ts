@@ -48,10 +48,10 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   const erasing = openErasing(db);
 
   let head = reader.head();
-  const [newest] = reader.range(head.size - 1, head.size);
+  let tree = checkedTree();
+  const [newest] = reader.range(Math.max(head.size - 1, 0), head.size);
   // Ids go on from the newest event, also when the clock was set back while the server was down.
   if (newest) ids.raise(Math.max(timeOfId(newest.header.id), Date.parse(head.recordedAt)));
-  let tree = checkedTree();
   /** Leaf hashes of the level-0 tile that is not full yet. */
   let openTile = edgeOf(tree.size);
 
@@ -60,7 +60,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     if ((last ?? 0) !== head.size) {
       throw new BrokenLogError(`log.db ends at position ${last ?? 0}, its head says ${head.size}`);
     }
-    const found = treeAt(head.size, reader.hashes);
+    const found = treeAt(head.size, reader.storedHashes);
     if (!rootOf(found).equals(head.root)) {
       throw new BrokenLogError(`the tree of log.db does not give the root of its head at position ${head.size}`);
     }
@@ -69,13 +69,13 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
 
   function edgeOf(size: number): Buffer[] {
     const full = Math.floor(size / tileWidth) * tileWidth;
-    return full === size ? [] : reader.hashes(0, full, size - full);
+    return full === size ? [] : reader.storedHashes(0, full, size - full);
   }
 
   function recover(): void {
     if (db.inTransaction) db.exec('ROLLBACK');
     head = reader.head();
-    tree = treeAt(head.size, reader.hashes);
+    tree = treeAt(head.size, reader.storedHashes);
     openTile = edgeOf(tree.size);
   }
 

@@ -1,6 +1,7 @@
 import Boom from '@hapi/boom';
 import type { Lifecycle, Request } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../config/errors.ts';
+import { AlteredEventError } from '../events/altered.ts';
 import { isStoreFailure, storeRefusal } from './blobs/refusals.ts';
 import { dropRest } from './body.ts';
 import { requestId } from './requests.ts';
@@ -28,7 +29,8 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
 
 /**
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
- * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500.
+ * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500, but for a log
+ * that was altered, which whoever asks for what it held has to know.
  *
  * @param admit says why an answer is not sent, though there is one; null where it is.
  * @param additions what every answer has besides, also those that are no errors.
@@ -51,7 +53,7 @@ export function answerErrors(
       return h.continue;
     }
     const refusal = isStoreFailure(response) ? storeRefusal(response) : response;
-    const boom = refusal instanceof DomainError ? translate(refusal) : refusal;
+    const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal);
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
@@ -69,6 +71,11 @@ export function answerErrors(
  */
 function isAnswered({ raw: { res } }: Request): boolean {
   return res.headersSent || res.writableEnded;
+}
+
+function told(error: Boom.Boom): Boom.Boom {
+  if (error instanceof AlteredEventError) error.output.payload.message = error.message;
+  return error;
 }
 
 function translate(error: DomainError): Boom.Boom {

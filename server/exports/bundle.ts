@@ -38,7 +38,8 @@ const seesAll = () => true;
  * The files of an evidence pack as a ZIP stream (docs/log-format.md); the log is read as the stream is.
  *
  * @throws DomainError `not-found` for a stream that had no event when the checkpoint was signed; `unprocessable` when more than
- *   100,000 events would have to be shown to prove which one was the last.
+ *   100,000 events would have to be shown to prove which one was the last; AlteredEventError when an event of the stream is not what
+ *   was recorded.
  */
 export async function bundleZip(bundle: Bundle): Promise<Readable> {
   const { log, blobs, checkpoint, stream } = bundle;
@@ -46,6 +47,8 @@ export async function bundleZip(bundle: Bundle): Promise<Readable> {
   if (last === null)
     throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
   const showsRest = restIsShown(bundle, last.position);
+  // Before anything is answered: what was altered is then a refusal, and not an archive that is cut off.
+  for await (const _chunk of eventsOf(log, stream, checkpoint.size));
   const verifier = await readVerifier();
   const { log: origin } = log.head();
   const files: IncludedFile[] = [];

@@ -1,3 +1,4 @@
+import { missingEvent } from '../../events/altered.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import { nextTurn } from '../audit/turns.ts';
 
@@ -8,7 +9,7 @@ const chunkLength = 1 << 18;
 export async function* eventsBetween(log: LogReader, from: number, to: number): AsyncGenerator<EventText[]> {
   for (let next = from; next <= to; ) {
     const chunk = log.textsWithin(next - 1, to, chunkLength);
-    if (chunk.length === 0) throw new Error(`event ${next} is missing`);
+    if (chunk.length === 0) throw missingEvent(next);
     yield chunk;
     next += chunk.length;
     await nextTurn();

@@ -1,0 +1,19 @@
+import { BrokenLogError } from './log-file.ts';
+
+/**
+ * Thrown when something that is read from a log is not what was recorded: an event, its payload, or a hash of the tree over it. The
+ * message names the position or the tile, and nothing of what is stored there: it is for clients too.
+ */
+export class AlteredEventError extends BrokenLogError {
+  override name = 'AlteredEventError';
+}
+
+/** The error about one event. @param what is wrong with it, such as "its payload is missing". */
+export function alteredEvent(position: number, what: string): AlteredEventError {
+  return new AlteredEventError(`event ${position} of the log was altered: ${what}`);
+}
+
+/** The error about an event that is not there. */
+export function missingEvent(position: number): AlteredEventError {
+  return new AlteredEventError(`event ${position} of the log is missing`);
+}

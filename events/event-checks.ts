@@ -1,0 +1,49 @@
+import type { Sqlite } from '../storage/sqlite.ts';
+import { commitmentOf, type Header } from './envelope.ts';
+
+/** The row of an event: its header, and what is beside it to find it by. */
+export type EventRow = { position: number; id: string; stream: string; version: number; header: string };
+
+/** What is stored of a payload; `body` is null where there is none. Damage to what SQLite has before a row makes a number of a text. */
+export type PayloadRow = { enc: number | null; body: string | number | null };
+
+/** Reads the text of a header; null for what is none. */
+export function parseHeader(text: string): Header | null {
+  try {
+    const header = JSON.parse(text) as Header | null;
+    return header?.actor ? header : null;
+  } catch {
+    return null;
+  }
+}
+
+/** In what a row differs from the header in it; null when it does not. */
+export function differingRow(row: EventRow, header: Header): string | null {
+  for (const name of ['position', 'id', 'stream', 'version'] as const) {
+    if (header[name] !== row[name]) return `its row says ${name} ${row[name]}, its header ${header[name]}`;
+  }
+  return null;
+}
+
+/**
+ * What is wrong with a payload that is there; null when it is the one that the header commits to.
+ *
+ * @param mustBeGone whether an erasure has declared that it took it.
+ */
+export function wrongPayload(
+  db: Sqlite,
+  { position, enc, body }: PayloadRow & { position: number },
+  header: Header,
+  mustBeGone: boolean,
+): string | null {
+  if (mustBeGone) return 'its payload was erased, and is there';
+  if (enc !== 0) return `its payload has an unknown encoding ${enc}`;
+  const isCommitted = typeof body === 'string' && commitmentOf(bytesOf(db, body, position)) === header.payload;
+  return isCommitted ? null : 'its payload is not the one committed to';
+}
+
+/** Bytes that are no valid UTF-8 are read as U+FFFD: where that stands in the text, only the bytes tell what it was. */
+function bytesOf(db: Sqlite, body: string, position: number): string | Buffer {
+  if (!body.includes('\uFFFD')) return body;
+  return db.prepare('SELECT CAST(body AS BLOB) FROM payloads WHERE position = ?').pluck().get(position) as Buffer;
+}

@@ -29,8 +29,8 @@ export function staysErased(type: EventType): boolean {
   return type === 'document.erased';
 }
 
-/** Whether the payload of an event was erased, as erasures declare it. */
-export type IsErased = (header: Header) => boolean;
+/** Whether the payload of an event was erased, as erasures declare it. `header` is its text. */
+export type IsErased = (event: { stream: string; version: number; header: string }) => boolean;
 
 /**
  * Knows which payloads the erasures of a log have taken: a missing one is sound exactly when it was declared. Each call gives what
@@ -54,8 +54,8 @@ export function knowErased({
     for (const { stream, versions } of events().flatMap(({ data }) => erasedStreams(data)))
       versionsOf.set(stream, Math.max(versions, versionsOf.get(stream) ?? 0));
     // One of its own: who asked before goes on with what was so then.
-    const isErased: IsErased = ({ stream, version, type }) =>
-      version <= (versionsOf.get(stream) ?? 0) && !staysErased(type);
+    const isErased: IsErased = ({ stream, version, header }) =>
+      version <= (versionsOf.get(stream) ?? 0) && !staysErased((JSON.parse(header) as Header).type);
     known = { at, isErased };
     return isErased;
   };

@@ -3,7 +3,7 @@ import { AlteredEventError, alteredEvent, missingEvent } from './altered.ts';
 import { clockStream } from './catalogue.ts';
 import type { Header, Payload } from './envelope.ts';
 import { type IsErased, knowErased, openErasures } from './erasures.ts';
-import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
+import { agrees, differingRow, type EventRow, type PayloadRow, wrongPayload } from './event-checks.ts';
 import type { RecordedEvent } from './log.ts';
 import { BrokenLogError, type Head } from './log-file.ts';
 import { type HashSource, leafHash, rootOf, tileWidth, treeAt } from './merkle.ts';
@@ -103,7 +103,7 @@ export function readLog(db: Sqlite) {
   /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
   function headers(after: number, upTo: number): string[] {
     const rows = toEnd(after, upTo, selectHeaders().all(after, upTo) as EventRow[]);
-    for (const row of rows) headerOf(row);
+    for (const row of rows) requireHeader(row);
     return rows.map(({ header }) => header);
   }
 
@@ -146,7 +146,7 @@ export function readLog(db: Sqlite) {
     return (selectErasures().all(upTo) as Row[]).map((row) => {
       // They say what is erased, and nothing takes what they say.
       const text = checkedEvent(row, noneErased, noneErased);
-      if (headerOf(row).type !== 'document.erased')
+      if ((JSON.parse(row.header) as Header).type !== 'document.erased')
         throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
       return text;
     });
@@ -234,17 +234,17 @@ export function readLog(db: Sqlite) {
   function checked(read: () => Row[]): EventText[] {
     const isErased = erased();
     // It may have been erased since.
-    return read().map((row) => checkedEvent(row, isErased, (header) => erased()(header)));
+    return read().map((row) => checkedEvent(row, isErased, (event) => erased()(event)));
   }
 
   function checkedEvent(row: Row, isErased: IsErased, isErasedNow: IsErased): EventText {
-    const { position, header: text, body } = row;
-    const header = headerOf(row);
-    if (body === null && !isErased(header) && !isErasedNow(header))
-      throw alteredEvent(position, 'its payload is missing');
-    const wrong = body === null ? null : wrongPayload(db, row, header, isErased(header));
+    requireHeader(row);
+    const { position, header, body } = row;
+    if (body === null && !isErased(row) && !isErasedNow(row)) throw alteredEvent(position, 'its payload is missing');
+    if (body !== null && isErased(row)) throw alteredEvent(position, 'its payload was erased, and is there');
+    const wrong = body === null ? null : wrongPayload(db, row);
     if (wrong !== null) throw alteredEvent(position, wrong);
-    return { header: text, body: body as string | null };
+    return { header, body: body as string | null };
   }
 
   /** Rows of all positions after one, up to another or to the end of the log. */
@@ -255,13 +255,11 @@ export function readLog(db: Sqlite) {
     return rows;
   }
 
-  function headerOf(row: EventRow): Header {
-    const { position, header: text } = row;
-    const header = leafHash(text).equals(leafOf(position)) ? parseHeader(text) : null;
-    if (!header) throw alteredEvent(position, 'its header is not the one that the tree holds');
-    const differing = differingRow(row, header);
-    if (differing !== null) throw alteredEvent(position, differing);
-    return header;
+  function requireHeader(row: EventRow): void {
+    const { position, header } = row;
+    if (!leafHash(header).equals(leafOf(position)))
+      throw alteredEvent(position, 'its header is not the one that the tree holds');
+    if (!agrees(row)) throw alteredEvent(position, differingRow(row, JSON.parse(header)) ?? 'its header is none');
   }
 
   /** The root the tree had when it held `size` events. */

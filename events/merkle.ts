@@ -11,8 +11,12 @@ export const emptyRoot: Buffer = hash('sha256', '', 'buffer');
 
 /** The leaf hash, SHA-256(0x00 ‖ entry), of an entry given as bytes or as text in UTF-8. */
 export function leafHash(entry: string | Buffer): Buffer {
-  if (typeof entry === 'string') return hash('sha256', `\0${entry}`, 'buffer');
-  return hash('sha256', Buffer.concat([leafPrefix, entry]), 'buffer');
+  return sha256(typeof entry === 'string' ? `\0${entry}` : Buffer.concat([leafPrefix, entry]));
+}
+
+/** Through text: a Buffer that Node's hash makes has memory of its own, which costs more than the hash. */
+function sha256(input: string | Buffer): Buffer {
+  return Buffer.from(hash('sha256', input, 'hex'), 'hex');
 }
 
 const leafPrefix = Buffer.from([0]);
@@ -23,7 +27,7 @@ const scratch = Buffer.alloc(65, 1);
 export function nodeHash(left: Buffer, right: Buffer): Buffer {
   left.copy(scratch, 1);
   right.copy(scratch, 33);
-  return hash('sha256', scratch, 'buffer');
+  return sha256(scratch);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { AlteredEventError } from './altered.ts';
 import type { Header } from './envelope.ts';
 import type { Head } from './log-file.ts';
@@ -15,8 +16,9 @@ type Stored = {
 /** The right edge of the tree: what is proven by the head, the leaves that have no full tile yet, and the last header. */
 type Edge = { tree: Tree; leaves: Buffer[]; last: string | undefined };
 
-/** So many tiles are remembered, of 8 KiB each: two megabytes. */
-const mostTiles = 256;
+/** So many tiles are held, of 8 KiB each; of others that were proven only the hash of what they hold, to know them again. */
+const mostHeld = 64;
+const mostKnown = 50_000;
 
 /**
  * The hashes of a log's tree that are proven by its head: those of the open tile give its root, with the tree before it, and those of
@@ -24,7 +26,8 @@ const mostTiles = 256;
  */
 export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
   let edge: Edge | null = null;
-  const proven = new Map<string, Buffer>();
+  const held = new Map<string, Buffer>();
+  const known = new Map<string, string>();
 
   /** The edge of a tree that has so many leaves at least. @throws AlteredEventError when the head does not prove it. */
   function edgeFor(size: number): Edge {
@@ -65,20 +68,19 @@ export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
   /** The hashes of a tile, one after the other: so many at least. */
   function tileOf({ tree }: Edge, level: number, index: number, count: number): Buffer {
     const name = `${level}/${index}`;
-    const known = proven.get(name);
-    if (known && known.length >= count * 32) return known;
+    const before = held.get(name);
+    if (before && before.length >= count * 32) return before;
     const width = Math.min(Math.floor(tree.size / tileWidth ** level) - index * tileWidth, tileWidth);
-    const found = tile(level, index)?.subarray(0, width * 32);
-    const subtrees = found?.length === width * 32 ? subtreesOf(found) : [];
-    const expected = width === tileWidth ? [hashIn(level + 1, index)] : edgeNodes(tree, level);
-    if (
-      !found ||
-      subtrees.length !== expected.length ||
-      !subtrees.every((node, at) => node.equals(expected[at] as Buffer))
-    )
-      throw new AlteredEventError(`tile ${name} of the log was altered: it is not what its tree is made of`);
-    if (proven.size >= mostTiles) proven.clear();
-    proven.set(name, found);
+    const found = tile(level, index)?.subarray(0, width * 32) ?? Buffer.alloc(0);
+    const digest = hash('sha256', found, 'base64');
+    if (known.get(name) !== digest) {
+      const subtrees = found.length === width * 32 ? subtreesOf(found) : [];
+      const expected = width === tileWidth ? [hashIn(level + 1, index)] : edgeNodes(tree, level);
+      if (subtrees.length !== expected.length || !subtrees.every((node, at) => node.equals(expected[at] as Buffer)))
+        throw new AlteredEventError(`tile ${name} of the log was altered: it is not what its tree is made of`);
+    }
+    keep(held, name, found, mostHeld);
+    keep(known, name, digest, mostKnown);
     return found;
 
     function hashIn(above: number, at: number): Buffer {
@@ -108,6 +110,13 @@ export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
   }
 
   return { hashes, leafOf };
+}
+
+/** Keeps the newest of what is kept. */
+function keep<T>(map: Map<string, T>, name: string, value: T, most: number): void {
+  map.delete(name);
+  if (map.size >= most) map.delete(map.keys().next().value as string);
+  map.set(name, value);
 }
 
 function timeOf(header: string | undefined): string {

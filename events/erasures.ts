@@ -43,7 +43,7 @@ export function knowErased({
   events,
 }: {
   newest: () => number;
-  events: () => RecordedEvent[];
+  events: () => Pick<RecordedEvent, 'data'>[];
 }): () => IsErased {
   let known: { at: number; isErased: IsErased } = { at: 0, isErased: () => false };
 

@@ -45,8 +45,8 @@ const changesTable =
 
 type Row = { id: string; seed: string; signed_size: number | null; signed_root: Buffer | null };
 
-/** The newest tree head that the key of a log has signed. */
-export type SignedHead = { log: string; size: number; root: Uint8Array };
+/** The newest tree head that the key of a log has signed, and its verifier key. */
+export type SignedHead = { log: string; size: number; root: Uint8Array; key: string };
 
 /**
  * The keys that sign checkpoints, in the vault. Beside each stands the newest tree head that it signed: what a key has
@@ -190,7 +190,8 @@ export function readLogKeys(db: Sqlite) {
     /** What the keys that sign now have signed last. */
     signed: (): SignedHead[] =>
       all(
-        'SELECT log, signed_size AS size, signed_root AS root FROM log_keys WHERE retired_at IS NULL AND signed_size NOT NULL',
+        `SELECT log, signed_size AS size, signed_root AS root, verifier_key AS key FROM log_keys
+         WHERE retired_at IS NULL AND signed_size NOT NULL`,
       ) as SignedHead[],
   };
 }

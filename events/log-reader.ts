@@ -1,12 +1,15 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { AlteredEventError, alteredEvent, missingEvent } from './altered.ts';
 import { clockStream } from './catalogue.ts';
+import { readCheckpoints } from './checkpoints.ts';
 import type { Header, Payload } from './envelope.ts';
 import { type IsErased, knowErased, openErasures } from './erasures.ts';
 import { agrees, differingRow, type EventRow, type PayloadRow, wrongPayload } from './event-checks.ts';
 import type { RecordedEvent } from './log.ts';
 import { BrokenLogError, type Head } from './log-file.ts';
 import { type HashSource, leafHash, rootOf, tileWidth, treeAt } from './merkle.ts';
+import { openNote, parseCheckpoint, parseVerifierKey } from './notes.ts';
+import type { TreeHead } from './proofs.ts';
 import { proveHashes } from './proven.ts';
 
 export type LogReader = ReturnType<typeof readLog>;
@@ -262,6 +265,15 @@ export function readLog(db: Sqlite) {
     if (!agrees(row)) throw alteredEvent(position, differingRow(row, JSON.parse(header)) ?? 'its header is none');
   }
 
+  /** The heads in the checkpoints that the log keeps: those that one of these verifier keys has signed. */
+  function signedHeads(keys: readonly string[]): TreeHead[] {
+    const verifiers = keys.map(parseVerifierKey);
+    return [...readCheckpoints(db).all()].flatMap(({ note }) => {
+      const head = parseCheckpoint(openNote(note, verifiers)?.text ?? '');
+      return head ? [head] : [];
+    });
+  }
+
   /** The root the tree had when it held `size` events. */
   function rootAt(size: number): Buffer {
     return rootOf(treeAt(size, hashes));
@@ -286,6 +298,7 @@ export function readLog(db: Sqlite) {
     hashes,
     storedHashes,
     rootAt,
+    signedHeads,
     erasures: openErasures(db),
   };
 }

@@ -2,27 +2,24 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { clockStream } from './catalogue.ts';
-import { commitmentOf, encodeHeader, type Header, type Payload } from './envelope.ts';
-import { erasedStreams, staysErased } from './erasures.ts';
+import { encodeHeader, type Header, type Payload } from './envelope.ts';
+import { type IsErased, knowErased } from './erasures.ts';
+import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
 import { expectedSchema, isLog, schemaOf } from './log-file.ts';
 import { type LogReader, readLog } from './log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
+import { contradicted, firstAltered, lost, type Witness } from './witnesses.ts';
 
 /** What was found to be wrong first, in words that name the event. */
 export type Finding = string;
 
-type Row = {
-  position: number;
-  id: string;
-  stream: string;
-  version: number;
-  header: string;
-  enc: number | null;
-  body: string | number | null;
-  isErasure: number;
-};
+/** What is wrong, and which events it is about: the first of them is among those at positions `from` to `to`; null where nobody knows. */
+export type Trouble = { finding: Finding; from: number | null; to: number | null };
 
-const chunk = 500;
+type Row = EventRow & PayloadRow & { isErasure: number };
+
+/** So many events are read at a time; fewer beside a service, for each may be a megabyte. */
+const chunk = { alone: 500, live: 20 };
 
 /**
  * Checks a whole log by itself: the file's own structure, positions, versions, times, that every header is canonical and
@@ -40,14 +37,30 @@ export function verifyLog(
 ): Finding | null {
   if (!isLog(db)) return 'log.db is empty';
   const log = readLog(db);
+  const { size } = log.head();
+  const events = () => {
+    const steps = checkEvents(db, log, { look });
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done) return step.value?.finding ?? null;
+      if (step.value % 500 === 0 || step.value === size) progress(step.value, size);
+    }
+  };
   return (
-    checkStructure(db) ??
-    checkErasures(db) ??
-    checkEvents(db, log, progress, look) ??
-    checkVersions(db) ??
-    checkCounts(db, log) ??
-    checkTriggers(db)
+    checkStructure(db) ?? checkErasures(db) ?? events() ?? checkVersions(db) ?? checkCounts(db) ?? checkTriggers(db)
   );
+}
+
+/**
+ * The same in steps, beside a service that goes on writing and for as long as it takes: what was there at the first step. Each step
+ * is a read of its own; it gives the position that was reached. SQLite's own check takes too long at a time: instead, each event is
+ * looked for where the index of streams has it.
+ *
+ * @param seen heads that the log once had, smallest first: they tell between which of them it was altered first.
+ */
+export function* verifyInSteps(db: Sqlite, seen: readonly Witness[]): Generator<number, Trouble | null> {
+  const finding = checkErasures(db) ?? checkCounts(db) ?? checkTriggers(db);
+  if (finding !== null) return { finding, from: null, to: null };
+  return yield* checkEvents(db, readLog(db), { look: () => {}, seen });
 }
 
 /** SQLite's own check, which also proves that the indexes say what the tables say. */
@@ -65,19 +78,14 @@ function checkErasures(db: Sqlite): Finding | null {
   return wrong ? `event ${wrong.position} is among the erasures, and erased nothing` : null;
 }
 
-/**
- * Tells which payloads the events of a log have erased: a missing one is sound exactly when it was declared. What is read here
- * of those events is held against their commitments when their turn comes.
- */
-function erasedPayloads(db: Sqlite): (header: Header) => boolean {
+/** Tells what is erased. What is read here of the events that say so is held against their commitments when their turn comes. */
+function erasedPayloads(db: Sqlite): () => IsErased {
+  const newest = db.prepare('SELECT coalesce(max(position), 0) FROM erasures').pluck();
   const bodies = db.prepare('SELECT body FROM erasures JOIN payloads USING (position)').pluck();
-  const versionsOf = new Map<string, number>();
-  for (const body of bodies.all() as string[]) {
-    for (const { stream, versions } of erasedStreams(dataIn(body))) {
-      versionsOf.set(stream, Math.max(versionsOf.get(stream) ?? 0, versions));
-    }
-  }
-  return ({ stream, version, type }) => version <= (versionsOf.get(stream) ?? 0) && !staysErased(type);
+  return knowErased({
+    newest: () => newest.get() as number,
+    events: () => (bodies.all() as string[]).map((body) => ({ data: dataIn(body) })),
+  });
 }
 
 function dataIn(body: string): JsonObject | null {
@@ -88,43 +96,109 @@ function dataIn(body: string): JsonObject | null {
   }
 }
 
-function checkEvents(
+/** @param seen given where the log is being written: then what is behind the first head is left alone. */
+function* checkEvents(
   db: Sqlite,
   log: LogReader,
-  progress: (done: number, total: number) => void,
-  look: (header: Header) => void,
-): Finding | null {
+  { look, seen }: { look: (header: Header) => void; seen?: readonly Witness[] },
+): Generator<number, Trouble | null> {
   const { size, root, log: logId, recordedAt } = log.head();
+  const isLive = seen !== undefined;
+  const atOnce = isLive ? chunk.live : chunk.alone;
   const select = db.prepare(
     `SELECT position, id, stream, version, header, enc, body,
        EXISTS (SELECT 1 FROM erasures WHERE position = events.position) AS isErasure
-     FROM events LEFT JOIN payloads USING (position) WHERE position > ? ORDER BY position LIMIT ${chunk}`,
+     FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`,
   );
+  const isPlaced = isLive ? placeChecker(db) : () => true;
   const tree: Tree = { size: 0, nodes: [] };
-  const tiles = tileChecker(db);
-  const isErased = erasedPayloads(db);
+  const tiles = tileChecker(db, isLive);
+  const erased = erasedPayloads(db);
+  const heads = compareHeads(tree, seen ?? []);
   let last = '';
   for (;;) {
-    const rows = select.all(tree.size) as Row[];
+    const isErased = erased();
+    const rows = select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce) as Row[];
     for (const row of rows) {
-      const finding = checkEvent(db, row, { position: tree.size + 1, logId, last, isErased });
-      if (typeof finding === 'string') return finding;
-      last = finding.recordedAt;
-      look(finding);
+      const position = tree.size + 1;
+      const found = checkEvent(db, row, { position, logId, last, isErased, isErasedNow: (event) => erased()(event) });
+      if (typeof found === 'string') return { finding: found, from: position, to: position };
+      if (!isPlaced(row)) return { finding: misplaced(row), from: position, to: position };
+      last = found.recordedAt;
+      look(found);
       appendLeaf(tree, leafHash(row.header), tiles.add);
+      heads.compare();
+      yield tree.size;
     }
-    progress(tree.size, size);
-    if (rows.length < chunk) break;
+    if (rows.length < atOnce) break;
   }
-  if (tree.size !== size) return `the log ends at position ${tree.size}, its head says ${size}`;
-  if (!rootOf(tree).equals(root)) return tiles.blame(size);
-  if (last !== recordedAt) return `the last event was recorded at ${last}, the head says ${recordedAt}`;
-  return tiles.finish();
+  const trouble = (finding: Finding, { from, to } = everywhere) => ({ finding, ...heads.narrow(from, to) });
+  if (tree.size !== size) return trouble(`the log ends at position ${tree.size}, its head says ${size}`);
+  if (!rootOf(tree).equals(root)) return trouble(...tiles.blame(size));
+  if (last !== recordedAt)
+    return trouble(`the last event was recorded at ${last}, the head says ${recordedAt}`, { from: size, to: size });
+  const wrong = tiles.finish();
+  if (wrong !== null) return trouble(wrong);
+  return heads.contradiction();
 }
 
-type Expected = { position: number; logId: string; last: string; isErased: (header: Header) => boolean };
+const everywhere: { from: number | null; to: number | null } = { from: null, to: null };
 
-function checkEvent(db: Sqlite, row: Row, { position, logId, last, isErased }: Expected): Finding | Header {
+/** Holds a growing tree against the heads that were seen of it, smallest first. */
+function compareHeads(tree: Tree, seen: readonly Witness[]) {
+  let next = 0;
+  let good = 0;
+  let bad: Witness | null = null;
+
+  function compare(): void {
+    for (let head = seen[next]; head && head.size <= tree.size; head = seen[next]) {
+      next += 1;
+      if (bad || head.size < tree.size) continue;
+      if (rootOf(tree).equals(head.root)) good = head.size;
+      else bad = head;
+    }
+  }
+
+  /** Fewer events, where heads tell: it was altered after the last that agrees, and before the first that does not. */
+  function narrow(from: number | null, to: number | null): { from: number | null; to: number | null } {
+    if (!bad) return { from: from === null ? null : Math.max(from, good + 1), to };
+    return { from: Math.max(from ?? 1, good + 1), to: Math.min(to ?? bad.size, bad.size) };
+  }
+
+  function contradiction(): Trouble | null {
+    const ahead = seen.find(({ size }) => size > tree.size);
+    if (bad) return { finding: `${contradicted(bad)}; ${firstAltered(good + 1, bad.size)}`, ...narrow(null, null) };
+    return ahead ? { finding: lost(tree.size, ahead), from: null, to: null } : null;
+  }
+
+  return { compare, narrow, contradiction };
+}
+
+/** Finds out whether the index of streams has an event, as the next version of its stream. */
+function placeChecker(db: Sqlite): (row: EventRow) => boolean {
+  const select = db
+    .prepare('SELECT position FROM events INDEXED BY events_stream WHERE stream = ? AND version = ?')
+    .pluck();
+  return ({ position, stream, version }) => {
+    if (select.get(stream, version) !== position) return false;
+    return version === 1 || ((select.get(stream, version - 1) as number | undefined) ?? position) < position;
+  };
+}
+
+type Expected = {
+  position: number;
+  logId: string;
+  last: string;
+  isErased: IsErased;
+  /** What is erased by now, and was not when the event was read. */
+  isErasedNow: IsErased;
+};
+
+function checkEvent(
+  db: Sqlite,
+  row: Row,
+  { position, logId, last, isErased, isErasedNow }: Expected,
+): Finding | Header {
   const at = `event ${position}`;
   if (row.position !== position) return `${at} is missing: the next one is at position ${row.position}`;
   // Headers are ASCII, so bytes that are no valid UTF-8 cannot be read as the text that was there before.
@@ -133,46 +207,27 @@ function checkEvent(db: Sqlite, row: Row, { position, logId, last, isErased }: E
     return `${at}: its header is not one of canonical JSON`;
   }
   if (header.log !== logId) return `${at} belongs to another log`;
-  for (const name of ['position', 'id', 'stream', 'version'] as const) {
-    if (header[name] !== row[name]) return `${at}: its row says ${name} ${row[name]}, its header ${header[name]}`;
-  }
+  const differing = differingRow(row, header);
+  if (differing !== null) return `${at}: ${differing}`;
   if (header.recordedAt < last && header.stream !== clockStream)
     return `${at} was recorded before event ${position - 1}`;
-  const mustBeGone = isErased(header);
-  if (row.body === null) return mustBeGone ? header : `${at}: its payload is missing`;
-  if (mustBeGone) return `${at} (${header.stream}): its payload was erased, and is there`;
+  if (row.body === null) return isErased(row) || isErasedNow(row) ? header : `${at}: its payload is missing`;
+  if (isErased(row)) return `${at} (${header.stream}): its payload was erased, and is there`;
   if (header.type === 'document.erased' && !row.isErasure)
     return `${at} erased something, and is not among the erasures`;
-  if (row.enc !== 0) return `${at}: its payload has an unknown encoding ${row.enc}`;
-  // Damage to what SQLite has before a row makes a number of a text.
-  if (typeof row.body === 'number' || commitmentOf(bytesOf(db, row.body, position)) !== header.payload)
-    return `${at} (${header.stream}): its payload is not the one committed to`;
-  return header;
+  const wrong = wrongPayload(db, row);
+  if (wrong === null) return header;
+  return row.enc === 0 ? `${at} (${header.stream}): ${wrong}` : `${at}: ${wrong}`;
 }
 
-/** Bytes that are no valid UTF-8 are read as U+FFFD: where that stands in the text, only the bytes tell what it was. */
-function bytesOf(db: Sqlite, body: string, position: number): string | Buffer {
-  if (!body.includes('\uFFFD')) return body;
-  return db.prepare('SELECT CAST(body AS BLOB) FROM payloads WHERE position = ?').pluck().get(position) as Buffer;
-}
-
-function parseHeader(text: string): Header | null {
-  try {
-    const header = JSON.parse(text) as Header | null;
-    return header?.actor ? header : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Fills tiles as the log did, and holds each against the stored one. */
-function tileChecker(db: Sqlite) {
+/** Fills tiles as the log did, and holds each against the stored one. @param isLive whether the last of a level may have grown. */
+function tileChecker(db: Sqlite, isLive: boolean) {
   const select = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
   const open: Buffer[][] = [];
   const counts: number[] = [];
   let wrong: Finding | null = null;
-  /** The first event that is not the one whose hash its tile holds. */
-  let altered: number | null = null;
+  /** The first events that are not those whose hash their tile holds. */
+  let altered: { from: number; to: number } | null = null;
   let expected = 0;
 
   function add(height: number, node: Buffer): void {
@@ -190,10 +245,13 @@ function tileChecker(db: Sqlite) {
     expected += 1;
     const stored = select.get(level, index) as Buffer | undefined;
     const hashes = open[level] ?? [];
-    if (!stored?.equals(Buffer.concat(hashes))) {
+    const isGrown = isLive && hashes.length < tileWidth;
+    if (!(isGrown ? stored?.subarray(0, hashes.length * 32) : stored)?.equals(Buffer.concat(hashes))) {
       wrong ??= `tile ${level}/${index} does not follow from the events`;
       const at = hashes.findIndex((hash, place) => !stored?.subarray(place * 32, (place + 1) * 32).equals(hash));
-      if (level === 0 && stored) altered ??= index * tileWidth + at + 1;
+      const each = tileWidth ** level;
+      const from = (index * tileWidth + at) * each + 1;
+      if (stored && at >= 0) altered ??= { from, to: from + each - 1 };
     }
     open[level] = [];
   }
@@ -204,14 +262,16 @@ function tileChecker(db: Sqlite) {
       if (level > 0 && tile.length > 0) close(level);
     });
     const stored = db.prepare('SELECT count(*) FROM tiles').pluck().get();
-    return wrong ?? (stored === expected ? null : `there are ${stored} tiles, the events make ${expected}`);
+    const isRight = isLive ? (stored as number) >= expected : stored === expected;
+    return wrong ?? (isRight ? null : `there are ${stored} tiles, the events make ${expected}`);
   }
 
   /** Says which event was altered when the tree does not give the root: at its right edge no single hash is stored. */
-  function blame(size: number): Finding {
-    const full = (counts[0] ?? 0) * tileWidth;
-    const which = altered ? `event ${altered}` : `one of the events ${full + 1} to ${size}`;
-    return `${which} was altered: the tree over all ${size} events does not give the root of the head`;
+  function blame(size: number): [Finding, { from: number; to: number }] {
+    const { from, to } = altered ?? { from: (counts[0] ?? 0) * tileWidth + 1, to: size };
+    const which = from === to ? `event ${from}` : `one of the events ${from} to ${to}`;
+    const finding = `${which} was altered: the tree over all ${size} events does not give the root of the head`;
+    return [finding, { from, to }];
   }
 
   return { add, finish, blame };
@@ -227,14 +287,17 @@ function checkVersions(db: Sqlite): Finding | null {
        ) WHERE version <> place OR before > position ORDER BY position LIMIT 1`,
     )
     .get() as { position: number; stream: string; version: number; place: number } | undefined;
-  if (!row) return null;
-  return `event ${row.position} is version ${row.version} of ${row.stream}, which is not the next one there`;
+  return row ? misplaced(row) : null;
+}
+
+function misplaced({ position, version, stream }: Omit<EventRow, 'id' | 'header'>): Finding {
+  return `event ${position} is version ${version} of ${stream}, which is not the next one there`;
 }
 
 /** Each event was seen with its payload, or without one that was erased: what is left is a payload of no event. */
-function checkCounts(db: Sqlite, log: LogReader): Finding | null {
-  const extra = db.prepare('SELECT position FROM payloads WHERE position < 1 OR position > ? LIMIT 1').pluck();
-  const position = extra.get(log.head().size);
+function checkCounts(db: Sqlite): Finding | null {
+  const extra = db.prepare('SELECT position FROM payloads WHERE position < 1 OR position > (SELECT size FROM head)');
+  const position = extra.pluck().get();
   return position === undefined ? null : `there is a payload of event ${position}, which there is not`;
 }
 

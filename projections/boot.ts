@@ -9,8 +9,10 @@ import type { Claim, Command } from '../events/log.ts';
 import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
 import type { LogReader } from '../events/log-reader.ts';
+import type { TreeHead } from '../events/proofs.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
+import { contradiction } from '../events/witnesses.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { lookInto, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
@@ -176,12 +178,14 @@ function requireClock(recordedAt: string, now: number): void {
  * @throws BrokenLogError when it is not that log any more.
  */
 export function hearAll(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
-  hearWitnesses([...checkpointsIn(directory), ...signedOf(log.head().log, signed)], log);
+  const own = signed.filter((head) => head.log === log.head().log);
+  hearWitnesses([...checkpointsIn(directory), ...own.map(witnessOf)], log, () =>
+    log.signedHeads(own.map(({ key }) => key)),
+  );
 }
 
-function signedOf(logId: string, heads: readonly SignedHead[]): Witness[] {
-  const own = heads.filter(({ log }) => log === logId);
-  return own.map(({ size, root }) => ({ name: 'the signing key', position: size, root: Buffer.from(root) }));
+function witnessOf({ size, root }: SignedHead): Witness {
+  return { name: 'the signing key', position: size, root: Buffer.from(root) };
 }
 
 /** The log's path in a data directory. */
@@ -219,19 +223,19 @@ export function checkpointsIn(directory: string): Witness[] {
  * Holds the log against the read files: each remembers a position and the root of the tree there. A log that is shorter,
  * or has another root, lost acknowledged writes, which SQLite itself cannot notice.
  *
+ * @param signed gives heads that were signed: where the log was altered they tell between which of them.
  * @throws BrokenLogError when it did.
  */
-export function hearWitnesses(witnesses: readonly Witness[], log: LogReader): void {
+export function hearWitnesses(
+  witnesses: readonly Witness[],
+  log: LogReader,
+  signed: () => readonly TreeHead[] = () => [],
+): void {
   const { size } = log.head();
-  for (const { name, position, root } of witnesses) {
-    if (position > size) {
-      throw new BrokenLogError(
-        `the log lost events: it ends at position ${size}, but ${name} has seen position ${position}`,
-      );
-    }
-    if (!log.rootAt(position).equals(root)) {
-      throw new BrokenLogError(`the log was altered: at position ${position} it is not the log that ${name} has seen`);
-    }
+  const heads = witnesses.map(({ position, ...witness }) => ({ ...witness, size: position }));
+  for (const head of heads) {
+    const finding = contradiction(log, size, head, () => [...heads, ...signed()]);
+    if (finding !== null) throw new BrokenLogError(finding);
   }
 }
 

@@ -19,7 +19,9 @@ import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
 import { recordKeyChanges } from './notary/keys.ts';
+import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
+import { openVerifying, type Verifying } from './notary/verifying.ts';
 import { createToldOrigins } from './refused-origins.ts';
 import type { Settings } from './settings/settings.ts';
 import { createState, type State, setState } from './state.ts';
@@ -130,6 +132,7 @@ export function startEngine(options: Options): Engine {
   const { keeper } = mainKeeper;
   let notary: MainNotary | null = null;
   let anchoring: Anchoring | null = null;
+  let verifying: Verifying | null = null;
   let guard: BlobGuard | null = null;
   let app: OpenApp | null = null;
   let mailer: Mailer | null = null;
@@ -149,7 +152,16 @@ export function startEngine(options: Options): Engine {
     });
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief, log });
     guard = blobGuard;
-    const mainNotary = await openSigning(blobGuard);
+    const signing = await openSigning(blobGuard);
+    const looking = openVerifying({
+      file: logFile(directory.path),
+      logId: logName,
+      keys: directory.vault.logKeys,
+      percent: isBrief ? 0 : settings.verifyPercent,
+      log,
+    });
+    verifying = looking;
+    const allNotary: Notary = { ...signing, verification: async () => looking.verification() };
     const finisher = openEraser({
       logFile: logFile(directory.path),
       guard: blobGuard,
@@ -172,7 +184,7 @@ export function startEngine(options: Options): Engine {
       const { release, ...pins } = blobGuard.join();
       const erasers = erasersOf(finisher, blobGuard, mailer);
       const writing = connectWriter(writer.connect());
-      const here = openApp({ model, shared, writing, keeper, notary: mainNotary, pins, eraser: erasers, log, openApi });
+      const here = openApp({ model, shared, writing, keeper, notary: allNotary, pins, eraser: erasers, log, openApi });
       return {
         ...here,
         async close() {
@@ -203,7 +215,7 @@ export function startEngine(options: Options): Engine {
     const connect = {
       writer: writer.connect,
       keeper: () => portTo<Keeper>(keeper),
-      notary: () => portToNotary(mainNotary),
+      notary: () => portToNotary(allNotary),
       pins: () => portToPins(blobGuard),
       eraser: () => portTo<Erasers>(erasersOf(finisher, blobGuard, mailer)),
     };
@@ -242,6 +254,7 @@ export function startEngine(options: Options): Engine {
       await app?.close();
       await eraser?.close();
       // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
+      await verifying?.close();
       await notary?.close();
       await anchoring?.close();
       guard?.close();

@@ -28,6 +28,8 @@ export type ServiceOptions = {
   strictSchema?: boolean;
   /** Start where the clock is behind the last event by more than a day: times stand still then until it has come there. */
   acceptClock?: boolean;
+  /** How much of one core it may take to go through the log again and again, in percent; 0: not at all; default 3. */
+  verifyPercent?: number;
   /** Default `info`. */
   logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Is given each line of the log, a JSON object and a line feed; default: standard error. */

@@ -6,6 +6,16 @@ import { DomainError } from '../../config/errors.ts';
  */
 export type LogCheckpoint = { size: number; root: string; note: string; signedAt: string };
 
+/**
+ * What the service has found of the log that it goes through beside all else: `verified` says up to which position and when it last
+ * found nothing wrong, null before the first time; `altered` what is wrong, in words, and among which events the first of it is,
+ * where that is known.
+ */
+export type Verification = {
+  verified: { to: number; at: string } | null;
+  altered: { finding: string; from: number | null; to: number | null; at: string } | null;
+};
+
 /** Signs what the log is. All threads share one, in the main thread, which has the key. */
 export type Notary = {
   /**
@@ -18,6 +28,8 @@ export type Notary = {
   recent: (count: number) => Promise<LogCheckpoint[]>;
   /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
   verifierKey: () => Promise<string>;
+  /** Whether the log is still what was signed, as far as the service has looked. */
+  verification: () => Promise<Verification>;
 };
 
 /** The refusal of a signature for which there is no room: it may pass. */

@@ -8,7 +8,7 @@ import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
 import { type LogCheckpoint, type Notary, noRoomToSign } from './notary.ts';
 
 /** The notary as the main thread has it. */
-export type MainNotary = Notary & {
+export type MainNotary = Omit<Notary, 'verification'> & {
   /** Lets it sign: nothing is known that speaks against the log. */
   begin: () => void;
   /** Lets it sign nothing any more, for this reason. */

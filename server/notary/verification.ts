@@ -6,13 +6,14 @@ import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
 import { openVault, withKnownKeys } from '../../events/vault.ts';
 import type { Finding } from '../../events/verify.ts';
+import { contradiction } from '../../events/witnesses.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
-import { anchored, contradiction, judge, judgesOf } from './witnesses.ts';
+import { anchored, judge, judgesOf } from './witnesses.ts';
 
 /** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
 export type Verification = { finding: Finding | null; notes: string[]; isPartial: boolean };
@@ -41,9 +42,12 @@ export async function verifyCheckpoints(directory: string, blobs: BlobSettings):
     notes.push(...tellDisownings(disownings));
     if (disownings.untold.length > 0) isPartial = true;
     const judges = judgesOf(keys?.known ?? [], disownings.ids);
+    const trusted = judges.verifiers.map(({ key }) => key);
     for (const head of keys?.signed ?? []) {
       // What has been signed since is not in the moment that is looked at.
-      const finding = contradiction(log, Math.max(size, log.head().size), 'the signing key', head);
+      const finding = contradiction(log, Math.max(size, log.head().size), { name: 'the signing key', ...head }, () =>
+        log.signedHeads(trusted),
+      );
       if (finding) return { finding, notes, isPartial };
     }
     const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
@@ -95,7 +99,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
       if (!('finding' in judge(log, judges, '', note))) return;
       for (const id of idsIn(note)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
     };
-    if (signed && contradiction(log, size, '', signed)) blame(signer.id, signed.size);
+    if (signed && contradiction(log, size, { name: '', ...signed })) blame(signer.id, signed.size);
     const inLog = [...readCheckpoints(db).all()];
     for (const { note } of inLog) blameAll(note);
     try {

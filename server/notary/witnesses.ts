@@ -3,6 +3,7 @@ import type { LogReader } from '../../events/log-reader.ts';
 import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../events/notes.ts';
 import type { TreeHead } from '../../events/proofs.ts';
 import type { Finding } from '../../events/verify.ts';
+import { contradiction } from '../../events/witnesses.ts';
 
 /** The keys by which checkpoints of a log are judged; `disowned` holds the ids of those whose word counts no more. */
 export type Judges = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
@@ -25,28 +26,33 @@ export function judgesOf(known: readonly KnownKey[], disowned: ReadonlySet<strin
  * @param name says which one it is, in what is found.
  */
 export function judge(log: LogReader, { verifiers, disowned }: Judges, name: string, note: string): Judgement {
+  const { log: logId, size } = log.head();
+  const heard = hear(logId, { verifiers, disowned }, name, note);
+  if ('finding' in heard || heard.verdict === 'disowned') return heard;
+  const { head, ...judgement } = heard;
+  const finding = contradiction(log, size, { name, ...head }, () => log.signedHeads(verifiers.map(({ key }) => key)));
+  return finding === null ? judgement : { finding };
+}
+
+/** What a checkpoint says, whatever the log is: the head that it is of, and what the word of its key counts. */
+export function hear(
+  logId: string,
+  { verifiers, disowned }: Judges,
+  name: string,
+  note: string,
+): { finding: Finding } | (Exclude<Judgement, { finding: Finding }> & { head: TreeHead }) {
   const parsed = parseNote(note);
   const said = parseCheckpoint(parsed?.text ?? '');
-  const { log: logId, size } = log.head();
   if (!parsed || !said) return { finding: `${name} is no signed checkpoint` };
   if (said.origin !== logId)
     return { finding: `${name} is that of another log, ${JSON.stringify(said.origin.slice(0, 100))}` };
   const ids = parsed.signatures.filter((signature) => signature.name === logId).map(({ id }) => id);
   const [keyId = ''] = ids;
-  if (ids.some((id) => disowned.has(id))) return { verdict: 'disowned', keyId };
+  const head = { size: said.size, root: said.root };
+  if (ids.some((id) => disowned.has(id))) return { verdict: 'disowned', keyId, head };
   const isKnown = verifiers.some(({ id }) => ids.includes(id));
   if (isKnown && !openNote(note, verifiers)) return { finding: `${name} is not signed by the key that it names` };
-  const finding = contradiction(log, size, name, said);
-  if (finding !== null) return { finding };
-  return { verdict: isKnown ? 'sound' : 'unknown', keyId };
-}
-
-/** In which way a log of `size` events is not the one of a tree head; null when it goes on from there. */
-export function contradiction(log: LogReader, size: number, name: string, head: TreeHead): Finding | null {
-  if (head.size > size)
-    return `the log lost events: it ends at position ${size}, but ${name} has seen position ${head.size}`;
-  if (log.rootAt(head.size).equals(head.root)) return null;
-  return `the log was altered: at position ${head.size} it is not the log that ${name} has seen`;
+  return { verdict: isKnown ? 'sound' : 'unknown', keyId, head };
 }
 
 /** What a checkpoint is anchored as: sorted by these names, the largest tree is the last. */

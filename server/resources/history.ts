@@ -141,9 +141,15 @@ export function history(server: Server, app: App): void {
   function showLog(): void {
     get('/api/audit/log', logOperation, async (request) => {
       readNoQuery(request.query);
-      const [verifierKey, signed] = await Promise.all([app.notary.verifierKey(), app.notary.recent(checkpoints)]);
+      const { notary } = app;
+      const [verifierKey, signed, { verified, altered }] = await Promise.all([
+        notary.verifierKey(),
+        notary.recent(checkpoints),
+        notary.verification(),
+      ]);
       const { log: origin, size, root, recordedAt } = app.events.head();
-      return { origin, verifierKey, size, root: root.toString('base64'), recordedAt, checkpoints: signed };
+      const log = { origin, verifierKey, size, root: root.toString('base64'), recordedAt, verified };
+      return { ...log, ...(altered && { altered }), checkpoints: signed };
     });
   }
 

@@ -99,6 +99,7 @@ const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
   strictSchema: 'boolean',
   acceptClock: 'boolean',
   checkpointDays: 'number',
+  verifyPercent: 'number',
 };
 
 function readValue({ key, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {

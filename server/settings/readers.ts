@@ -26,6 +26,13 @@ export function readPort(text: string, source: string): number {
   return port;
 }
 
+/** A share. */
+export function readPercent(text: string, source: string): number {
+  const percent = Number(text);
+  if (/^\d+$/.test(text) && percent <= 100) return percent;
+  throw new Error(`${source} must be a whole number from 0 (off) to 100, got ${JSON.stringify(text)}`);
+}
+
 /** A number of threads. */
 export function readThreads(text: string, source: string): number {
   const threads = Number(text);

@@ -10,6 +10,7 @@ import {
   readEndpoint,
   readList,
   readLogLevel,
+  readPercent,
   readPort,
   readSender,
   readSmtpUrl,
@@ -49,6 +50,8 @@ export type Settings = {
   webhook: string | undefined;
   /** Whether it starts where the clock is behind the last event by more than a day. */
   acceptClock: boolean;
+  /** How much of one core going through the log again and again may take, from 0, not at all, to 100, without a rest. */
+  verifyPercent: number;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
   /** Which of the sites of a process these are the settings of; null where there is but one, without a name. */
@@ -125,6 +128,7 @@ export const settings: readonly Setting[] = [
     read: readBoolean,
     ofSite: 'default',
   },
+  { name: 'verifyPercent', environment: 'ANNALS_VERIFY_PERCENT', read: readPercent },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
 
@@ -145,6 +149,7 @@ export const defaultSettings: Settings = {
   bucket: undefined,
   webhook: undefined,
   acceptClock: false,
+  verifyPercent: 3,
   isProduction: false,
   site: null,
   sites: null,
@@ -155,9 +160,12 @@ export function siteSettings(): ObjectSetting[] {
   return settings.filter(({ ofSite }) => ofSite).map(inObject);
 }
 
+/** What is said once for all sites, and by who embeds a service too. */
+const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent'];
+
 /** What can be said by who embeds a service, and how it is read. */
 export function embeddedSettings(): ObjectSetting[] {
-  return settings.filter(({ name, ofSite }) => ofSite || name === 'logLevel').map(inObject);
+  return settings.filter(({ name, ofSite }) => ofSite || ofProcess.includes(name)).map(inObject);
 }
 
 function inObject({ name, part, read }: Setting): ObjectSetting {

@@ -1,0 +1,74 @@
+import { setTimeout } from 'node:timers/promises';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { BrokenLogError } from '../../events/log-file.ts';
+import type { Trouble } from '../../events/verify.ts';
+import { isDamage, openDatabase } from '../../storage/sqlite.ts';
+import { type Known, lookThrough } from '../notary/looking.ts';
+import { stepBack } from './priority.ts';
+
+/** A log to go through. `percent`: how much of one core that may take. */
+export type Job = { file: string; known: Known; percent: number };
+
+/** What the thread that goes through logs is asked for, and told. */
+export type VerifierOrder = { kind: 'look'; id: number; job: Job } | { kind: 'stop'; id: number };
+
+/** What became of a job: up to which position the log was looked at, and what is wrong; or why it was not done. */
+export type Looked = { to: number; trouble: Trouble | null };
+export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: true } | { failure: string });
+
+const sliceMilliseconds = 5;
+
+const main = parentPort as MessagePort;
+const stopped = new Set<number>();
+let last: Promise<void> = Promise.resolve();
+
+main.on('message', (order: VerifierOrder) => {
+  if (order.kind === 'stop') {
+    stopped.add(order.id);
+    return;
+  }
+  // One log after the other: together they take no more than one.
+  last = last.then(async () => {
+    const message = await answer(order.id, order.job);
+    stopped.delete(order.id);
+    main.postMessage(message);
+  });
+});
+
+async function answer(id: number, job: Job): Promise<VerifierMessage> {
+  try {
+    const looked = await look(id, job);
+    return looked ? { id, looked } : { id, stopped: true };
+  } catch (error) {
+    return { id, failure: (error as Error).message };
+  }
+}
+
+/** Works for some milliseconds, then rests for as long as the share asks for. No read lasts longer than a step. */
+async function look(id: number, { file, known, percent }: Job): Promise<Looked | null> {
+  if (stopped.has(id)) return null;
+  const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
+  let to = 0;
+  try {
+    const steps = lookThrough(db, known);
+    for (let since = performance.now(); ; ) {
+      const step = steps.next();
+      if (step.done) return { to, trouble: step.value };
+      to = step.value;
+      const worked = performance.now() - since;
+      if (worked < sliceMilliseconds) continue;
+      await setTimeout(worked * (100 / percent - 1));
+      if (stopped.has(id)) return null;
+      since = performance.now();
+    }
+  } catch (error) {
+    if (error instanceof BrokenLogError) return { to, trouble: { finding: error.message, from: null, to: null } };
+    if (!isDamage(error)) throw error;
+    return { to, trouble: { finding: `log.db is damaged: ${(error as Error).message}`, from: null, to: null } };
+  } finally {
+    db.close();
+  }
+}
+
+// As far back as it goes: nobody waits for it.
+stepBack(19);

@@ -17,3 +17,8 @@ export function alteredEvent(position: number, what: string): AlteredEventError 
 export function missingEvent(position: number): AlteredEventError {
   return new AlteredEventError(`event ${position} of the log is missing`);
 }
+
+/** The error about an event that is not there, by its place in its stream. */
+export function missingVersion(stream: string, version: number): AlteredEventError {
+  return new AlteredEventError(`version ${version} of ${stream} is missing from the log`);
+}

@@ -1,5 +1,5 @@
 import type { Sqlite } from '../storage/sqlite.ts';
-import { AlteredEventError, alteredEvent, missingEvent } from './altered.ts';
+import { alteredEvent, missingEvent, missingVersion } from './altered.ts';
 import { clockStream } from './catalogue.ts';
 import { readCheckpoints } from './checkpoints.ts';
 import type { Header, Payload } from './envelope.ts';
@@ -112,7 +112,19 @@ export function readLog(db: Sqlite) {
 
   /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
   function positionsOf(name: string, after: number, upTo: number): number[] {
-    return inStream(name, after, selectPositions().all(name, after, upTo) as Place[]).map(({ position }) => position);
+    const rows = inStream(name, after, selectPositions().all(name, after, upTo) as Place[]);
+    const next = after + rows.length + 1;
+    // What is appended meanwhile is there when the newest version says so.
+    if (next <= upTo && next <= versionOf(name) && selectPositions().get(name, next - 1, next) === undefined)
+      throw missingVersion(name, next);
+    return rows.map(({ position }) => position);
+  }
+
+  /** Where a version of a stream stands that there is. */
+  function positionOf(name: string, version: number): number {
+    const [position] = positionsOf(name, version - 1, version);
+    if (position === undefined) throw missingVersion(name, version);
+    return position;
   }
 
   /** The positions of a stream's events after `after` up to `upTo`, the first `limit` of them. */
@@ -285,6 +297,7 @@ export function readLog(db: Sqlite) {
     stream,
     texts,
     headers,
+    positionOf,
     positionsOf,
     positionsWithin,
     textsWithin,
@@ -327,7 +340,7 @@ function inOrder<T extends { position: number }>(after: number, rows: T[]): T[] 
 /** Rows without a gap in their versions. */
 function inStream<T extends Place>(stream: string, after: number, rows: T[]): T[] {
   const at = rows.findIndex(({ version }, index) => version !== after + index + 1);
-  if (at >= 0) throw new AlteredEventError(`version ${after + at + 1} of ${stream} is missing from the log`);
+  if (at >= 0) throw missingVersion(stream, after + at + 1);
   return rows;
 }
 

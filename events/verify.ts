@@ -135,8 +135,7 @@ function* checkEvents(
   const trouble = (finding: Finding, { from, to } = everywhere) => ({ finding, ...heads.narrow(from, to) });
   if (tree.size !== size) return trouble(`the log ends at position ${tree.size}, its head says ${size}`);
   if (!rootOf(tree).equals(root)) return trouble(...tiles.blame(size));
-  if (last !== recordedAt)
-    return trouble(`the last event was recorded at ${last}, the head says ${recordedAt}`, { from: size, to: size });
+  if (last !== recordedAt) return trouble(`the last event was recorded at ${last}, the head says ${recordedAt}`);
   const wrong = tiles.finish();
   if (wrong !== null) return trouble(wrong);
   return heads.contradiction();
@@ -148,7 +147,7 @@ const everywhere: { from: number | null; to: number | null } = { from: null, to:
 function compareHeads(tree: Tree, seen: readonly Witness[]) {
   let next = 0;
   let good = 0;
-  let bad: Witness | null = null;
+  let bad = null as Witness | null;
 
   function compare(): void {
     for (let head = seen[next]; head && head.size <= tree.size; head = seen[next]) {
@@ -161,13 +160,16 @@ function compareHeads(tree: Tree, seen: readonly Witness[]) {
 
   /** Fewer events, where heads tell: it was altered after the last that agrees, and before the first that does not. */
   function narrow(from: number | null, to: number | null): { from: number | null; to: number | null } {
-    if (!bad) return { from: from === null ? null : Math.max(from, good + 1), to };
-    return { from: Math.max(from ?? 1, good + 1), to: Math.min(to ?? bad.size, bad.size) };
+    if (from === null || to === null) return everywhere;
+    const first = Math.max(from, good + 1);
+    const last = bad ? Math.min(to, bad.size) : to;
+    return first <= last ? { from: first, to: last } : everywhere;
   }
 
   function contradiction(): Trouble | null {
     const ahead = seen.find(({ size }) => size > tree.size);
-    if (bad) return { finding: `${contradicted(bad)}; ${firstAltered(good + 1, bad.size)}`, ...narrow(null, null) };
+    const altered = bad && { from: good + 1, to: bad.size };
+    if (altered) return { finding: `${contradicted(bad as Witness)}; ${firstAltered(altered)}`, ...altered };
     return ahead ? { finding: lost(tree.size, ahead), from: null, to: null } : null;
   }
 

@@ -19,8 +19,8 @@ export function contradiction(
 ): Finding | null {
   if (witness.size > size) return lost(size, witness);
   if (log.rootAt(witness.size).equals(witness.root)) return null;
-  const { from, to } = bisect(log, [...others().filter((head) => head.size < witness.size), witness]);
-  return `${contradicted(witness)}; ${firstAltered(from, to)}`;
+  const heads = [...others().filter((head) => head.size < witness.size), witness];
+  return `${contradicted(witness)}; ${firstAltered(bisect(log, heads))}`;
 }
 
 /** Of heads of which one at least is not the log's: between the last that is and the first that is not something was altered. */
@@ -47,6 +47,6 @@ export function contradicted({ name, size }: Witness): Finding {
 }
 
 /** Which events the first one is among that was altered. */
-export function firstAltered(from: number, to: number): string {
+export function firstAltered({ from, to }: { from: number; to: number }): string {
   return from === to ? `event ${from} is the first that was altered` : `first altered between ${from} and ${to}`;
 }

@@ -16,7 +16,8 @@ import { projectionHash } from './tables.ts';
 /** What a check came to: `finding` names the first thing wrong, null when there is none. */
 export type Verdict = { finding: Finding | null; events: number; notes: string[] };
 
-type Steps = { log: Progress; replay: Progress };
+/** Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it was altered. */
+type Steps = { log: Progress; replay: Progress; keys?: readonly string[] };
 
 /** A read file held at one moment, with the position it has reached. */
 type Snapshot = { db: Sqlite; position: number };
@@ -71,7 +72,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const times = lookAtTimes(Date.now());
     const damage = checkLog ? verifyLog(db, steps.log, times.look) : null;
     if (damage) return verdict(damage);
-    hearWitnesses(witnesses, log);
+    hearWitnesses(witnesses, log, () => log.signedHeads(steps.keys ?? []));
     if (unread) throw unread;
     const made = projectionOf(log);
     if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);

@@ -48,8 +48,8 @@ export function openHistory(log: LogReader) {
   /** Null when there is no such stream. */
   function state(stream: string): StreamState | null {
     const version = log.versionOf(stream);
-    const [position] = log.positionsOf(stream, version - 1, version);
-    if (position === undefined) return null;
+    if (version === 0) return null;
+    const position = log.positionOf(stream, version);
     const [header = ''] = log.headers(position - 1, position);
     const { type } = JSON.parse(header) as Header;
     const erased = type === 'document.erased';
@@ -131,11 +131,11 @@ export function openHistory(log: LogReader) {
     }
   }
 
-  /** An event of a stream; null when there is none of that version. */
-  function event(stream: string, version: number): RecordedEvent | null {
-    const [position] = log.positionsOf(stream, version - 1, version);
-    const [text] = position === undefined ? [] : log.texts(position - 1, position);
-    return text ? eventOf(text) : null;
+  /** An event of a stream, of a version that there is. */
+  function event(stream: string, version: number): RecordedEvent {
+    const position = log.positionOf(stream, version);
+    const [text] = log.texts(position - 1, position) as [EventText];
+    return eventOf(text);
   }
 
   /**

@@ -27,7 +27,8 @@ import { readReason } from './reason.ts';
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['config', 'data']);
   const verdict = check(settings.data, true);
-  if (settings.config !== undefined && hasChanged((await loadConfiguration(settings.config)).model, settings.data)) {
+  const { config } = settings;
+  if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, settings.data)) {
     verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
   }
   if (verdict.finding === null && hasFiles(settings.data)) {
@@ -153,8 +154,10 @@ export function hasChanged(model: Model, data: string): boolean {
 }
 
 function check(data: string, checkLog: boolean) {
-  const progress = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
-  return verifyDirectory(existingLog(data), checkLog, progress);
+  const directory = existingLog(data);
+  const keys = signedHeads(directory).map(({ key }) => key);
+  const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log'), keys };
+  return verifyDirectory(directory, checkLog, steps);
 }
 
 function report({ finding, events, notes }: ReturnType<typeof check>, praise: string): number {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
 import type { LogKeys } from '../../events/log-keys.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { rootOf, treeAt } from '../../events/merkle.ts';
 import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../events/notes.ts';
 import type { TreeHead } from '../../events/proofs.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
@@ -76,6 +77,11 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
     return made;
   }
 
+  /** As it is stored: what is signed is judged by what was, whatever the head says now. */
+  function rootAt(size: number): Buffer {
+    return rootOf(treeAt(size, reader.storedHashes));
+  }
+
   function remember(id: string, head: TreeHead): void {
     try {
       keys.sign(logId, id, head);
@@ -85,7 +91,7 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
   }
 
   function requireSame(earlier: TreeHead, { size, root }: TreeHead): void {
-    const now = earlier.size === size ? root : earlier.size < size ? reader.rootAt(earlier.size) : null;
+    const now = earlier.size === size ? root : earlier.size < size ? rootAt(earlier.size) : null;
     if (now?.equals(earlier.root)) return;
     throw new ContradictionError(
       `the log was altered: it ends at position ${size}, and at position ${earlier.size} it is not the log that was signed`,

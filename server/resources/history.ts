@@ -82,10 +82,10 @@ export function history(server: Server, app: App): void {
     getPayloads(subject, '/versions/{version}', versionOperation, async (request, h, rights) => {
       const { state, version } = findVersion(subject, request);
       const event = histories.event(state.stream, version);
-      const document = event && (await histories.documentAt(event));
-      const position = event?.header.position ?? 0;
+      const document = await histories.documentAt(event);
+      const { position } = event.header;
       const [shown] = eventTexts(app.events, rights, [position]);
-      const isErased = event?.data === null ? ',"erased":true' : '';
+      const isErased = event.data === null ? ',"erased":true' : '';
       const head = JSON.stringify({ stream: state.stream, version, position, document }).slice(0, -1);
       return sendText(h, `${head}${isErased},"event":${shown?.text}}`);
     });
@@ -94,7 +94,7 @@ export function history(server: Server, app: App): void {
   function showEvent(subject: Subject): void {
     getPayloads(subject, '/versions/{version}', versionOperation, async (request, h, rights) => {
       const { state, version } = findVersion(subject, request);
-      const position = app.events.positionsOf(state.stream, version - 1, version)[0] ?? 0;
+      const position = app.events.positionOf(state.stream, version);
       const [shown] = eventTexts(app.events, rights, [position]);
       const head = JSON.stringify({ stream: state.stream, version, position }).slice(0, -1);
       return sendText(h, `${head},"event":${shown?.text}}`);

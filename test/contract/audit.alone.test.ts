@@ -427,6 +427,28 @@ describe('The answers of the audit routes', () => {
     assert.equal((await vary(`GET ${audit}/erasures`, 200, '')).body.erasures[1].finished, true);
   });
 
+  it('are described for what a service finds when it goes through its log', async (t) => {
+    const look = async ({ url }: { url: string }, isWanted: (body: OpenApi) => boolean) => {
+      for (let tries = 0; tries < 2000; tries += 1) {
+        const answer = await request(url, 'GET', `${audit}/log`, {});
+        contract.check(`GET ${audit}/log`, answer);
+        if (isWanted(answer.body)) return;
+      }
+      assert.fail('it never came to that');
+    };
+    await look(await startHere(t, config, { verifyPercent: 0 }), ({ verified }) => verified === null);
+    const looking = await startHere(t, config, { verifyPercent: 100 });
+    await look(looking, ({ verified, size }) => verified?.to === size);
+    const db = new Database(join(looking.data, 'log.db'));
+    const triggers = db.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all() as OpenApi[];
+    for (const { name } of triggers) db.exec(`DROP TRIGGER "${name}"`);
+    await look(looking, ({ altered }) => altered?.from === null);
+    db.exec("UPDATE payloads SET body = '{}' WHERE position = 1");
+    for (const { sql } of triggers) db.exec(sql);
+    db.close();
+    await look(looking, ({ altered }) => altered?.from === 1);
+  });
+
   it('are described where the log is not what it was', async () => {
     const db = new Database(join(service.data, 'log.db'));
     for (const name of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").pluck().all())

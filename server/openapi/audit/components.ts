@@ -156,20 +156,36 @@ const histories: Record<string, Schema> = {
   GlobalBlame: blameOf('global'),
 };
 
+const verified = {
+  ...orNull(closed({ to: count, at: time })),
+  description:
+    'Up to which position the service, which goes through the whole log again and again, last found nothing wrong, and when; ' +
+    'null before the first time.',
+};
+const altered = {
+  ...closed({ finding: text, from: orNull(place), to: orNull(place), at: time }),
+  description:
+    'Stands where the service has found that the log is not what was recorded: in words, and among which events the first of ' +
+    'it is; null where nobody knows.',
+};
+
+const log = {
+  origin: text,
+  verifierKey: described(text, 'The key by which its checkpoints are checked (C2SP signed-note).'),
+  size: place,
+  root: base64,
+  recordedAt: described(time, 'The time of the last event.'),
+  verified,
+  checkpoints: {
+    type: 'array',
+    maxItems: 10,
+    items: closed({ size: place, root: base64, note: text, signedAt: time }),
+    description: 'The newest ones, newest first.',
+  },
+};
+
 const proofs: Record<string, Schema> = {
-  Log: closed({
-    origin: text,
-    verifierKey: described(text, 'The key by which its checkpoints are checked (C2SP signed-note).'),
-    size: place,
-    root: base64,
-    recordedAt: described(time, 'The time of the last event.'),
-    checkpoints: {
-      type: 'array',
-      maxItems: 10,
-      items: closed({ size: place, root: base64, note: text, signedAt: time }),
-      description: 'The newest ones, newest first.',
-    },
-  }),
+  Log: closed({ ...log, altered }, Object.keys(log)),
   InclusionProof: closed({
     position: place,
     index: count,

@@ -16,8 +16,8 @@ type Stored = {
 /** The right edge of the tree: what is proven by the head, the leaves that have no full tile yet, and the last header. */
 type Edge = { tree: Tree; leaves: Buffer[]; last: string | undefined };
 
-/** So many tiles are held, of 8 KiB each; of others that were proven only the hash of what they hold, to know them again. */
-const mostHeld = 64;
+/** So many tiles are held, of 8 KiB each: four megabytes. Of others that were proven only a hash is, to know them again. */
+const mostHeld = 512;
 const mostKnown = 50_000;
 
 /**

@@ -97,18 +97,31 @@ export function openNote(note: string, verifiers: readonly Verifier[]): { text: 
   return parsed && found ? { text: parsed.text, verifier: found } : null;
 }
 
-/** A tree head in the words of a checkpoint (C2SP tlog-checkpoint): the origin, the size, the root. */
-export function checkpointText(origin: string, { size, root }: TreeHead): string {
-  return `${origin}\n${size}\n${root.toString('base64')}\n`;
+/** What a checkpoint says. `time` is when it was signed, by the clock of who signed it; null in those from before that was said. */
+export type Checkpoint = TreeHead & { origin: string; time: string | null };
+
+/**
+ * A tree head in the words of a checkpoint (C2SP tlog-checkpoint): the origin, the size, the root, and in an extension line the time
+ * (ISO 8601, UTC, milliseconds).
+ */
+export function checkpointText(origin: string, { size, root, time }: TreeHead & { time?: string | null }): string {
+  return `${origin}\n${size}\n${root.toString('base64')}\n${time ? `time ${time}\n` : ''}`;
 }
 
-/** What the text of a checkpoint says; null for what is none. Lines after the third are allowed, and say nothing here. */
-export function parseCheckpoint(text: string): (TreeHead & { origin: string }) | null {
+/** What the text of a checkpoint says; null for what is none. Lines after the third are allowed: one says the time, others nothing. */
+export function parseCheckpoint(text: string): Checkpoint | null {
   const [origin = '', size = '', encoded = '', ...more] = text.split('\n');
   const root = fromBase64(encoded);
   if (origin === '' || !/^(0|[1-9]\d{0,15})$/.test(size) || !Number.isSafeInteger(Number(size))) return null;
   if (root?.length !== 32 || more.pop() !== '' || more.includes('')) return null;
-  return { origin, size: Number(size), root };
+  const [time = null, ...others] = more.flatMap((line) => timeIn(line) ?? []);
+  return { origin, size: Number(size), root, time: others.length === 0 ? time : null };
+}
+
+function timeIn(line: string): string | null {
+  const [, time = ''] = /^time (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/.exec(line) ?? [];
+  const parsed = new Date(time);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString() === time ? time : null;
 }
 
 function isName(name: string): boolean {

@@ -313,7 +313,7 @@ function growingTree(size, subtrees) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject }} VerifierKey */
-/** @typedef {{ origin: string, size: number, root: Buffer, text: string }} Checkpoint */
+/** @typedef {{ origin: string, size: number, root: Buffer, time: string | null, text: string }} Checkpoint `time` is that of its signer */
 
 /** What stands before the 32 bytes of an Ed25519 key in its usual form (RFC 8410). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
@@ -380,7 +380,16 @@ function openCheckpoint(text, keys, what) {
     `${what} is of no events, and its root is not that of none`,
   );
   for (const { name } of keys) must(name === origin, `${what} is of the log ${show(origin)}, the key of ${show(name)}`);
-  return { origin, size: Number(size), root: hash, text };
+  const times = extensions.filter((line) => line.startsWith('time ')).map((line) => line.slice(5));
+  must(times.length <= 1 && times.every(isTime), `${what} has another line of its time than one`);
+  return { origin, size: Number(size), root: hash, time: times[0] ?? null, text };
+}
+
+/** A time as it is recorded: UTC, with milliseconds, a day that there is. @param {unknown} text */
+function isTime(text) {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -418,13 +427,6 @@ function canonical(value) {
 const headerMembers = 'actor,correlationId,id,log,payload,position,recordedAt,schemaVersion,stream,type,v,version';
 const actorTypes = ['anonymous', 'apiKey', 'system', 'user'];
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-/** A time as it is recorded: UTC, with milliseconds, a day that there is. @param {unknown} text */
-function isTime(text) {
-  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
-  const time = new Date(text);
-  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
-}
 
 /**
  * Reads a header. Every member is checked, since each of them is what somebody will rely on.
@@ -674,7 +676,8 @@ function openJournal({ after, shows, corrections = [] }) {
         erased += 1;
       }
     }
-    return { count, erased, withheld, versions, declarations, files, keys, lastTime, corrected };
+    const last = count > 0 ? { position: lastPosition, recordedAt: lastTime } : null;
+    return { count, erased, withheld, versions, declarations, files, keys, last, lastTime, corrected };
   }
 
   return { add, settle };
@@ -892,7 +895,17 @@ function checkKept(kept, shown, earlier, computed, report) {
 /** @param {Checkpoint} checkpoint @param {Report} report */
 function reportCheckpoint(checkpoint, report) {
   report.facts.origin = checkpoint.origin;
-  report.facts.checkpoint = { size: checkpoint.size, root: checkpoint.root.toString('base64') };
+  report.facts.checkpoint = {
+    size: checkpoint.size,
+    root: checkpoint.root.toString('base64'),
+    ...(checkpoint.time !== null && { time: checkpoint.time }),
+  };
+}
+
+/** Keeps in mind the newest event that is proven. @param {Pick<Header, 'position' | 'recordedAt'> | null} header @param {Report} report */
+function noteNewest(header, report) {
+  if (header === null || header.position <= (report.facts.newest?.position ?? 0)) return;
+  report.facts.newest = { position: header.position, recordedAt: header.recordedAt };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -1330,6 +1343,7 @@ async function checkBundle(source, options, report) {
   const found = journal.settle();
   checkVersions(bundle.versions, streams, found.versions);
   report.facts.events = found.count;
+  noteNewest(found.last, report);
   report.proven.push(
     `${events.length} events of ${streams.map(show).join(', ')} are in the log, versions 1 to ${found.versions.get(stream)} without gaps`,
   );
@@ -1355,8 +1369,11 @@ async function checkBundle(source, options, report) {
  */
 async function checkBundleTexts(source, bundle, { checkpoint, events, erasures }, options, report) {
   const isKnown = knowsTexts(source, bundle, ['README.txt', 'summary.html'], report);
-  const signedAt = isKnown ? bundle.signedAt : await signedAtIn(source);
-  must(!isKnown || isTime(signedAt), `signedAt is ${show(signedAt)}`);
+  const said = isKnown ? bundle.signedAt : await signedAtIn(source);
+  must(!isKnown || isTime(said), `signedAt is ${show(said)}`);
+  const { time } = checkpoint;
+  must(!isKnown || time === null || said === time, `signedAt is ${show(said)}, the checkpoint says ${time}`);
+  const signedAt = time ?? said;
   const { stream } = bundle;
   const pieces = pageOf({
     ...{ stream, checkpoint, signedAt },
@@ -1366,7 +1383,7 @@ async function checkBundleTexts(source, bundle, { checkpoint, events, erasures }
   for (const { text } of options.page ? pieces : []) options.page?.add(text);
   if (source.names.includes('summary.html')) await compareWhole(source, 'summary.html', pieces, report);
   await checkReadme(source, isKnown ? bundleHead(bundle, signedAt) : null, readmes.bundle, report);
-  if (signedAt !== '') report.open.push(`when the checkpoint was signed: the bundle says ${signedAt}`);
+  if (time === null && signedAt !== '') report.open.push(`when the checkpoint was signed: the bundle says ${signedAt}`);
 }
 
 /** When the page of an older bundle says that the checkpoint was signed, which stands nowhere else. @param {Source} source */
@@ -1472,6 +1489,7 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
   }
   must(tree.size() === checkpoint.size, `rest ends at event ${tree.size()}, the checkpoint is of ${checkpoint.size}`);
   must(tree.root().equals(checkpoint.root), 'the headers in rest are not those of the log');
+  noteNewest(journal.settle().last, report);
   report.proven.push(`up to event ${checkpoint.size} there is no later version of ${streams.map(show).join(', ')}`);
   const lastSchema = shown.findLast(({ header }) => header.stream === schemaStream)?.header;
   if ((lastSchema?.position ?? 0) <= after) {
@@ -1596,6 +1614,10 @@ async function openShown(source, thing, what, options, report) {
       ? `the checkpoint, of ${checkpoint.size} events, is signed by the pinned key`
       : `the checkpoint, of ${checkpoint.size} events, is signed by the key that the ${what} itself names`,
   );
+  if (checkpoint.time !== null)
+    report.open.push(
+      `whether the clock was right by which the checkpoint says that it was signed at ${checkpoint.time}`,
+    );
   if (source.names.includes('checkpoint.txt')) {
     const text = textOf(await readAll(source, 'checkpoint.txt', limits.note), 'checkpoint.txt');
     must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
@@ -1735,6 +1757,7 @@ async function checkExport(source, options, report) {
     `${proven.file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
   );
   report.facts.events = found.count;
+  if (tree || dataKind === 'ndjson') noteNewest(found.last, report);
   if (tree) {
     must(tree.size() === to, `event ${tree.size() + 1} is missing: the export ends before ${to}`);
     const isPart = isConsistent(
@@ -2021,6 +2044,7 @@ function checkLogIn(db, options, report) {
   }
   const found = journal.settle();
   report.facts.events = found.count;
+  noteNewest(found.last, report);
   for (const { what, checkpoint } of all) {
     const { size } = checkpoint;
     must(
@@ -2516,6 +2540,7 @@ function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
   if (exit !== 1) {
     for (const line of proven) lines.push(`  proven    ${line}`);
     for (const line of open) lines.push(`  open      ${line}`);
+    if (facts.newest) lines.push(`newest proven event: ${facts.newest.recordedAt}, ${agoOf(facts.newest.recordedAt)}`);
   }
   const speed = facts.events && seconds > 1 ? `, ${Math.round(facts.events / seconds)} events/s` : '';
   const verdicts = ['SOUND', 'NOT SOUND', 'UNDECIDED'];
@@ -2526,6 +2551,22 @@ function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
   );
   return `${lines.join('\n')}\n`;
 }
+
+/** How long before now a time is, as people say it. @param {string} time */
+function agoOf(time) {
+  const seconds = Math.round((Date.now() - Date.parse(time)) / 1000);
+  const [name, length] = agoUnits.find((unit) => Math.abs(seconds) >= unit[1]) ?? ['second', 1];
+  const count = Math.floor(Math.abs(seconds) / length);
+  const words = `${count} ${name}${count === 1 ? '' : 's'}`;
+  return seconds < 0 ? `${words} after now by the clock here: one of the two is wrong` : `${words} before now`;
+}
+
+/** @type {[string, number][]} */
+const agoUnits = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
 
 /** @param {string[]} args */
 function readArguments(args) {

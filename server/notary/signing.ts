@@ -66,11 +66,8 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
     if (newest && before?.size === head.size && signed?.size === head.size) return describe(newest);
     remember(signer.id, head);
-    const change = {
-      size: head.size,
-      note: signer.sign(checkpointText(logId, head)),
-      signedAt: new Date().toISOString(),
-    };
+    const time = new Date().toISOString();
+    const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
     await keep({ kind: 'signed', ...change });
     const made = describe(change);
     onSigned(made);
@@ -134,6 +131,6 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
 }
 
 function describe({ size, note, signedAt }: Pick<KeptCheckpoint, 'size' | 'note' | 'signedAt'>): LogCheckpoint {
-  const root = parseCheckpoint(parseNote(note)?.text ?? '')?.root.toString('base64') ?? '';
-  return { size, root, note, signedAt };
+  const said = parseCheckpoint(parseNote(note)?.text ?? '');
+  return { size, root: said?.root.toString('base64') ?? '', note, signedAt: said?.time ?? signedAt };
 }

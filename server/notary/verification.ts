@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoints } from '../../events/checkpoints.ts';
+import { inWords } from '../../events/durations.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
@@ -34,7 +35,8 @@ export async function verifyCheckpoints(directory: string, blobs: BlobSettings):
   let isPartial = false;
   try {
     const log = readLog(db);
-    const { size } = log.head();
+    const { size, recordedAt } = log.head();
+    if (recordedAt !== '') notes.push(`the newest event is of ${recordedAt}, ${ageOf(recordedAt)}`);
     const vault = join(directory, 'vault.db');
     const keys = existsSync(vault) ? withKnownKeys(vault, (known) => readKeys(log, known)) : null;
     if (!keys) notes.push('there is no vault.db: nobody knows who signed the checkpoints');
@@ -123,6 +125,11 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     vault.close();
     db.close();
   }
+}
+
+function ageOf(time: string): string {
+  const age = Date.now() - Date.parse(time);
+  return age < 0 ? `${inWords(-age)} after now: one of the clocks is wrong` : `${inWords(age)} before now`;
 }
 
 function readKeys(log: LogReader, keys: KnownKeys) {

@@ -55,9 +55,16 @@ export function hear(
   return { verdict: isKnown ? 'sound' : 'unknown', keyId, head };
 }
 
-/** What a checkpoint is anchored as: sorted by these names, the largest tree is the last. */
+/**
+ * What a checkpoint is anchored as: sorted by these names, the largest tree is the last. The time is part of it, for one tree may be
+ * signed twice by one key, as after a backup was put back, and nothing takes the place of what is anchored.
+ */
 export function anchorName(size: number, note: string): string {
-  return `${paddedSize(size)}-${parseNote(note)?.signatures[0]?.id ?? ''}`;
+  const parsed = parseNote(note);
+  const time = parseCheckpoint(parsed?.text ?? '')?.time ?? '';
+  return [paddedSize(size), parsed?.signatures[0]?.id ?? '', ...(time && [time.replace(/\W/g, '').toLowerCase()])].join(
+    '-',
+  );
 }
 
 /** What the names of anchored checkpoints of this size begin with. */

@@ -142,6 +142,17 @@ describe('checkpoints (C2SP tlog-checkpoint)', () => {
     assert.equal(parseCheckpoint(`${text}an extension\n`)?.size, 20_852_163);
   });
 
+  it('say when they were signed in a line of their own, which those of before have not', () => {
+    const text = `log\n1\n${Buffer.alloc(32, 9).toString('base64')}\n`;
+    const time = '2026-11-20T13:00:00.000Z';
+    const found = parseCheckpoint(`${text}time ${time}\n`);
+    assert.equal(found?.time, time);
+    assert.equal(checkpointText('log', found), `${text}time ${time}\n`);
+    assert.equal(parseCheckpoint(`${text}an extension\ntime ${time}\nanother\n`)?.time, time);
+    for (const lines of ['', 'time x\n', 'time 2026-02-30T13:00:00.000Z\n', `time ${time}\ntime ${time}\n`])
+      assert.equal(parseCheckpoint(text + lines)?.time, null, lines);
+  });
+
   it('are none in another form', () => {
     const root = Buffer.alloc(32, 9).toString('base64');
     assert.ok(parseCheckpoint(`log\n1\n${root}\n`));

@@ -38,7 +38,7 @@ function anchoredIn(data: string): number[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.endsWith('.part')) : [];
   return names.map((name) => {
     const note = readFileSync(join(data, 'blobs/checkpoints', name), 'utf8');
-    assert.match(name, new RegExp(`^0*${sizeIn(note)}-[0-9a-f]{8}$`));
+    assert.match(name, new RegExp(`^0*${sizeIn(note)}-[0-9a-f]{8}-\\d{8}t\\d{9}z$`));
     return sizeIn(note);
   });
 }
@@ -92,6 +92,7 @@ describe('checkpoints in the folder of files', () => {
     const sound = await verify(data);
     assert.equal(sound.code, 0, sound.stdout);
     assert.match(sound.stdout, /^note: the log is the one of 4 signed checkpoints$/m);
+    assert.match(sound.stdout, /^note: the newest event is of \d{4}-\S+Z, [\d.]+ (seconds?|minutes?) before now$/m);
 
     // The log alone: the key knows what it has signed. It and the key: the folder does.
     restore(backup, data, /^log\.db/);
@@ -102,7 +103,7 @@ describe('checkpoints in the folder of files', () => {
     const found = await verify(data);
     assert.deepEqual([found.code, found.stdout.includes(`NOT SOUND: ${seen} the signing key`)], [1, true]);
     restore(backup, data, /^(log|vault)\.db/);
-    const anchor = `the anchored checkpoint \\d{16}-[0-9a-f]{8} has seen position ${late}`;
+    const anchor = `the anchored checkpoint \\d{16}-[0-9a-f]{8}-\\d{8}t\\d{9}z has seen position ${late}`;
     assert.match(await cannotStart(t, data), new RegExp(`${seen} ${anchor}`));
     // Also when the start itself records something, that is not signed.
     const other = { ...config, globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }] };
@@ -126,7 +127,7 @@ describe('checkpoints in the folder of files', () => {
     assert.equal(after.code, 0, after.stdout);
     // In the folder, the checkpoints of the old key stay; in the log there are none of it.
     assert.match(after.stdout, /not held against, for their key was given up: 2$/m);
-    assert.ok(readdirSync(join(data, 'blobs/checkpoints')).some((name) => name.endsWith(id)));
+    assert.ok(readdirSync(join(data, 'blobs/checkpoints')).some((name) => name.split('-')[1] === id));
     // Nothing contradicts it now, so nothing is given up.
     const again = await runHere([...rebuild, '--accept-lost-events', '--reason', 'the disk lost a day']);
     assert.doesNotMatch(again.stdout, /given up/);

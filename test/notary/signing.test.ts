@@ -92,6 +92,11 @@ describe('the notary', () => {
     assert.ok(before && now);
     assert.deepEqual([before.origin, now.size, now.root], ['annals/test', 303, log.head().root]);
     assert.equal(second.root, now.root.toString('base64'));
+    for (const [{ signedAt }, { time }] of [
+      [first, before],
+      [second, now],
+    ] as const)
+      assert.equal(time, signedAt);
     assert.ok(verifyConsistency(before, now, consistencyProof(before.size, now.size, log.hashes)));
     assert.deepEqual(
       (await notary.recent(5)).map(({ size }) => size),

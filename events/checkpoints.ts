@@ -3,10 +3,14 @@ import type { Sqlite } from '../storage/sqlite.ts';
 /** A signed checkpoint as the log keeps it. `isStored`, `isPosted`: copies of it have gone to the store of files, to the webhook. */
 export type KeptCheckpoint = { size: number; note: string; signedAt: string; isStored: boolean; isPosted: boolean };
 
-/** What becomes of checkpoints: one has been signed, or a copy of that of this size has arrived. */
+/**
+ * What becomes of checkpoints: one has been signed, a copy of that of this size has arrived, or a witness has cosigned the one whose
+ * text this is. `line` is a signature line, with its line end.
+ */
 export type CheckpointChange =
   | { kind: 'signed'; size: number; note: string; signedAt: string }
-  | { kind: 'stored' | 'posted'; size: number };
+  | { kind: 'stored' | 'posted'; size: number }
+  | { kind: 'cosigned'; size: number; text: string; line: string };
 
 /** So many of the newest checkpoints are kept, whatever their number in an hour. */
 export const keptCheckpoints = 1000;
@@ -47,6 +51,11 @@ export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void 
     stored: db.prepare('UPDATE checkpoints SET stored = 1 WHERE size = ?'),
     posted: db.prepare('UPDATE checkpoints SET posted = 1 WHERE size = ?'),
   };
+  // Under a new key, another text may have come in its place.
+  const cosign = db.prepare(
+    `UPDATE checkpoints SET note = note || @line
+     WHERE size = @size AND substr(note, 1, length(@text) + 1) = @text || char(10) AND instr(note, @line) = 0`,
+  );
   const removeBetween = db.prepare(
     `DELETE FROM checkpoints WHERE size IN (
        SELECT size FROM (
@@ -64,6 +73,7 @@ export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void 
 
   return (change) => {
     if (change.kind === 'signed') sign.immediate(change);
+    else if (change.kind === 'cosigned') cosign.run(change);
     else mark[change.kind].run(change.size);
   };
 }

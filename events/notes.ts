@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import type { TreeHead } from './proofs.ts';
 
 /** A key that signs notes (C2SP signed-note, Ed25519), with what others need to check them. */
@@ -25,7 +25,7 @@ export function signerOf(name: string, seed: Buffer): Signer {
   if (seed.length !== 32) throw new RangeError(`a seed has 32 bytes, not ${seed.length}`);
   const key = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
-  const verifier = verifierOf(name, Buffer.from(x, 'base64url'));
+  const verifier = verifierOf(namedKey(name, Buffer.concat([Buffer.of(ed25519), Buffer.from(x, 'base64url')])));
   return {
     ...verifier,
     sign(text) {
@@ -39,24 +39,40 @@ export function signerOf(name: string, seed: Buffer): Signer {
 
 /** The verifier that a verifier key (`<name>+<id>+<key>`) describes. @throws RangeError when it is none of Ed25519. */
 export function parseVerifierKey(text: string): Verifier {
-  const [, name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/.exec(text) ?? [];
-  const bytes = fromBase64(encoded);
-  if (bytes?.length !== 33 || bytes[0] !== ed25519) throw new RangeError('that is no verifier key of Ed25519');
-  const verifier = verifierOf(name, bytes.subarray(1));
-  if (verifier.id !== id) throw new RangeError('the id of that verifier key is not that of its name and key');
-  return verifier;
+  return verifierOf(parseKey(text, ed25519));
 }
 
-function verifierOf(name: string, publicKey: Buffer): Verifier {
+/** A key of Ed25519 as a verifier key describes it: `typed` are its type and its 32 bytes, of which its id is made. */
+export type NamedKey = { name: string; id: string; typed: Buffer; publicKey: KeyObject };
+
+/**
+ * Reads a verifier key (C2SP signed-note).
+ *
+ * @param type the byte that says what the key signs.
+ * @throws RangeError when it is none of Ed25519 and this type.
+ */
+export function parseKey(text: string, type: number): NamedKey {
+  const [, name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/.exec(text) ?? [];
+  const bytes = fromBase64(encoded);
+  if (bytes?.length !== 33 || bytes[0] !== type) throw new RangeError('that is no verifier key of Ed25519');
+  const key = namedKey(name, bytes);
+  if (key.id !== id) throw new RangeError('the id of that verifier key is not that of its name and key');
+  return key;
+}
+
+function namedKey(name: string, typed: Buffer): NamedKey {
   if (!isName(name)) throw new RangeError('the name of a key has no spaces and no +');
-  const typed = Buffer.concat([Buffer.from([ed25519]), publicKey]);
   const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8);
-  const key = createPublicKey({ key: Buffer.concat([spkiPrefix, publicKey]), format: 'der', type: 'spki' });
+  const der = Buffer.concat([spkiPrefix, typed.subarray(1)]);
+  return { name, id, typed, publicKey: createPublicKey({ key: der, format: 'der', type: 'spki' }) };
+}
+
+function verifierOf({ name, id, typed, publicKey }: NamedKey): Verifier {
   return {
     name,
     id,
     key: `${name}+${id}+${typed.toString('base64')}`,
-    check: (text, signature) => signature.length === 64 && verify(null, Buffer.from(text), key, signature),
+    check: (text, signature) => signature.length === 64 && verify(null, Buffer.from(text), publicKey, signature),
   };
 }
 

@@ -18,6 +18,7 @@ import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
+import { parseWitness } from './notary/cosigning.ts';
 import { recordKeyChanges } from './notary/keys.ts';
 import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
@@ -228,12 +229,13 @@ export function startEngine(options: Options): Engine {
     notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
     if (!isBrief) {
       const { webhook } = settings;
+      const witnesses = settings.witnesses.map(parseWitness);
       const { refuse } = notary;
       const onContradiction = (error: Error) => {
         refuse(error);
         onFailure(error, 'the log is not the one that was signed');
       };
-      anchoring = openAnchoring({ ...common, store, webhook, onContradiction });
+      anchoring = openAnchoring({ ...common, store, webhook, witnesses, onContradiction });
       await anchoring.start();
     }
     notary.begin();

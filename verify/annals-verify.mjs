@@ -49,6 +49,7 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
   --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
   --summary FILE      with a bundle: write the page for readers, made of what is proven
   --csv FILE          with an export: write the events as CSV, made of what is proven
+  --witness VKEY      the verifier key of a witness, whose cosignatures then count; may be repeated
   --trust-inside      take the key that the thing itself names: it is then sound in itself, and proves no origin
   --json              the result as JSON
   --version, --help
@@ -318,17 +319,21 @@ function growingTree(size, subtrees) {
 /** What stands before the 32 bytes of an Ed25519 key in its usual form (RFC 8410). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 
+/** The types of keys: one that signs notes, and one that cosigns them and says when. */
+const keyTypes = { log: 1, witness: 4 };
+
 /**
  * A verifier key as C2SP signed-note writes it: `name+hash+key`; its hash is over name and key, so a slip of the pen is found.
  *
  * @param {string} text
+ * @param {number} [type]
  * @returns {VerifierKey | null}
  */
-function parseKey(text) {
+function parseKey(text, type = keyTypes.log) {
   const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
   if (name === undefined || id === undefined || encoded === undefined) return null;
   const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.toString('base64') !== encoded || bytes.length !== 33 || bytes[0] !== 1) return null;
+  if (bytes.toString('base64') !== encoded || bytes.length !== 33 || bytes[0] !== type) return null;
   if (
     sha256(Buffer.from(`${name}\n`), bytes)
       .subarray(0, 4)
@@ -383,6 +388,40 @@ function openCheckpoint(text, keys, what) {
   const times = extensions.filter((line) => line.startsWith('time ')).map((line) => line.slice(5));
   must(times.length <= 1 && times.every(isTime), `${what} has another line of its time than one`);
   return { origin, size: Number(size), root: hash, time: times[0] ?? null, text };
+}
+
+/** @typedef {{ name: string, time: string }} Cosignature */
+
+/**
+ * The cosignatures of a checkpoint (C2SP tlog-cosignature, cosignature/v1): each says that a witness had seen the log go on to this
+ * checkpoint, and when. One of a witness whose key is given must hold; of others only the names are known.
+ *
+ * @param {Checkpoint} checkpoint
+ * @param {VerifierKey[]} witnesses
+ * @param {string} what
+ * @returns {{ cosignatures: Cosignature[], strangers: string[] }}
+ */
+function cosignaturesOf({ origin, text }, witnesses, what) {
+  const end = text.lastIndexOf('\n\n');
+  /** @type {Cosignature[]} */
+  const cosignatures = [];
+  const strangers = [];
+  for (const line of text.slice(end + 2, -1).split('\n')) {
+    const [, name = '', encoded = ''] = line.split(' ');
+    const bytes = fromBase64(encoded, `a signature of ${what}`);
+    const witness = witnesses.find((key) => key.name === name && key.id === bytes.subarray(0, 4).toString('hex'));
+    if (!witness) {
+      if (name !== origin) strangers.push(name);
+      continue;
+    }
+    const seconds = bytes.length === 76 ? bytes.readBigUInt64BE(4) : 0n;
+    const message = Buffer.from(`cosignature/v1\ntime ${seconds}\n${text.slice(0, end + 1)}`);
+    const isValid =
+      seconds > 0n && seconds < 2n ** 37n && crypto.verify(null, message, witness.key, bytes.subarray(12));
+    must(isValid, `${what} is not what the witness ${name} cosigned: its signature does not fit`);
+    cosignatures.push({ name, time: new Date(Number(seconds) * 1000).toISOString() });
+  }
+  return { cosignatures, strangers };
 }
 
 /** A time as it is recorded: UTC, with milliseconds, a day that there is. @param {unknown} text */
@@ -794,7 +833,7 @@ function after(before, { header, payload, absent }) {
  */
 /** @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is written */
 /**
- * @typedef {{ keys: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
+ * @typedef {{ keys: VerifierKey[], witnesses: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
  *   files: string | null, page: Out | null, table: Out | null, progress: (count: number) => void }} Options
  */
 
@@ -836,6 +875,26 @@ function openKept(options, keys, origin) {
   });
 }
 
+/**
+ * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key.
+ *
+ * @param {unknown} stamped
+ * @param {VerifierKey[]} keys
+ * @param {Checkpoint} shown
+ * @returns {Kept[]}
+ */
+function openStamped(stamped, keys, shown) {
+  must(stamped === undefined || (Array.isArray(stamped) && stamped.length <= 1000), 'stamped is no list');
+  return (stamped ?? []).map((/** @type {unknown} */ each) => {
+    must(isObject(each), 'stamped has what is no checkpoint');
+    checkMembers(each, ['checkpoint'], [], 'a checkpoint in stamped');
+    const checkpoint = openCheckpoint(each.checkpoint, keys, 'a checkpoint in stamped');
+    const what = `the stamped checkpoint of ${checkpoint.size} events`;
+    must(checkpoint.origin === shown.origin, `${what} is of another log, ${show(checkpoint.origin)}`);
+    return { what, checkpoint };
+  });
+}
+
 /** Takes down the root of a growing tree at each size that a kept checkpoint is of. @param {Kept[]} kept */
 function rootsAt(kept) {
   const sizes = new Set(kept.map(({ checkpoint }) => checkpoint.size));
@@ -851,15 +910,17 @@ function rootsAt(kept) {
 }
 
 /**
- * Holds the kept checkpoints against the one that is shown. Roots that were computed from events prove as much as a proof does.
+ * Holds the kept checkpoints, and the stamped ones, against the one that is shown. Roots that were computed from events prove as much
+ * as a proof does.
  *
  * @param {Kept[]} kept
+ * @param {Kept[]} stamped
  * @param {Checkpoint} shown
  * @param {unknown} earlier the consistency proofs that are shown
  * @param {Map<number, Buffer>} computed roots by size
  * @param {Report} report
  */
-function checkKept(kept, shown, earlier, computed, report) {
+function checkKept(kept, stamped, shown, earlier, computed, report) {
   const proofs = new Map();
   must(earlier === undefined || Array.isArray(earlier), 'earlier is not a list');
   for (const each of earlier ?? []) {
@@ -868,7 +929,7 @@ function checkKept(kept, shown, earlier, computed, report) {
     must(isWhole(each.size, 0) && each.size <= shown.size && !proofs.has(each.size), 'earlier has a wrong size');
     proofs.set(each.size, hashesFrom(each.proof, `the proof from size ${each.size}`, 128));
   }
-  for (const { what, checkpoint } of kept) {
+  for (const { what, checkpoint } of [...kept, ...stamped]) {
     const { size, root } = checkpoint;
     const older = `${what} is of ${size} events, what is shown ends at ${shown.size}`;
     must(size <= shown.size, `${older}: an old state was shown, or the log was cut off`);
@@ -900,6 +961,41 @@ function reportCheckpoint(checkpoint, report) {
     root: checkpoint.root.toString('base64'),
     ...(checkpoint.time !== null && { time: checkpoint.time }),
   };
+}
+
+/**
+ * What others than the log say of when it was: for each witness the first time by which all that is shown was there, and the newest.
+ *
+ * @param {Kept[]} all checkpoints that are all of this log
+ * @param {number} position that of the last event that is shown
+ * @param {VerifierKey[]} witnesses
+ * @param {Report} report
+ */
+function reportOutside(all, position, witnesses, report) {
+  const strangers = new Set();
+  /** @type {{ name: string, time: string, size: number }[]} */
+  const seen = [];
+  for (const { what, checkpoint } of all) {
+    const found = cosignaturesOf(checkpoint, witnesses, what);
+    for (const { name, time } of found.cosignatures) seen.push({ name, time, size: checkpoint.size });
+    for (const name of found.strangers) strangers.add(name);
+  }
+  seen.sort((a, b) => (a.time === b.time ? a.size - b.size : a.time < b.time ? -1 : 1));
+  for (const { name } of witnesses) {
+    const own = seen.filter((each) => each.name === name);
+    const [first, newest] = [own.find(({ size }) => size >= position), own.at(-1)];
+    if (first && position > 0)
+      report.proven.push(
+        `all that is shown was there at ${first.time}, for the witness ${show(name)} cosigned ${first.size} events`,
+      );
+    if (newest && newest !== first)
+      report.proven.push(`the witness ${show(name)} cosigned ${newest.size} events at ${newest.time}`);
+    if (!newest) report.open.push(`the witness ${show(name)} cosigned no checkpoint that is shown`);
+  }
+  for (const name of [...strangers].slice(0, 8))
+    report.open.push(`what ${show(name)} cosigned: its key was not given, by --witness`);
+  const newest = seen.at(-1);
+  if (newest) report.facts.outside = { time: newest.time, by: newest.name, size: newest.size };
 }
 
 /** Keeps in mind the newest event that is proven. @param {Pick<Header, 'position' | 'recordedAt'> | null} header @param {Report} report */
@@ -1314,11 +1410,16 @@ async function checkBundle(source, options, report) {
   const members = 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(
     ',',
   );
-  checkMembers(bundle, members, ['document', 'earlier', 'rest', 'corrections', 'texts', 'signedAt'], 'bundle.json');
+  checkMembers(
+    bundle,
+    members,
+    ['document', 'earlier', 'rest', 'corrections', 'texts', 'signedAt', 'stamped'],
+    'bundle.json',
+  );
   const other = source.names.find((name) => !bundleFiles.includes(name) && !name.startsWith('files/'));
   decidable(other === undefined, `${show(other)} is in the bundle, and belongs to none`);
   decidable(options.table === null, '--csv goes with exports only');
-  const { checkpoint, kept } = await openShown(source, bundle, 'bundle', options, report);
+  const { checkpoint, kept, stamped } = await openShown(source, bundle, 'bundle', options, report);
   const { stream, streams } = bundle;
   const isNamed = Array.isArray(streams) && streams[0] === stream && streams.every((name) => typeof name === 'string');
   must(isNamed && new Set(streams).size === streams.length, 'bundle.json does not say which streams it shows');
@@ -1350,9 +1451,11 @@ async function checkBundle(source, options, report) {
   report.proven.push(`${schemas.length} schemas of the log's time are in the log`);
   reportPayloads(found, report);
   reportTimes(found, report);
-  const roots = rootsAt(kept);
+  const roots = rootsAt([...kept, ...stamped]);
   checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
-  checkKept(kept, checkpoint, bundle.earlier, roots.found, report);
+  checkKept(kept, stamped, checkpoint, bundle.earlier, roots.found, report);
+  const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
+  reportOutside(seen, found.last?.position ?? 0, options.witnesses, report);
   const files = checkDocument(bundle, events, found.declarations, report);
   await checkFiles(source, bundle.files, files, report);
   await checkBundleTexts(source, bundle, { checkpoint, events, erasures: found.declarations }, options, report);
@@ -1622,7 +1725,8 @@ async function openShown(source, thing, what, options, report) {
     const text = textOf(await readAll(source, 'checkpoint.txt', limits.note), 'checkpoint.txt');
     must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
   }
-  return { checkpoint, kept: openKept(options, keys, checkpoint.origin) };
+  const stamped = openStamped(thing.stamped, keys, checkpoint);
+  return { checkpoint, kept: openKept(options, keys, checkpoint.origin), stamped };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -1671,7 +1775,7 @@ async function checkExport(source, options, report) {
   checkMembers(
     manifest,
     members.split(','),
-    ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source'],
+    ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source', 'stamped'],
     'manifest.json',
   );
   decidable(options.page === null, '--summary goes with bundles only');
@@ -1688,7 +1792,7 @@ async function checkExport(source, options, report) {
   const held = [file, proven.file, 'manifest.json', 'checkpoint.txt', 'README.txt', 'annals-verify.mjs'];
   const others = source.names.filter((name) => !held.includes(name));
   must(others.length === 0, `${show(others[0])} is in the export, and its manifest does not say so`);
-  const { checkpoint, kept } = await openShown(source, manifest, 'export', options, report);
+  const { checkpoint, kept, stamped } = await openShown(source, manifest, 'export', options, report);
   const isRange = isWhole(from, 1) && isWhole(to, from - 1) && to <= checkpoint.size;
   must(isRange, `the range ${show(from)} to ${show(to)} is not one of the ${checkpoint.size} events of the checkpoint`);
   must(typeof withPayloads === 'boolean', 'withPayloads is neither true nor false');
@@ -1720,7 +1824,7 @@ async function checkExport(source, options, report) {
     shows: () => (tree ? (from === 1 ? 'whole' : 'tail') : 'some'),
     corrections: readCorrections(manifest, checkpoint),
   });
-  const roots = rootsAt(kept);
+  const roots = rootsAt([...kept, ...stamped]);
   const hash = crypto.createHash('sha256');
   const otherHash = crypto.createHash('sha256');
   const other = form && comparing(hashing(source.chunks(file), otherHash));
@@ -1784,7 +1888,9 @@ async function checkExport(source, options, report) {
     );
   } else if (withPayloads) reportPayloads(found, report);
   else report.open.push('what the events say: the export is one of headers');
-  checkKept(kept, checkpoint, manifest.earlier, roots.found, report);
+  checkKept(kept, stamped, checkpoint, manifest.earlier, roots.found, report);
+  const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
+  reportOutside(seen, found.last?.position ?? 0, options.witnesses, report);
   const isKnown = knowsTexts(source, manifest, form === null ? ['README.txt'] : ['README.txt', file], report);
   if (other) {
     noteCompared(file, await other.end(), report);
@@ -2072,6 +2178,7 @@ function checkLogIn(db, options, report) {
   reportPayloads(found, report);
   reportTimes(found, report);
   reportSigned(all, kept.length, found.count, tree.root(), options, report);
+  reportOutside(all, found.count, options.witnesses, report);
   if (options.files !== null) checkStored(options.files, found.files, report);
   else if (found.files.size > 0)
     report.open.push(`the bytes of ${found.files.size} uploaded files: --files DIR compares them`);
@@ -2209,6 +2316,7 @@ function checkPair([one = '', other = '', answer], options, report) {
       ? `${first.what} and ${second.what} are of the same ${to} events`
       : `${second.what}, of ${to} events, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
   );
+  reportOutside([first, second], 0, options.witnesses, report);
 }
 
 /** @param {string} file @param {Options} options */
@@ -2541,6 +2649,7 @@ function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
     for (const line of proven) lines.push(`  proven    ${line}`);
     for (const line of open) lines.push(`  open      ${line}`);
     if (facts.newest) lines.push(`newest proven event: ${facts.newest.recordedAt}, ${agoOf(facts.newest.recordedAt)}`);
+    if (facts.newest || facts.outside) lines.push(`newest time vouched for from outside: ${outsideOf(facts.outside)}`);
   }
   const speed = facts.events && seconds > 1 ? `, ${Math.round(facts.events / seconds)} events/s` : '';
   const verdicts = ['SOUND', 'NOT SOUND', 'UNDECIDED'];
@@ -2550,6 +2659,13 @@ function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
       : `${verdicts[exit]}: ${finding}`,
   );
   return `${lines.join('\n')}\n`;
+}
+
+/** @param {{ time: string, by: string, size: number } | undefined} outside */
+function outsideOf(outside) {
+  if (!outside) return 'none';
+  const { time, by, size } = outside;
+  return `${time}, ${agoOf(time)}, by ${show(by)}, of ${size} events`;
 }
 
 /** How long before now a time is, as people say it. @param {string} time */
@@ -2577,7 +2693,7 @@ function readArguments(args) {
     allowPositionals: true,
     options: {
       ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
-      ...{ summary: { type: 'string' }, csv: { type: 'string' } },
+      ...{ summary: { type: 'string' }, csv: { type: 'string' }, witness: several },
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
@@ -2597,6 +2713,11 @@ function optionsFrom(values) {
   const keys = texts.map((text) => {
     const key = parseKey(text);
     decidable(key, `${show(text)} is no verifier key: name+hash+key`);
+    return key;
+  });
+  const witnesses = (values.witness ?? []).map((text) => {
+    const key = parseKey(text, keyTypes.witness);
+    decidable(key, `${show(text)} is no verifier key of a witness: name+hash+key, of the type 04`);
     return key;
   });
   const isPinned = keys.length > 0;
@@ -2619,14 +2740,14 @@ function optionsFrom(values) {
   const isTrusting = values['trust-inside'] === true;
   const [page, table] = [values.summary, values.csv].map((file) => (file === undefined ? null : outFile(file)));
   return {
-    ...{ keys, isPinned, isTrusting, kept, files: values.files ?? null },
+    ...{ keys, witnesses, isPinned, isTrusting, kept, files: values.files ?? null },
     ...{ page: page ?? null, table: table ?? null, progress },
   };
 }
 
 /** @param {string[]} files @param {ReturnType<typeof readArguments>} values @param {Report} report */
 function checkCompared(files, values, report) {
-  const { paths, key, 'key-file': keyFile, json, ...others } = values;
+  const { paths, key, 'key-file': keyFile, witness, json, ...others } = values;
   const [odd] = Object.keys(others);
   const why = odd === 'trust-inside' ? ': a checkpoint names no key' : '';
   decidable(odd === undefined, `--${odd} does not go with compare${why}`);

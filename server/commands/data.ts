@@ -15,6 +15,7 @@ import { lockDirectory } from '../../storage/lock.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
+import { parseWitness } from '../notary/cosigning.ts';
 import { recordKeyChanges } from '../notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
 import { readSettings } from '../settings/command.ts';
@@ -36,7 +37,8 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   }
   let isPartial = false;
   if (verdict.finding === null) {
-    const checkpoints = await verifyCheckpoints(existingLog(settings.data), blobSettingsOf(settings));
+    const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
+    const checkpoints = await verifyCheckpoints(existingLog(settings.data), blobSettingsOf(settings), witnesses);
     verdict.finding = checkpoints.finding;
     verdict.notes.push(...checkpoints.notes);
     isPartial = checkpoints.isPartial;

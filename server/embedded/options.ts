@@ -24,6 +24,8 @@ export type ServiceOptions = {
   bucket?: BucketOptions;
   /** Where each checkpoint is posted. */
   webhook?: string;
+  /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. */
+  witnesses?: readonly string[];
   /** Refuse a configuration that changes what documents answer; default false. */
   strictSchema?: boolean;
   /** Start where the clock is behind the last event by more than a day: times stand still then until it has come there. */

@@ -8,7 +8,7 @@ import type { LogCheckpoint } from '../notary/notary.ts';
 import { eventsOf, headersBetween } from '../past/reading.ts';
 import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
 import { summaryHtml } from './bundle-summary.ts';
-import { type Earlier, proverOf, subtreesOf } from './proofs.ts';
+import { type Earlier, proverOf, type Stamped, subtreesOf } from './proofs.ts';
 import { bundleReadme } from './readme.ts';
 import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
 import { textsVersion } from './texts.ts';
@@ -22,6 +22,7 @@ export type Bundle = {
   checkpoint: LogCheckpoint;
   verifierKey: string;
   earlier: Earlier[];
+  stamped: Stamped[];
   stream: string;
   withFiles: boolean;
   /** True: what proves that there was no later version, however much that is. */
@@ -91,7 +92,7 @@ type IncludedFile = NamedFile & { included: boolean; missing?: true };
 
 /** @param files is filled with those that the events name. */
 async function* bundleJson(
-  { log, blobs, checkpoint, verifierKey, earlier, stream, withFiles }: Bundle,
+  { log, blobs, checkpoint, verifierKey, earlier, stamped, stream, withFiles }: Bundle,
   origin: string,
   showsRest: boolean,
   files: IncludedFile[],
@@ -141,7 +142,7 @@ async function* bundleJson(
   if (!stream.startsWith('accounts/')) yield `,"document":${JSON.stringify(document)}`;
   const header = (last as ShownEvent | null)?.header;
   for (const file of named.values()) files.push(await included(blobs, file, withFiles));
-  const tail = { versions: { [stream]: header?.version ?? 0 }, files, earlier };
+  const tail = { versions: { [stream]: header?.version ?? 0 }, files, earlier, ...(stamped.length > 0 && { stamped }) };
   yield `,${JSON.stringify(tail).slice(1, -1)}`;
   if (showsRest && header) yield* rest(log, header.position, size);
   yield '}\n';

@@ -6,7 +6,7 @@ import { eventsBetween } from '../past/reading.ts';
 import { version } from '../version.ts';
 import { eventsThatFit, type Filters } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
-import { consistencyOf, type Earlier, proverOf, subtreesOf } from './proofs.ts';
+import { consistencyOf, type Earlier, proverOf, type Stamped, subtreesOf } from './proofs.ts';
 import { exportReadme } from './readme.ts';
 import { correctionsWithin, noteErased, type Sees, type ShownEvent, showEvent, shownJson } from './shown.ts';
 import { textsVersion } from './texts.ts';
@@ -20,6 +20,7 @@ export type Export = {
   checkpoint: LogCheckpoint;
   verifierKey: string;
   earlier: Earlier[];
+  stamped: Stamped[];
   format: ExportFormat;
   from: number;
   to: number;
@@ -34,7 +35,8 @@ export type Export = {
  * so it goes along with another format, which a verifier makes from it again.
  */
 export async function exportZip(exported: Export): Promise<Readable> {
-  const { log, checkpoint, verifierKey, earlier, format, from, to, filters, seesPayloadsOf, madeAt } = exported;
+  const { log, checkpoint, verifierKey, earlier, stamped, format, from, to } = exported;
+  const { filters, seesPayloadsOf, madeAt } = exported;
   const { log: origin } = log.head();
   const isWhole = Object.keys(filters).length === 0;
   const prove = proverOf(log, checkpoint.size);
@@ -74,6 +76,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
       erasures: declarations,
       ...(corrections.length > 0 && { corrections }),
       earlier,
+      ...(stamped.length > 0 && { stamped }),
       software: `annals ${version()}`,
       madeAt: madeAt.toISOString(),
     };

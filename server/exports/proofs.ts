@@ -28,14 +28,22 @@ export type Earlier = { size: number; proof: string[] };
 
 const maxEarlier = 32;
 
-/** Proofs from the sizes that were asked for, and from those of the newest checkpoints. */
-export async function earlierOf(
+/** A checkpoint that somebody outside has vouched for, as the formats have it. */
+export type Stamped = { checkpoint: string };
+
+/**
+ * What ties a checkpoint to what was before it: those that others vouched for, for the event at a position and newest; and proofs from
+ * their sizes, from those that were asked for, and from the newest checkpoints.
+ */
+export async function tiesOf(
   log: LogReader,
   notary: Notary,
   { size }: LogCheckpoint,
-  since: readonly number[],
-): Promise<Earlier[]> {
-  const recent = (await notary.recent(maxEarlier)).map((checkpoint) => checkpoint.size);
-  const sizes = new Set([...since, ...recent].filter((one) => one > 0 && one < size));
-  return [...sizes].sort((a, b) => a - b).map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
+  { position, since }: { position: number; since: readonly number[] },
+): Promise<{ earlier: Earlier[]; stamped: Stamped[] }> {
+  const [recent, stamped] = await Promise.all([notary.recent(maxEarlier), notary.stamped(position, size)]);
+  const known = [...recent, ...stamped].map((checkpoint) => checkpoint.size);
+  const sizes = new Set([...since, ...known].filter((one) => one > 0 && one < size));
+  const earlier = [...sizes].sort((a, b) => a - b).map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
+  return { earlier, stamped: stamped.map(({ note }) => ({ checkpoint: note })) };
 }

@@ -4,11 +4,13 @@ import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../
 import { BrokenLogError } from '../../events/log-file.ts';
 import type { LogKeys } from '../../events/log-keys.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { parseNote } from '../../events/notes.ts';
 import type { BlobStore } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { StartError } from '../threads/writer.ts';
-import { type Courier, createCourier } from './courier.ts';
+import { cosignedBy, type Witness } from './cosigning.ts';
+import { type Courier, createCourier, usual as usualRests } from './courier.ts';
 import { disowningsOf, tellDisownings } from './keys.ts';
 import { post } from './webhook.ts';
 import { anchored, anchorName, judge, judgesOf, paddedSize } from './witnesses.ts';
@@ -34,6 +36,8 @@ type Options = {
   /** The store of files, once it is ready. */
   store: () => Promise<BlobStore>;
   webhook: string | undefined;
+  /** Who cosigns checkpoints. */
+  witnesses: readonly Witness[];
   /** Called when the log turns out not to be the one that was anchored, once it has been started. */
   onContradiction: (error: Error) => void;
   log: Logger;
@@ -41,10 +45,12 @@ type Options = {
 };
 
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
+/** A witness serves many logs, and is asked once a minute at most. */
+const cosignedEach = 60_000;
 
 /** Brings checkpoints to the store of files, and to a webhook if there is one; checks at the start what is there. */
 export function openAnchoring(options: Options): Anchoring {
-  const { file, keys, keep, store, webhook, onContradiction, log, milliseconds = usual } = options;
+  const { file, keys, keep, store, webhook, witnesses, onContradiction, log, milliseconds = usual } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
@@ -61,7 +67,7 @@ export function openAnchoring(options: Options): Anchoring {
       // What is there is looked at before anything is put beside it.
       newest: () => newest(({ isStored }) => isChecked && !isStored),
       send: async ({ size, note }) => (await store()).anchor(anchorName(size, note), note),
-      mark: (size) => keep({ kind: 'stored', size }),
+      mark: ({ size }) => keep({ kind: 'stored', size }),
       log,
     }),
   ];
@@ -71,8 +77,21 @@ export function openAnchoring(options: Options): Anchoring {
         what: `posted to the webhook at ${new URL(webhook).origin}`,
         newest: () => newest(({ isPosted }) => !isPosted),
         send: ({ note }, aborted) => post(webhook, note, aborted),
-        mark: (size) => keep({ kind: 'posted', size }),
+        mark: ({ size }) => keep({ kind: 'posted', size }),
         log,
+      }),
+    );
+  }
+  for (const witness of witnesses) {
+    const { cosign, isDue } = cosignedBy(witness, reader);
+    couriers.push(
+      createCourier({
+        what: `cosigned by the witness ${witness.key.name}`,
+        newest: () => newest(({ note }) => isDue(note)),
+        send: cosign,
+        mark: ({ size, note }, line) => keep({ kind: 'cosigned', size, text: parseNote(note)?.text ?? '', line }),
+        log,
+        milliseconds: { ...usualRests, rest: cosignedEach },
       }),
     );
   }

@@ -10,27 +10,28 @@ export type Courier = {
   close: () => Promise<void>;
 };
 
-type Options = {
+type Options<T> = {
   /** Where to, in what is logged: `checkpoints cannot be …`. */
   what: string;
   /** The newest checkpoint, if it has not been brought. */
   newest: () => KeptCheckpoint | null;
   /** Rejects with an error whose message can be logged. */
-  send: (checkpoint: KeptCheckpoint, signal: AbortSignal) => Promise<void>;
-  /** Remembers that one has been brought. */
-  mark: (size: number) => Promise<void>;
+  send: (checkpoint: KeptCheckpoint, signal: AbortSignal) => Promise<T>;
+  /** Remembers that one has been brought, and what came of it. */
+  mark: (checkpoint: KeptCheckpoint, came: T) => Promise<void>;
   log: Logger;
   /** How long it rests after one, and after failures, which grows from the shortest to the longest; how long the end may take. */
   milliseconds?: { rest: number; shortest: number; longest: number; patience: number };
 };
 
-const usual = { rest: 10_000, shortest: 2000, longest: 300_000, patience: 3000 };
+/** {@link Options} of who may be asked as often as there is something new. */
+export const usual = { rest: 10_000, shortest: 2000, longest: 300_000, patience: 3000 };
 
 /**
  * Brings the newest checkpoint, again and again until that has worked. One that is older need not be brought any more: the newest
  * vouches for all that was before it. Nobody waits for it.
  */
-export function createCourier({ what, newest, send, mark, log, milliseconds = usual }: Options): Courier {
+export function createCourier<T>({ what, newest, send, mark, log, milliseconds = usual }: Options<T>): Courier {
   const { rest, shortest, longest, patience } = milliseconds;
   const closing = new AbortController();
   const { signal } = closing;
@@ -58,16 +59,14 @@ export function createCourier({ what, newest, send, mark, log, milliseconds = us
   }
 
   async function bring(checkpoint: KeptCheckpoint): Promise<void> {
-    await send(checkpoint, signal);
-    await mark(checkpoint.size);
+    await mark(checkpoint, await send(checkpoint, signal));
   }
 
   async function last(): Promise<void> {
     await running;
     const due = newest();
     if (!due) return;
-    await send(due, AbortSignal.timeout(patience));
-    await mark(due.size);
+    await mark(due, await send(due, AbortSignal.timeout(patience)));
   }
 
   return {

@@ -1,4 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
+import type { StampedCheckpoint } from '../../events/stamps.ts';
 
 /**
  * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the log's
@@ -26,6 +27,8 @@ export type Notary = {
   checkpoint: () => Promise<LogCheckpoint>;
   /** The newest checkpoints, newest first. */
   recent: (count: number) => Promise<LogCheckpoint[]>;
+  /** Of each who vouches from outside the first checkpoint that holds the event at a position, and the newest, up to `size` events. */
+  stamped: (position: number, size: number) => Promise<StampedCheckpoint[]>;
   /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
   verifierKey: () => Promise<string>;
   /** Whether the log is still what was signed, as far as the service has looked. */

@@ -5,6 +5,7 @@ import { readLog } from '../../events/log-reader.ts';
 import { rootOf, treeAt } from '../../events/merkle.ts';
 import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../events/notes.ts';
 import type { TreeHead } from '../../events/proofs.ts';
+import { readStamps } from '../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
 import { type LogCheckpoint, type Notary, noRoomToSign } from './notary.ts';
 
@@ -44,6 +45,7 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
+  const stamps = readStamps(db);
   const { log: logId } = reader.head();
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
@@ -120,6 +122,7 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
     },
     checkpoint,
     recent: async (count) => checkpoints.recent(count).map(describe),
+    stamped: async (position, size) => stamps.around(position, size),
     verifierKey: async () => keys.current(logId).signer.key,
     async close() {
       clearInterval(timer);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoints } from '../../events/checkpoints.ts';
-import { inWords } from '../../events/durations.ts';
+import type { WitnessKey } from '../../events/cosignatures.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
@@ -14,6 +14,7 @@ import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
+import { ageOf, vouchedFor } from './outside.ts';
 import { anchored, judge, judgesOf } from './witnesses.ts';
 
 /** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
@@ -28,7 +29,11 @@ type Named = { name: string; note: string };
  * Holds a log against all checkpoints that there are of it: what the key has signed last, those that the log keeps, those that
  * are anchored. One log for all of them means that they are consistent with each other too.
  */
-export async function verifyCheckpoints(directory: string, blobs: BlobSettings): Promise<Verification> {
+export async function verifyCheckpoints(
+  directory: string,
+  blobs: BlobSettings,
+  witnesses: readonly WitnessKey[],
+): Promise<Verification> {
   const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 16 });
   const notes: string[] = [];
   const counts = { sound: 0, unknown: 0, disowned: 0 };
@@ -62,6 +67,8 @@ export async function verifyCheckpoints(directory: string, blobs: BlobSettings):
     };
     const inLog = await look(kept(readCheckpoints(db)));
     if (inLog) return { finding: inLog, notes, isPartial };
+    const outside = vouchedFor(readCheckpoints(db).all(), witnesses);
+    if (outside.finding) return { finding: outside.finding, notes, isPartial };
     try {
       const finding = await look(textsOf(blobs));
       if (finding) return { finding, notes, isPartial };
@@ -70,7 +77,7 @@ export async function verifyCheckpoints(directory: string, blobs: BlobSettings):
       isPartial = true;
       notes.push(`the anchored checkpoints were not looked at: ${error.message}`);
     }
-    notes.push(...tell(counts, keys !== null));
+    notes.push(...tell(counts, keys !== null), ...outside.notes);
     return { finding: null, notes, isPartial };
   } finally {
     db.close();
@@ -99,7 +106,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
     const blameAll = (note: string) => {
       if (!('finding' in judge(log, judges, '', note))) return;
-      for (const id of idsIn(note)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
+      for (const id of idsIn(note, logId)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
     };
     if (signed && contradiction(log, size, { name: '', ...signed })) blame(signer.id, signed.size);
     const inLog = [...readCheckpoints(db).all()];
@@ -115,7 +122,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const disowned = [...wrong].map(([id, signed]): GivenUp => (signed > 0 ? { id, signed } : { id }));
     vault.logKeys.replace(logId, { disowned, reason });
     const remove = db.prepare('DELETE FROM checkpoints WHERE size = ?');
-    for (const { size: at, note } of inLog) if (idsIn(note).every((id) => wrong.has(id))) remove.run(at);
+    for (const { size: at, note } of inLog) if (idsIn(note, logId).every((id) => wrong.has(id))) remove.run(at);
     lines.push(
       'what was signed before is not true any more: the signing key is given up, and checkpoints of it count no more;',
       `auditors need to know the new one: ${vault.logKeys.current(logId).signer.key}`,
@@ -125,11 +132,6 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     vault.close();
     db.close();
   }
-}
-
-function ageOf(time: string): string {
-  const age = Date.now() - Date.parse(time);
-  return age < 0 ? `${inWords(-age)} after now: one of the clocks is wrong` : `${inWords(age)} before now`;
 }
 
 function readKeys(log: LogReader, keys: KnownKeys) {
@@ -163,8 +165,10 @@ async function* textsOf(settings: BlobSettings): AsyncGenerator<Named> {
   }
 }
 
-function idsIn(note: string): string[] {
-  return (parseNote(note)?.signatures ?? []).map(({ id }) => id);
+/** The keys of the log that signed a note, without those of witnesses. */
+function idsIn(note: string, logId: string): string[] {
+  const signatures = parseNote(note)?.signatures ?? [];
+  return signatures.filter(({ name }) => name === logId).map(({ id }) => id);
 }
 
 function tell(counts: { sound: number; unknown: number; disowned: number }, hasKeys: boolean): string[] {

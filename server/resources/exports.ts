@@ -9,7 +9,7 @@ import { streamOf } from '../audit/subjects.ts';
 import { strategy } from '../authentication.ts';
 import { bundleZip } from '../exports/bundle.ts';
 import { exportZip } from '../exports/export.ts';
-import { earlierOf } from '../exports/proofs.ts';
+import { tiesOf } from '../exports/proofs.ts';
 import { countOf, readBundleQuery, readExportQuery, recordExport } from '../exports/request.ts';
 import { type Bundled, bundleOperation, exportOperation } from '../openapi/audit/export-operations.ts';
 import type { Operation } from '../openapi/operations.ts';
@@ -58,7 +58,7 @@ export function exports(server: Server, app: App): void {
         log,
         checkpoint,
         verifierKey: await notary.verifierKey(),
-        earlier: await earlierOf(log, notary, checkpoint, since),
+        ...(await tiesOf(log, notary, checkpoint, { position: to, since })),
         format,
         from,
         to,
@@ -92,10 +92,12 @@ export function exports(server: Server, app: App): void {
     const name = `annals-${stream.replaceAll('/', '-')}.zip`;
     if (request.method === 'head') return archive(request, h, null, name);
     const checkpoint = await notary.checkpoint();
-    const earlier = await earlierOf(log, notary, checkpoint, query.sinceWithin(checkpoint.size));
+    const since = query.sinceWithin(checkpoint.size);
+    const position = log.lastOf(stream, checkpoint.size)?.position ?? 0;
+    const ties = await tiesOf(log, notary, checkpoint, { position, since });
     const verifierKey = await notary.verifierKey();
     const { withFiles, isComplete } = query;
-    const made = { log, blobs, checkpoint, verifierKey, earlier, stream, withFiles, isComplete };
+    const made = { log, blobs, checkpoint, verifierKey, ...ties, stream, withFiles, isComplete };
     return archive(request, h, await bundleZip(made), name).header(
       'annals-checkpoint',
       `${checkpoint.size} ${checkpoint.root}`,

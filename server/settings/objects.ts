@@ -95,6 +95,7 @@ function readBucket(value: unknown, { at, problems }: Place, settings: readonly 
 const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
   apiKeys: 'list',
   secrets: 'list',
+  witnesses: 'list',
   pathStyle: 'boolean',
   strictSchema: 'boolean',
   acceptClock: 'boolean',
@@ -104,23 +105,34 @@ const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
 
 function readValue({ key, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {
   const kind = kinds[key] ?? 'string';
-  if (kind === 'list') return readList(value, { at, problems });
+  if (kind === 'list') {
+    const before = problems.length;
+    const without = key === 'witnesses' ? 'there is none' : 'one is generated';
+    const items = readList(value, { at, problems }, without);
+    // A key may hold a comma, which in a list of texts separates nothing.
+    if (key !== 'witnesses' || problems.length > before) return items;
+    return readText(items.join(','), read, { at, problems });
+  }
   if (typeof value !== kind) {
     problems.push(`${at} must be a ${kind === 'string' ? 'text' : kind}, got ${kindOf(value)}`);
     return undefined;
   }
+  return readText(String(value), read, { at, problems });
+}
+
+function readText(text: string, read: ObjectSetting['read'], { at, problems }: Place): SettingValue | undefined {
   try {
-    return read(String(value), at);
+    return read(text, at);
   } catch (error) {
     problems.push((error as Error).message);
     return undefined;
   }
 }
 
-function readList(value: unknown, { at, problems }: Place): string[] {
+function readList(value: unknown, { at, problems }: Place, without: string): string[] {
   if (!Array.isArray(value) || value.length === 0) {
     const got = Array.isArray(value) ? 'an empty one' : kindOf(value);
-    problems.push(`${at} must be a list of texts, got ${got}; where it is left out one is generated`);
+    problems.push(`${at} must be a list of texts, got ${got}; where it is left out ${without}`);
     return [];
   }
   return value.map((item, index) => {

@@ -1,6 +1,7 @@
 import { isSmtpUrl } from '../../config/addresses.ts';
 import { senderRule, smtpUrlMust } from '../../config/check-email.ts';
 import { didYouMean } from '../../config/suggest.ts';
+import { parseWitness } from '../notary/cosigning.ts';
 
 // Each reads the text of a setting. What it throws names its source, the variable, the flag or the place in a file, and what it must
 // be; never what may be secret.
@@ -121,6 +122,22 @@ export function readWebhook(text: string, source: string): string {
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new Error(`${source} must be an http or https address`);
   return url.href;
+}
+
+/** Who cosigns checkpoints: a list of `VERIFIER-KEY=URL`, separated by commas. */
+export function readWitnesses(text: string, source: string): string[] {
+  const items = readList(text, source);
+  const names = items.map((item, index) => {
+    try {
+      return parseWitness(item).key.name;
+    } catch (error) {
+      // Not shown: a URL may hold a secret.
+      throw new Error(`${source} must be a list of VERIFIER-KEY=URL: entry ${index + 1} ${(error as Error).message}`);
+    }
+  });
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`${source} names the witness ${JSON.stringify(twice)} twice`);
+  return items;
 }
 
 /** `true` or `false`. */

@@ -16,6 +16,7 @@ import {
   readSmtpUrl,
   readThreads,
   readWebhook,
+  readWitnesses,
 } from './readers.ts';
 
 /** Thrown for a wrong command line or environment; one problem per line. */
@@ -48,6 +49,8 @@ export type Settings = {
   bucket: BucketSettings | undefined;
   /** Where each checkpoint is posted; undefined: nowhere. The URL may hold a secret. */
   webhook: string | undefined;
+  /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. A URL may hold a secret. */
+  witnesses: string[];
   /** Whether it starts where the clock is behind the last event by more than a day. */
   acceptClock: boolean;
   /** How much of one core going through the log again and again may take, from 0, not at all, to 100, without a rest. */
@@ -121,6 +124,7 @@ export const settings: readonly Setting[] = [
   { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean, ofSite: 'only' },
   { name: 'bucket', part: 'checkpointDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
+  { name: 'witnesses', environment: 'ANNALS_WITNESSES', read: readWitnesses, ofSite: 'default' },
   {
     name: 'acceptClock',
     flag: 'accept-clock',
@@ -148,6 +152,7 @@ export const defaultSettings: Settings = {
   mailFrom: undefined,
   bucket: undefined,
   webhook: undefined,
+  witnesses: [],
   acceptClock: false,
   verifyPercent: 3,
   isProduction: false,

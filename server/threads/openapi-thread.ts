@@ -13,7 +13,7 @@ const { model } = await loadConfiguration(config);
 const refuse = () => Promise.reject(new Error('this thread only describes the service'));
 const log = createLog('silent', { write: () => {} });
 const keeper = new Proxy({} as Keeper, { get: () => refuse });
-const notary = { checkpoint: refuse, recent: refuse, verifierKey: refuse, verification: refuse };
+const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
 const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
 const eraser = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
 const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false };

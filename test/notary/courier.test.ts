@@ -19,7 +19,7 @@ function start(send: (size: number) => Promise<void>) {
     newest: () =>
       state.size > (marked.at(-1) ?? 0) ? ({ size: state.size, note: `note ${state.size}` } as KeptCheckpoint) : null,
     send: ({ size }) => send(size),
-    mark: async (size) => {
+    mark: async ({ size }) => {
       marked.push(size);
     },
     log: createLog('info', { write: (line) => lines.push(JSON.parse(line).msg) }),

@@ -1,10 +1,28 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
+import { cosignature, createWitnessKey } from '../helpers/witness.ts';
 import { restated, signedAt, useArchives } from './archives.ts';
-import { bundleOf, createHistory, createSigner, exportOf, origin, signNote, type Thing, writeLog } from './forger.ts';
+import {
+  bundleOf,
+  consistencyOf,
+  createHistory,
+  createSigner,
+  encoded,
+  exportOf,
+  leafOf,
+  noteOf,
+  origin,
+  rewritten,
+  rootOf,
+  signNote,
+  type Thing,
+  writeLog,
+  writeNote,
+} from './forger.ts';
 import { bundleIn, erased, exportIn, lively, post, postNow, unpacked, verdictOf } from './histories.ts';
 
 const folder = useFolder();
@@ -23,6 +41,15 @@ function name(): string {
 function noteWith(...lines: string[]): string {
   const [, size, root] = bundleOf(log, signer, post, postNow).checkpoint.split('\n');
   return signNote([origin, size, root, ...lines, ''].join('\n'), [signer]);
+}
+
+/** An answer of `GET /api/audit/consistency`. */
+function answerOf(from: number, to: number): string {
+  const hashes = log.slice(0, to).map(leafOf);
+  const [fromRoot, toRoot] = encoded([rootOf(hashes.slice(0, from)), rootOf(hashes)]);
+  const path = join(folder, `${name()}.json`);
+  writeFileSync(path, JSON.stringify({ from, to, fromRoot, toRoot, proof: encoded(consistencyOf(from, hashes)) }));
+  return path;
 }
 
 const bundleWith = (checkpoint: string) =>
@@ -116,6 +143,89 @@ describe('annals-verify on how old the newest proven event is', () => {
       record('system/schema', 'schema.changed', { schema: { collections: [], globals: [] } }, { recordedAt });
       const { text } = await run([...pinned, exportIn(folder, name(), exportOf(entries, signer, 1, 1))]);
       assert.match(/^newest proven event: \S+, (.*)$/m.exec(text)?.[1] ?? '', words);
+    }
+  });
+});
+
+describe('annals-verify on witnesses', () => {
+  const witness = createWitnessKey('witness.example/w1');
+  const other = createWitnessKey('witness.example/w2');
+  const given = [...pinned, '--witness', witness.verifierKey];
+  const [early, late] = ['2026-11-20T13:00:00.000Z', '2026-11-21T13:00:00.000Z'];
+  const cosigned = (note: string, time: string, key = witness) => note + cosignature(note, key, new Date(time));
+  const at = (size: number, time: string) => cosigned(noteOf(log, [signer], size), time);
+  const whole = () => bundleOf(log, signer, post, postNow, { earlier: [13, 15] });
+
+  it('says by when all that is shown was there, and who saw it last', async () => {
+    const stamped = [at(13, early), at(15, late)].map((checkpoint) => ({ checkpoint }));
+    const bundle = bundleIn(folder, name(), { ...whole(), checkpoint: cosigned(noteWith(), late, other), stamped });
+    const { exit, text } = await run([...given, bundle]);
+    assert.equal(exit, 0, text);
+    assert.match(
+      text,
+      new RegExp(`proven +all that is shown was there at ${early}, for the witness .*/w1 cosigned 13 events$`, 'm'),
+    );
+    assert.match(text, new RegExp(`proven +the witness witness.example/w1 cosigned 15 events at ${late}$`, 'm'));
+    assert.match(text, /open +what witness\.example\/w2 cosigned: its key was not given, by --witness$/m);
+    assert.match(
+      text,
+      new RegExp(`^newest time vouched for from outside: ${late}, .* by witness.example/w1, of 15 events$`, 'm'),
+    );
+    const both = await run([...given, '--witness', other.verifierKey, '--json', bundle]);
+    assert.deepEqual(JSON.parse(both.text).outside, { time: late, by: 'witness.example/w2', size: 16 });
+    const none = await run([...given, bundleIn(folder, name(), whole())]);
+    assert.match(none.text, /open +the witness witness\.example\/w1 cosigned no checkpoint that is shown$/m);
+    assert.match(none.text, /^newest time vouched for from outside: none$/m);
+  });
+
+  it('knows those of an export, of a copy of log.db, of kept checkpoints and of two that are compared', async () => {
+    const { manifest, text } = exportOf(log, signer, 1, 15, { earlier: [15] });
+    const stamped = [{ checkpoint: at(15, late) }];
+    const file = join(folder, 'cosigned.db');
+    writeLog(file, log, [at(13, early), at(16, late)]);
+    const [kept, newer] = [[13, early] as const, [16, late] as const].map(([size, time]) =>
+      writeNote(join(folder, `${size}.txt`), at(size, time)),
+    );
+    const plain = exportIn(folder, name(), exportOf(log, signer, 1, 16));
+    for (const args of [
+      [exportIn(folder, name(), { manifest: { ...manifest, stamped }, text })],
+      [file],
+      ['--checkpoint', newer ?? '', plain],
+      ['compare', kept ?? '', newer ?? '', answerOf(13, 16)],
+    ]) {
+      const { exit, text: said } = await run([...given, ...args]);
+      assert.equal(exit, 0, said);
+      assert.match(said, new RegExp(`vouched for from outside: ${late}`), args[0]);
+    }
+  });
+
+  it('is not content with a cosignature that does not fit, and with a stamped checkpoint that is not of the log', async () => {
+    const note = noteWith();
+    const wrong = cosigned(note, late).replace(/(.{20})....\n$/, '$1AAA=\n');
+    const elsewhere = note + cosignature(at(15, late), witness, new Date(late));
+    const short = `${note}— ${witness.name} ${Buffer.concat([witness.id, Buffer.alloc(64)]).toString('base64')}\n`;
+    for (const checkpoint of [wrong, elsewhere, short])
+      assert.match(
+        await verdictOf(...given, bundleIn(folder, name(), { ...whole(), checkpoint })),
+        /^1 NOT SOUND: the checkpoint is not what the witness witness\.example\/w1 cosigned: its signature does not fit$/,
+      );
+    const forked = log.map((entry, index) => (index === 14 ? rewritten(entry, { correlationId: 'forked' }) : entry));
+    const unsigned = noteOf(log, [createSigner()], 15);
+    for (const [stamped, says] of [
+      [[{ checkpoint: noteOf(forked, [signer], 15) }], /the log does not continue the stamped checkpoint of 15 events/],
+      [[{ checkpoint: at(14, late) }], /nothing proves that the log continues the stamped checkpoint of 14 events/],
+      [[{ checkpoint: unsigned }], /a checkpoint in stamped is signed by another key/],
+      [[{ checkpoint: at(15, late), more: 1 }], /has "?more/],
+      [{}, /stamped is no list/],
+      [[7], /stamped has what is no checkpoint/],
+    ] as const)
+      assert.match(await verdictOf(...given, bundleIn(folder, name(), { ...whole(), stamped })), says);
+  });
+
+  it('takes nothing for the key of a witness that is none', async () => {
+    for (const key of [signer.verifierKey, 'x', witness.verifierKey.replace('w1', 'w3')]) {
+      const verdict = await verdictOf(...pinned, '--witness', key, bundleIn(folder, name(), whole()));
+      assert.match(verdict, /^2 UNDECIDED: .* is no verifier key of a witness/);
     }
   });
 });

@@ -4,16 +4,21 @@ import type { Sqlite } from '../storage/sqlite.ts';
 export type KeptCheckpoint = { size: number; note: string; signedAt: string; isStored: boolean; isPosted: boolean };
 
 /**
- * What becomes of checkpoints: one has been signed, a copy of that of this size has arrived, or a witness has cosigned the one whose
- * text this is. `line` is a signature line, with its line end.
+ * What becomes of checkpoints: one has been signed, a copy of that of this size has arrived, a witness has cosigned the one whose
+ * text this is, or an authority has said when the one was there that the log signed as `signed`. `line` is a signature line, with its
+ * line end, `token` what RFC 3161 calls so.
  */
 export type CheckpointChange =
   | { kind: 'signed'; size: number; note: string; signedAt: string }
   | { kind: 'stored' | 'posted'; size: number }
-  | { kind: 'cosigned'; size: number; text: string; line: string };
+  | { kind: 'cosigned'; size: number; text: string; line: string }
+  | { kind: 'timestamped'; size: number; signed: string; authority: string; token: Uint8Array; receivedAt: string };
 
 /** So many of the newest checkpoints are kept, whatever their number in an hour. */
 export const keptCheckpoints = 1000;
+
+/** What a note with a cosignature is like: more than one line among its signatures, of which the first is that of the log. */
+export const cosignedNote = '%\n\n— %\n— %';
 
 type Row = { size: number; note: string; signedAt: string; stored: number; posted: number };
 
@@ -37,8 +42,8 @@ export function readCheckpoints(db: Sqlite) {
 }
 
 /**
- * Keeps checkpoints in a log, for the one thread that writes to it. Of those before the newest {@link keptCheckpoints}, the last
- * of each hour stays.
+ * Keeps checkpoints in a log, for the one thread that writes to it. Of those before the newest {@link keptCheckpoints}, one of each
+ * hour stays: the last, but rather one for which somebody outside has vouched.
  */
 export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void {
   // Under a new key, the tree of the same size is signed once more.
@@ -56,24 +61,40 @@ export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void 
     `UPDATE checkpoints SET note = note || @line
      WHERE size = @size AND substr(note, 1, length(@text) + 1) = @text || char(10) AND instr(note, @line) = 0`,
   );
+  const timestamp = db.prepare(
+    `INSERT INTO timestamps (size, authority, token, received_at) SELECT @size, @authority, @token, @receivedAt
+     WHERE EXISTS (SELECT 1 FROM checkpoints WHERE size = @size AND substr(note, 1, length(@signed)) = @signed)
+     ON CONFLICT (size, authority) DO NOTHING`,
+  );
+  const forget = db.prepare(
+    'DELETE FROM timestamps WHERE size = ? AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE size = ? AND note = ?)',
+  );
   const removeBetween = db.prepare(
     `DELETE FROM checkpoints WHERE size IN (
        SELECT size FROM (
-         SELECT size, substr(signed_at, 1, 13) AS hour, lead(substr(signed_at, 1, 13)) OVER (ORDER BY size) AS next
+         SELECT size, substr(signed_at, 1, 13) AS hour, row_number() OVER (
+           PARTITION BY substr(signed_at, 1, 13)
+           ORDER BY size IN (SELECT size FROM timestamps) DESC, note LIKE '${cosignedNote}' DESC, size DESC
+         ) AS place
          FROM checkpoints ORDER BY size DESC LIMIT ${keptCheckpoints} OFFSET ${keptCheckpoints}
-       ) WHERE hour = next)`,
+       ) WHERE place > 1)`,
   );
+  const removeAlone = db.prepare('DELETE FROM timestamps WHERE size NOT IN (SELECT size FROM checkpoints)');
   let sinceThinning = 0;
 
   const sign = db.transaction((change: Extract<CheckpointChange, { kind: 'signed' }>) => {
+    forget.run(change.size, change.size, change.note);
     insert.run(change.size, change.note, change.signedAt);
     sinceThinning += 1;
-    if (sinceThinning % 100 === 0) removeBetween.run();
+    if (sinceThinning % 100 !== 0) return;
+    removeBetween.run();
+    removeAlone.run();
   });
 
   return (change) => {
     if (change.kind === 'signed') sign.immediate(change);
     else if (change.kind === 'cosigned') cosign.run(change);
+    else if (change.kind === 'timestamped') timestamp.run({ ...change, token: Buffer.from(change.token) });
     else mark[change.kind].run(change.size);
   };
 }

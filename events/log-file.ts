@@ -86,6 +86,15 @@ CREATE TABLE checkpoints (
   posted INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- What time-stamp authorities (RFC 3161) said of checkpoints.
+CREATE TABLE timestamps (
+  size INTEGER NOT NULL,
+  authority TEXT NOT NULL,
+  token BLOB NOT NULL,
+  received_at TEXT NOT NULL,
+  PRIMARY KEY (size, authority)
+) STRICT;
+
 -- Erasures by the position of their event. While one is not done, payloads may be deleted.
 CREATE TABLE erasures (
   position INTEGER PRIMARY KEY REFERENCES events (position),

@@ -95,6 +95,12 @@ export function parseNote(note: string): Note | null {
   return signatures.includes(null) ? null : { text, signatures: signatures as Note['signatures'] };
 }
 
+/** A note as its first signer made it, which is the log: without the lines that came later. What is no note stays as it is. */
+export function signedByLog(note: string): string {
+  const end = note.lastIndexOf('\n\n');
+  return end < 0 ? note : note.slice(0, note.indexOf('\n', end + 2) + 1);
+}
+
 /**
  * What a note says, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these makes the
  * whole note worthless.

@@ -1,18 +1,41 @@
 import type { Sqlite } from '../storage/sqlite.ts';
+import { cosignedNote } from './checkpoints.ts';
 import { parseNote } from './notes.ts';
 
-/** A checkpoint that somebody outside has vouched for: its note, with the lines of witnesses. */
-export type StampedCheckpoint = { size: number; note: string };
+/** A token of a time-stamp authority (RFC 3161), in base64. */
+export type KeptToken = { authority: string; token: string };
+
+/** A checkpoint that somebody outside has vouched for: its note, with the lines of witnesses, and the tokens over it. */
+export type StampedCheckpoint = { size: number; note: string; tokens: KeptToken[] };
 
 /** So many are looked at to find one by each of those who vouch. */
 const looked = 100;
 
+type Row = { size: number; note: string };
+type TokenRow = { size: number; authority: string; token: Buffer };
+
 /** Reads which checkpoints of a log others have vouched for. */
 export function readStamps(db: Sqlite) {
-  // More than one line among the signatures: the first is that of the log.
-  const cosigned = `SELECT size, note FROM checkpoints WHERE note LIKE '%' || char(10) || '— %' || char(10) || '— %'`;
-  const selectFrom = db.prepare(`${cosigned} AND size BETWEEN ? AND ? ORDER BY size LIMIT ${looked}`);
-  const selectNewest = db.prepare(`${cosigned} AND size <= ? ORDER BY size DESC LIMIT ${looked}`);
+  const kinds = [`note LIKE '${cosignedNote}'`, 'size IN (SELECT size FROM timestamps)'].map((kind) => ({
+    from: db.prepare(
+      `SELECT size, note FROM checkpoints WHERE size BETWEEN ? AND ? AND ${kind} ORDER BY size LIMIT ${looked}`,
+    ),
+    newest: db.prepare(
+      `SELECT size, note FROM checkpoints WHERE size <= ? AND ${kind} ORDER BY size DESC LIMIT ${looked}`,
+    ),
+  }));
+  const selectTokens = db.prepare('SELECT authority, token FROM timestamps WHERE size = ? ORDER BY authority');
+  const selectAll = db.prepare('SELECT size, authority, token FROM timestamps ORDER BY size, authority');
+  const hasToken = db.prepare('SELECT count(*) FROM timestamps WHERE size = ? AND authority = ?').pluck();
+
+  function withTokens({ size, note }: Row): StampedCheckpoint {
+    const tokens = selectTokens.all(size) as Omit<TokenRow, 'size'>[];
+    return {
+      size,
+      note,
+      tokens: tokens.map(({ authority, token }) => ({ authority, token: token.toString('base64') })),
+    };
+  }
 
   return {
     /**
@@ -20,27 +43,29 @@ export function readStamps(db: Sqlite) {
      */
     around: (position: number, size: number): StampedCheckpoint[] => {
       const found = new Map<number, StampedCheckpoint>();
-      const take = (rows: StampedCheckpoint[]) => {
-        for (const row of firsts(rows)) found.set(row.size, row);
-      };
-      take(selectFrom.all(position, size) as StampedCheckpoint[]);
-      take(selectNewest.all(size) as StampedCheckpoint[]);
+      for (const { from, newest } of kinds) {
+        for (const rows of [from.all(position, size), newest.all(size)] as Row[][])
+          for (const row of firsts(rows.map(withTokens))) found.set(row.size, row);
+      }
       return [...found.values()].sort((a, b) => a.size - b.size);
     },
+    hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
+    /** All tokens that are kept, by the size of the checkpoint that they are over. */
+    tokens: () => selectAll.iterate() as IterableIterator<TokenRow>,
   };
 }
 
 /** Those in which somebody vouches who did not in one before. */
 function firsts(rows: readonly StampedCheckpoint[]): StampedCheckpoint[] {
   const known = new Set<string>();
-  return rows.filter(({ note }) => {
-    const fresh = voucherNames(note).filter((name) => !known.has(name));
+  return rows.filter((row) => {
+    const fresh = namesIn(row).filter((name) => !known.has(name));
     for (const name of fresh) known.add(name);
     return fresh.length > 0;
   });
 }
 
-function voucherNames(note: string): string[] {
+function namesIn({ note, tokens }: StampedCheckpoint): string[] {
   const [, ...others] = parseNote(note)?.signatures ?? [];
-  return others.map(({ name, id }) => `${name}+${id}`);
+  return [...others.map(({ name, id }) => `${name}+${id}`), ...tokens.map(({ authority }) => authority)];
 }

@@ -67,7 +67,8 @@ data is nowhere else: docs/cloud.md.
 Environment, each also as …_FILE: ANNALS_SITES, ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS,
 ANNALS_STRICT_SCHEMA and ANNALS_ACCEPT_CLOCK (true, or false, the default), ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET
 (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted),
-ANNALS_WITNESSES (a list of VERIFIER-KEY=URL: who cosigns checkpoints).
+ANNALS_WITNESSES (a list of VERIFIER-KEY=URL: who cosigns checkpoints), ANNALS_TSA_URL (a time-stamp authority that says when
+they were there), ANNALS_TSA_CA (certificates in PEM that vouch for it).
 
 ${bucketSettings} ANNALS_S3_CHECKPOINT_DAYS: for so many
 days Object Lock keeps each checkpoint in that bucket.`,

@@ -18,6 +18,7 @@ import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
+import { certificatesIn } from './notary/authority.ts';
 import { parseWitness } from './notary/cosigning.ts';
 import { recordKeyChanges } from './notary/keys.ts';
 import type { Notary } from './notary/notary.ts';
@@ -228,14 +229,16 @@ export function startEngine(options: Options): Engine {
     const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
     notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
     if (!isBrief) {
-      const { webhook } = settings;
+      const { webhook, tsaUrl: url, tsaCa } = settings;
+      const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);
+      const authority = url === undefined ? null : { url, trusted };
       const witnesses = settings.witnesses.map(parseWitness);
       const { refuse } = notary;
       const onContradiction = (error: Error) => {
         refuse(error);
         onFailure(error, 'the log is not the one that was signed');
       };
-      anchoring = openAnchoring({ ...common, store, webhook, witnesses, onContradiction });
+      anchoring = openAnchoring({ ...common, store, webhook, authority, witnesses, onContradiction });
       await anchoring.start();
     }
     notary.begin();

@@ -28,6 +28,7 @@ const rules: Record<string, Rule> = {
       '@hapi/bourne',
       '@hapi/hapi',
       '@hapi/jwt',
+      'asn1js',
       'bcrypt',
       'content-disposition',
       'file-type',

@@ -3,7 +3,8 @@
 /*
  * annals-verify: checks what an Annals log shows of itself, and trusts neither the server nor its code.
  *
- * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written but what --summary and --csv name.
+ * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written but what --summary, --csv and --tokens
+ * name.
  * It shares no line with the service: a mistake there is not repeated here. Read it from the top; each part uses only what stands
  * above it.
  *
@@ -50,6 +51,7 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
   --summary FILE      with a bundle: write the page for readers, made of what is proven
   --csv FILE          with an export: write the events as CSV, made of what is proven
   --witness VKEY      the verifier key of a witness, whose cosignatures then count; may be repeated
+  --tokens DIR        write time-stamp tokens and what they are over to a folder, for openssl ts to check
   --trust-inside      take the key that the thing itself names: it is then sound in itself, and proves no origin
   --json              the result as JSON
   --version, --help
@@ -825,16 +827,18 @@ function after(before, { header, payload, absent }) {
 // 8. Earlier checkpoints
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** @typedef {{ what: string, checkpoint: Checkpoint }} Kept a checkpoint that the auditor brought */
+/** @typedef {{ authority: string, token: Buffer }} Token a time-stamp token (RFC 3161), which only openssl checks */
+/** @typedef {{ what: string, checkpoint: Checkpoint, tokens?: Token[] }} Kept a checkpoint that the auditor brought, or that is shown as well */
 /**
  * What is found: proven, open, and what of it belongs in the last line; lies in what people read, which proofs do not hang on.
  *
- * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], facts: Record<string, any> }} Report
+ * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], facts: Record<string, any>,
+ *   files: Map<string, Buffer> }} Report `files` are to be written where --tokens says
  */
 /** @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is written */
 /**
  * @typedef {{ keys: VerifierKey[], witnesses: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
- *   files: string | null, page: Out | null, table: Out | null, progress: (count: number) => void }} Options
+ *   files: string | null, page: Out | null, table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
  */
 
 /**
@@ -887,12 +891,25 @@ function openStamped(stamped, keys, shown) {
   must(stamped === undefined || (Array.isArray(stamped) && stamped.length <= 1000), 'stamped is no list');
   return (stamped ?? []).map((/** @type {unknown} */ each) => {
     must(isObject(each), 'stamped has what is no checkpoint');
-    checkMembers(each, ['checkpoint'], [], 'a checkpoint in stamped');
+    checkMembers(each, ['checkpoint', 'tokens'], [], 'a checkpoint in stamped');
+    must(Array.isArray(each.tokens) && each.tokens.length <= 100, 'tokens in stamped is no list');
     const checkpoint = openCheckpoint(each.checkpoint, keys, 'a checkpoint in stamped');
     const what = `the stamped checkpoint of ${checkpoint.size} events`;
     must(checkpoint.origin === shown.origin, `${what} is of another log, ${show(checkpoint.origin)}`);
-    return { what, checkpoint };
+    const tokens = each.tokens.map((/** @type {unknown} */ token) => readTokenIn(token, what));
+    return { what, checkpoint, tokens };
   });
+}
+
+/** @param {unknown} token @param {string} what @returns {Token} */
+function readTokenIn(token, what) {
+  must(isObject(token), `a time-stamp token of ${what} is none`);
+  checkMembers(token, ['authority', 'token'], [], 'a time-stamp token');
+  must(
+    typeof token.authority === 'string' && token.authority !== '',
+    `a time-stamp token of ${what} names no authority`,
+  );
+  return { authority: token.authority, token: fromBase64(token.token, `a time-stamp token of ${what}`) };
 }
 
 /** Takes down the root of a growing tree at each size that a kept checkpoint is of. @param {Kept[]} kept */
@@ -965,13 +982,14 @@ function reportCheckpoint(checkpoint, report) {
 
 /**
  * What others than the log say of when it was: for each witness the first time by which all that is shown was there, and the newest.
+ * The tokens of time-stamp authorities are told of, and how they are checked.
  *
  * @param {Kept[]} all checkpoints that are all of this log
  * @param {number} position that of the last event that is shown
- * @param {VerifierKey[]} witnesses
+ * @param {Options} options
  * @param {Report} report
  */
-function reportOutside(all, position, witnesses, report) {
+function reportOutside(all, position, { witnesses, tokens: folder }, report) {
   const strangers = new Set();
   /** @type {{ name: string, time: string, size: number }[]} */
   const seen = [];
@@ -988,14 +1006,55 @@ function reportOutside(all, position, witnesses, report) {
       report.proven.push(
         `all that is shown was there at ${first.time}, for the witness ${show(name)} cosigned ${first.size} events`,
       );
-    if (newest && newest !== first)
+    if (newest && newest.time !== first?.time)
       report.proven.push(`the witness ${show(name)} cosigned ${newest.size} events at ${newest.time}`);
     if (!newest) report.open.push(`the witness ${show(name)} cosigned no checkpoint that is shown`);
   }
+  reportTokens(all, position, folder, report);
   for (const name of [...strangers].slice(0, 8))
     report.open.push(`what ${show(name)} cosigned: its key was not given, by --witness`);
   const newest = seen.at(-1);
   if (newest) report.facts.outside = { time: newest.time, by: newest.name, size: newest.size };
+}
+
+/**
+ * A token says that what it is over was there at a time, and is signed by an authority (RFC 3161). To check that takes ASN.1 and
+ * certificates, which are not for this one file: of each authority the first that holds all that is shown, and the newest, are put out
+ * for openssl. What they are over is the note as the log signed it, up to the end of its first signature line.
+ *
+ * @param {Kept[]} all
+ * @param {number} position
+ * @param {string | null} folder
+ * @param {Report} report
+ */
+function reportTokens(all, position, folder, report) {
+  const found = all
+    .flatMap(({ checkpoint, tokens = [] }) => tokens.map((token) => ({ checkpoint, ...token })))
+    .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
+  for (const authority of new Set(found.map((each) => each.authority))) {
+    const own = found.filter((each) => each.authority === authority);
+    const told = new Set([own.find(({ checkpoint }) => checkpoint.size >= position), own.at(-1)]);
+    for (const each of told) {
+      if (!each) continue;
+      const { size, text } = each.checkpoint;
+      const data = `annals-${size}.txt`;
+      const token = `annals-${size}-${authority.replace(/[^\w.-]/g, '-').slice(0, 100)}.tst`;
+      const [dataFile, tokenFile] = [data, token].map((name) => quotedForShell(path.join(folder ?? '', name)));
+      report.open.push(
+        `when the checkpoint of ${size} events was there: ${show(authority)} says so in a time-stamp token, which is not checked here. ` +
+          `${folder === null ? 'With --tokens . that is done by' : 'Check it by'}: ` +
+          `openssl ts -verify -data ${dataFile} -in ${tokenFile} -token_in -CAfile CA.pem`,
+      );
+      const end = text.indexOf('\n', text.lastIndexOf('\n\n') + 2) + 1;
+      report.files.set(data, Buffer.from(text.slice(0, end)));
+      report.files.set(token, each.token);
+    }
+  }
+}
+
+/** @param {string} text */
+function quotedForShell(text) {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Keeps in mind the newest event that is proven. @param {Pick<Header, 'position' | 'recordedAt'> | null} header @param {Report} report */
@@ -1455,7 +1514,7 @@ async function checkBundle(source, options, report) {
   checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
   checkKept(kept, stamped, checkpoint, bundle.earlier, roots.found, report);
   const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
-  reportOutside(seen, found.last?.position ?? 0, options.witnesses, report);
+  reportOutside(seen, found.last?.position ?? 0, options, report);
   const files = checkDocument(bundle, events, found.declarations, report);
   await checkFiles(source, bundle.files, files, report);
   await checkBundleTexts(source, bundle, { checkpoint, events, erasures: found.declarations }, options, report);
@@ -1890,7 +1949,7 @@ async function checkExport(source, options, report) {
   else report.open.push('what the events say: the export is one of headers');
   checkKept(kept, stamped, checkpoint, manifest.earlier, roots.found, report);
   const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
-  reportOutside(seen, found.last?.position ?? 0, options.witnesses, report);
+  reportOutside(seen, found.last?.position ?? 0, options, report);
   const isKnown = knowsTexts(source, manifest, form === null ? ['README.txt'] : ['README.txt', file], report);
   if (other) {
     noteCompared(file, await other.end(), report);
@@ -2178,7 +2237,7 @@ function checkLogIn(db, options, report) {
   reportPayloads(found, report);
   reportTimes(found, report);
   reportSigned(all, kept.length, found.count, tree.root(), options, report);
-  reportOutside(all, found.count, options.witnesses, report);
+  reportOutside(all, found.count, options, report);
   if (options.files !== null) checkStored(options.files, found.files, report);
   else if (found.files.size > 0)
     report.open.push(`the bytes of ${found.files.size} uploaded files: --files DIR compares them`);
@@ -2186,14 +2245,26 @@ function checkLogIn(db, options, report) {
 
 /** The checkpoints that the log itself keeps. @param {Database} db @param {Options} options @param {string} origin @returns {Kept[]} */
 function storedNotes(db, options, origin) {
+  const tokens = storedTokens(db);
   const rows = db.prepare('SELECT size, note FROM checkpoints ORDER BY size').iterate();
   return Array.from(/** @type {Iterable<any>} */ (rows), ({ size, note }) => {
     const what = `the checkpoint of ${size} events in the log`;
     const checkpoint = openCheckpoint(note, options.keys, what);
     must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
     must(checkpoint.size === size, `${what} is of ${checkpoint.size} events`);
-    return { what, checkpoint };
+    return { what, checkpoint, tokens: tokens.get(size) ?? [] };
   });
+}
+
+/** The time-stamp tokens that the log keeps, by the size of the checkpoint that they are over. @param {Database} db */
+function storedTokens(db) {
+  /** @type {Map<number, Token[]>} */
+  const found = new Map();
+  const isThere = db.prepare("SELECT type FROM sqlite_schema WHERE name = 'timestamps'").get()?.type === 'table';
+  const rows = isThere ? db.prepare('SELECT size, authority, token FROM timestamps').iterate() : [];
+  for (const { size, authority, token } of /** @type {Iterable<any>} */ (rows))
+    found.set(size, [...(found.get(size) ?? []), { authority, token: Buffer.from(token) }]);
+  return found;
 }
 
 /** @param {Database} db @param {string} origin @returns {Generator<Event>} */
@@ -2316,7 +2387,7 @@ function checkPair([one = '', other = '', answer], options, report) {
       ? `${first.what} and ${second.what} are of the same ${to} events`
       : `${second.what}, of ${to} events, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
   );
-  reportOutside([first, second], 0, options.witnesses, report);
+  reportOutside([first, second], 0, options, report);
 }
 
 /** @param {string} file @param {Options} options */
@@ -2592,7 +2663,7 @@ async function* unpacked(file, { name, method, crc, packed, size, start }) {
  */
 export async function run(args) {
   /** @type {Report} */
-  const report = { proven: [], open: [], but: [], lies: [], facts: {} };
+  const report = { proven: [], open: [], but: [], lies: [], facts: {}, files: new Map() };
   const started = performance.now();
   let isJson = false;
   const { exit, finding, text } = await outcomeOf(async () => {
@@ -2693,7 +2764,7 @@ function readArguments(args) {
     allowPositionals: true,
     options: {
       ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
-      ...{ summary: { type: 'string' }, csv: { type: 'string' }, witness: several },
+      ...{ summary: { type: 'string' }, csv: { type: 'string' }, witness: several, tokens: { type: 'string' } },
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
@@ -2741,7 +2812,7 @@ function optionsFrom(values) {
   const [page, table] = [values.summary, values.csv].map((file) => (file === undefined ? null : outFile(file)));
   return {
     ...{ keys, witnesses, isPinned, isTrusting, kept, files: values.files ?? null },
-    ...{ page: page ?? null, table: table ?? null, progress },
+    ...{ page: page ?? null, table: table ?? null, tokens: values.tokens ?? null, progress },
   };
 }
 
@@ -2771,12 +2842,22 @@ async function checkPath(target, options, report) {
     for (const out of outs) out.drop();
   }
   must(report.lies.length === 0, report.lies.join('; '));
+  if (options.tokens !== null && (options.isPinned || options.isTrusting)) writeAll(report.files, options.tokens);
   if (options.isPinned) return;
   report.open.push('the origin: no key was pinned, so anybody can have made this, with a key of their own');
   decidable(
     options.isTrusting,
     'it is sound in itself, but no key was pinned: give the key of the log with --key, or say --trust-inside',
   );
+}
+
+/** @param {Map<string, Buffer>} files @param {string} folder */
+function writeAll(files, folder) {
+  decidable(files.size > 0, 'there are no time-stamp tokens that --tokens could write');
+  const paths = [...files].map(([name, bytes]) => ({ file: path.join(folder, name), bytes }));
+  for (const { file } of paths) decidable(!fs.existsSync(file), `${show(file)} is there, and nothing is overwritten`);
+  fs.mkdirSync(folder, { recursive: true });
+  for (const { file, bytes } of paths) fs.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
 }
 
 /** @param {string} target @param {Options} options @param {Report} report */

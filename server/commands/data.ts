@@ -15,6 +15,7 @@ import { lockDirectory } from '../../storage/lock.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
+import { certificatesIn } from '../notary/authority.ts';
 import { parseWitness } from '../notary/cosigning.ts';
 import { recordKeyChanges } from '../notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
@@ -38,7 +39,9 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   let isPartial = false;
   if (verdict.finding === null) {
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
-    const checkpoints = await verifyCheckpoints(existingLog(settings.data), blobSettingsOf(settings), witnesses);
+    const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
+    const directory = existingLog(settings.data);
+    const checkpoints = await verifyCheckpoints(directory, blobSettingsOf(settings), { witnesses, trusted });
     verdict.finding = checkpoints.finding;
     verdict.notes.push(...checkpoints.notes);
     isPartial = checkpoints.isPartial;

@@ -24,6 +24,10 @@ export type ServiceOptions = {
   bucket?: BucketOptions;
   /** Where each checkpoint is posted. */
   webhook?: string;
+  /** The time-stamp authority (RFC 3161) that says when checkpoints were there. */
+  tsaUrl?: string;
+  /** Certificates in PEM, one of which its own has to lead up to. */
+  tsaCa?: string;
   /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. */
   witnesses?: readonly string[];
   /** Refuse a configuration that changes what documents answer; default false. */

@@ -1,6 +1,7 @@
 import type { LogReader } from '../../events/log-reader.ts';
 import { treeAt } from '../../events/merkle.ts';
 import { consistencyProof, inclusionProver } from '../../events/proofs.ts';
+import type { KeptToken } from '../../events/stamps.ts';
 import type { LogCheckpoint, Notary } from '../notary/notary.ts';
 
 /** Makes the proofs that events are in a tree of `size` events, as the formats have them. */
@@ -29,7 +30,7 @@ export type Earlier = { size: number; proof: string[] };
 const maxEarlier = 32;
 
 /** A checkpoint that somebody outside has vouched for, as the formats have it. */
-export type Stamped = { checkpoint: string };
+export type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
 /**
  * What ties a checkpoint to what was before it: those that others vouched for, for the event at a position and newest; and proofs from
@@ -45,5 +46,5 @@ export async function tiesOf(
   const known = [...recent, ...stamped].map((checkpoint) => checkpoint.size);
   const sizes = new Set([...since, ...known].filter((one) => one > 0 && one < size));
   const earlier = [...sizes].sort((a, b) => a - b).map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
-  return { earlier, stamped: stamped.map(({ note }) => ({ checkpoint: note })) };
+  return { earlier, stamped: stamped.map(({ note, tokens }) => ({ checkpoint: note, tokens })) };
 }

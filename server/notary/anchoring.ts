@@ -4,11 +4,13 @@ import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../
 import { BrokenLogError } from '../../events/log-file.ts';
 import type { LogKeys } from '../../events/log-keys.ts';
 import { readLog } from '../../events/log-reader.ts';
-import { parseNote } from '../../events/notes.ts';
+import { parseNote, signedByLog } from '../../events/notes.ts';
+import { readStamps } from '../../events/stamps.ts';
 import type { BlobStore } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { StartError } from '../threads/writer.ts';
+import { type Authority, authorityName } from './authority.ts';
 import { cosignedBy, type Witness } from './cosigning.ts';
 import { type Courier, createCourier, usual as usualRests } from './courier.ts';
 import { disowningsOf, tellDisownings } from './keys.ts';
@@ -36,6 +38,8 @@ type Options = {
   /** The store of files, once it is ready. */
   store: () => Promise<BlobStore>;
   webhook: string | undefined;
+  /** Who says when checkpoints were there; null for nobody. */
+  authority: Authority | null;
   /** Who cosigns checkpoints. */
   witnesses: readonly Witness[];
   /** Called when the log turns out not to be the one that was anchored, once it has been started. */
@@ -47,13 +51,27 @@ type Options = {
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
 /** A witness serves many logs, and is asked once a minute at most. */
 const cosignedEach = 60_000;
+/** An authority is asked six times an hour at most: what it says stays in the log, some kilobytes each time. */
+const stampedEach = 600_000;
 
 /** Brings checkpoints to the store of files, and to a webhook if there is one; checks at the start what is there. */
 export function openAnchoring(options: Options): Anchoring {
-  const { file, keys, keep, store, webhook, witnesses, onContradiction, log, milliseconds = usual } = options;
+  const {
+    file,
+    keys,
+    keep,
+    store,
+    webhook,
+    authority,
+    witnesses,
+    onContradiction,
+    log,
+    milliseconds = usual,
+  } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
+  const stamps = readStamps(db);
   const closing = new AbortController();
   const { signal } = closing;
   let isChecked = false;
@@ -79,6 +97,23 @@ export function openAnchoring(options: Options): Anchoring {
         send: ({ note }, aborted) => post(webhook, note, aborted),
         mark: ({ size }) => keep({ kind: 'posted', size }),
         log,
+      }),
+    );
+  }
+  if (authority) {
+    const name = authorityName(authority);
+    couriers.push(
+      createCourier({
+        what: `time-stamped by ${name}`,
+        newest: () => newest(({ size }) => !stamps.hasToken(size, name)),
+        // What reads tokens is loaded where there is somebody who makes them.
+        send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
+        mark: ({ size, note }, token) => {
+          const receivedAt = new Date().toISOString();
+          return keep({ kind: 'timestamped', size, signed: signedByLog(note), authority: name, token, receivedAt });
+        },
+        log,
+        milliseconds: { ...usualRests, rest: stampedEach },
       }),
     );
   }

@@ -1,17 +1,31 @@
-import type { KeptCheckpoint } from '../../events/checkpoints.ts';
+import { hash, type X509Certificate } from 'node:crypto';
+import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
 import { cosignaturesOf, type WitnessKey } from '../../events/cosignatures.ts';
 import { inWords } from '../../events/durations.ts';
-import { parseNote } from '../../events/notes.ts';
+import { parseNote, signedByLog } from '../../events/notes.ts';
+import { readStamps } from '../../events/stamps.ts';
 import type { Finding } from '../../events/verify.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
 
 /** When somebody outside saw the first `size` events of a log. */
 type Seen = { by: string; size: number; time: string };
 
-/** What others than the log vouch for: the times that they say, as lines for the operator, or what of it is wrong. */
-export function vouchedFor(
-  checkpoints: Iterable<KeptCheckpoint>,
-  witnesses: readonly WitnessKey[],
-): { finding: Finding | null; notes: string[] } {
+/** By whom is vouched: the keys of witnesses, and the certificates up to which those of time-stamp authorities have to lead. */
+export type Outsiders = { witnesses: readonly WitnessKey[]; trusted: readonly X509Certificate[] };
+
+/** What was found: the times that others say, as lines for the operator, or what of it is wrong. */
+type Vouched = { finding: Finding | null; notes: string[] };
+
+/** What others than the log vouch for. */
+export async function vouchedFor(db: Sqlite, { witnesses, trusted }: Outsiders): Promise<Vouched> {
+  const checkpoints = [...readCheckpoints(db).all()];
+  const cosigned = cosignedIn(checkpoints, witnesses);
+  if (cosigned.finding) return cosigned;
+  const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), db, trusted);
+  return stamped.finding ? stamped : { finding: null, notes: [...cosigned.notes, ...stamped.notes] };
+}
+
+function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): Vouched {
   const seen: Seen[] = [];
   const unknown = new Set<string>();
   for (const { size, note } of checkpoints) {
@@ -26,6 +40,37 @@ export function vouchedFor(
       if (!witnesses.some((key) => key.name === name && key.id === id)) unknown.add(name);
   }
   return { finding: null, notes: [...linesOf(seen), ...[...unknown].map(unknownLine)] };
+}
+
+/** @param notes those of the checkpoints, by size. */
+async function stampedIn(
+  notes: ReadonlyMap<number, string>,
+  db: Sqlite,
+  trusted: readonly X509Certificate[],
+): Promise<Vouched> {
+  const tokens = [...readStamps(db).tokens()];
+  if (tokens.length === 0) return { finding: null, notes: [] };
+  const { isVouchedFor, readToken, TokenError } = await import('./tokens.ts');
+  const seen: Seen[] = [];
+  const unknown: Seen[] = [];
+  for (const { size, authority, token } of tokens) {
+    try {
+      const read = readToken(token);
+      const signed = hash(read.imprint.algorithm, signedByLog(notes.get(size) ?? ''), 'buffer');
+      if (!read.imprint.hash.equals(signed)) throw new TokenError('is for something else');
+      const list = isVouchedFor(read, trusted) ? seen : unknown;
+      list.push({ by: `the time-stamp authority ${authority}`, size, time: read.time });
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      const what = `the time-stamp token by ${authority} of the checkpoint of position ${size}`;
+      return { finding: `${what} ${error.message}`, notes: [] };
+    }
+  }
+  const why =
+    trusted.length > 0
+      ? 'by a certificate that none of ANNALS_TSA_CA vouches for'
+      : 'by a certificate that nobody vouches for: ANNALS_TSA_CA names who does';
+  return { finding: null, notes: [...linesOf(seen), ...linesOf(unknown).map((line) => `${line}, ${why}`)] };
 }
 
 /** How long before now a time is. */
@@ -43,7 +88,7 @@ function linesOf(seen: readonly Seen[]): string[] {
   }
   return [...newest.values()].map(
     ({ by, size, time, count }) =>
-      `${by} vouches for ${count} checkpoints, the newest of ${size} events at ${time}, ${ageOf(time)}`,
+      `${by} has seen ${count} checkpoints, the newest of ${size} events at ${time}, ${ageOf(time)}`,
   );
 }
 

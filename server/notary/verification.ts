@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoints } from '../../events/checkpoints.ts';
-import type { WitnessKey } from '../../events/cosignatures.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
@@ -14,7 +13,7 @@ import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
-import { ageOf, vouchedFor } from './outside.ts';
+import { ageOf, type Outsiders, vouchedFor } from './outside.ts';
 import { anchored, judge, judgesOf } from './witnesses.ts';
 
 /** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
@@ -32,7 +31,7 @@ type Named = { name: string; note: string };
 export async function verifyCheckpoints(
   directory: string,
   blobs: BlobSettings,
-  witnesses: readonly WitnessKey[],
+  outsiders: Outsiders,
 ): Promise<Verification> {
   const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 16 });
   const notes: string[] = [];
@@ -67,7 +66,7 @@ export async function verifyCheckpoints(
     };
     const inLog = await look(kept(readCheckpoints(db)));
     if (inLog) return { finding: inLog, notes, isPartial };
-    const outside = vouchedFor(readCheckpoints(db).all(), witnesses);
+    const outside = await vouchedFor(db, outsiders);
     if (outside.finding) return { finding: outside.finding, notes, isPartial };
     try {
       const finding = await look(textsOf(blobs));
@@ -123,6 +122,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     vault.logKeys.replace(logId, { disowned, reason });
     const remove = db.prepare('DELETE FROM checkpoints WHERE size = ?');
     for (const { size: at, note } of inLog) if (idsIn(note, logId).every((id) => wrong.has(id))) remove.run(at);
+    db.exec('DELETE FROM timestamps WHERE size NOT IN (SELECT size FROM checkpoints)');
     lines.push(
       'what was signed before is not true any more: the signing key is given up, and checkpoints of it count no more;',
       `auditors need to know the new one: ${vault.logKeys.current(logId).signer.key}`,

@@ -14,6 +14,7 @@ import {
   checkpointOperation,
   consistencyOperation,
   inclusionOperation,
+  stampsOperation,
   tileOperation,
 } from '../openapi/audit/proof-operations.ts';
 import { readNoQuery, readOnly, readWhole } from '../query.ts';
@@ -53,6 +54,23 @@ export function proofs(server: Server, app: App): void {
         readNoQuery(request.query);
         const { note } = await notary.checkpoint();
         return plain(h, note);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/audit/stamps',
+      options: { auth: strategy, plugins: { openApi: stampsOperation } },
+      handler: async (request, h) => {
+        await requireAudit(app, request, 'headers');
+        const { query } = request;
+        readOnly(query, ['covers']);
+        const { size } = await newest();
+        const covers = query.covers === undefined ? size + 1 : readWhole(query.covers, 'covers', 1);
+        const { size: end } = events.head();
+        if (query.covers !== undefined && covers > end)
+          throw invalidField('covers', `must not be beyond the end of the log, ${end}, got ${covers}`);
+        const stamped = await notary.stamped(covers, size);
+        return json(h, { stamped: stamped.map(({ size, note, tokens }) => ({ size, checkpoint: note, tokens })) });
       },
     },
     {

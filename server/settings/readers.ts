@@ -1,6 +1,7 @@
 import { isSmtpUrl } from '../../config/addresses.ts';
 import { senderRule, smtpUrlMust } from '../../config/check-email.ts';
 import { didYouMean } from '../../config/suggest.ts';
+import { certificatesIn } from '../notary/authority.ts';
 import { parseWitness } from '../notary/cosigning.ts';
 
 // Each reads the text of a setting. What it throws names its source, the variable, the flag or the place in a file, and what it must
@@ -122,6 +123,16 @@ export function readWebhook(text: string, source: string): string {
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new Error(`${source} must be an http or https address`);
   return url.href;
+}
+
+/** Certificates, in PEM. */
+export function readCertificates(text: string, source: string): string {
+  try {
+    certificatesIn(text);
+    return text;
+  } catch (error) {
+    throw new Error(`${source} must be certificates in PEM: it ${(error as Error).message}`);
+  }
 }
 
 /** Who cosigns checkpoints: a list of `VERIFIER-KEY=URL`, separated by commas. */

@@ -6,6 +6,7 @@ import {
   readBaseUrl,
   readBoolean,
   readBucketName,
+  readCertificates,
   readDays,
   readEndpoint,
   readList,
@@ -49,6 +50,10 @@ export type Settings = {
   bucket: BucketSettings | undefined;
   /** Where each checkpoint is posted; undefined: nowhere. The URL may hold a secret. */
   webhook: string | undefined;
+  /** The time-stamp authority (RFC 3161) that is asked; undefined: none. The URL may hold a secret. */
+  tsaUrl: string | undefined;
+  /** Certificates in PEM, one of which its own has to lead up to; undefined: any will do. */
+  tsaCa: string | undefined;
   /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. A URL may hold a secret. */
   witnesses: string[];
   /** Whether it starts where the clock is behind the last event by more than a day. */
@@ -124,6 +129,8 @@ export const settings: readonly Setting[] = [
   { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean, ofSite: 'only' },
   { name: 'bucket', part: 'checkpointDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
+  { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
+  { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', read: readWitnesses, ofSite: 'default' },
   {
     name: 'acceptClock',
@@ -152,6 +159,8 @@ export const defaultSettings: Settings = {
   mailFrom: undefined,
   bucket: undefined,
   webhook: undefined,
+  tsaUrl: undefined,
+  tsaCa: undefined,
   witnesses: [],
   acceptClock: false,
   verifyPercent: 3,

@@ -54,6 +54,7 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
   [`GET ${audit}/keys`]: () => [`${audit}/keys`],
   [`GET ${audit}/feed`]: () => [`${audit}/feed`],
   [`GET ${audit}/checkpoint`]: () => [`${audit}/checkpoint`],
+  [`GET ${audit}/stamps`]: () => [`${audit}/stamps?covers=1`],
   [`GET ${audit}/tile/{path}`]: () => [`${audit}/tile/entries/000.p/2`],
   [`GET ${audit}/proofs/{position}`]: () => [`${audit}/proofs/2?format=json`],
   [`GET ${audit}/consistency`]: () => [`${audit}/consistency?from=1`],

@@ -245,7 +245,7 @@ describe('GET /api/audit/consistency', () => {
 });
 
 describe('The right to see proofs', () => {
-  const paths = ['checkpoint', 'tile/0/000', 'tile/nothing', 'proofs/1', 'proofs/x', 'consistency?from=1'];
+  const paths = ['checkpoint', 'stamps', 'tile/0/000', 'tile/nothing', 'proofs/1', 'proofs/x', 'consistency?from=1'];
 
   it('is that of the audit rule, with the scope headers', async () => {
     const account = { email: 'auditor@example.org', password: 'correct horse battery' };
@@ -259,7 +259,7 @@ describe('The right to see proofs', () => {
       assert.equal((await get(path, {})).status, 401, path);
       assert.equal((await get(path, { authorization: `Bearer ${tokens[1]}` })).status, 403, path);
     }
-    for (const path of ['checkpoint', 'tile/0/000', 'proofs/1', 'consistency?from=1']) {
+    for (const path of ['checkpoint', 'stamps', 'tile/0/000', 'proofs/1', 'consistency?from=1']) {
       assert.equal((await get(path, { authorization: `Bearer ${tokens[0]}` })).status, 200, path);
     }
   });

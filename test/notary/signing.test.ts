@@ -226,4 +226,32 @@ describe('the notary', () => {
     assert.deepEqual(sizes.slice(0, 3), [5, 11, 17]);
     return notary.close();
   });
+
+  it('keeps rather those for which somebody outside vouched, and nothing of those that go', (t) => {
+    const { log, db, notary } = start(t);
+    const stamp = (size: number, signed = `note ${size}`) => {
+      const said = { authority: 'tsa', token: Buffer.of(size % 256), receivedAt: '2026-01-01T00:00:00.000Z' };
+      log.keepCheckpoint({ kind: 'timestamped', size, signed, ...said });
+    };
+    for (let size = 1; size <= 1400; size += 1) {
+      const signedAt = new Date(Date.UTC(2026, 0, 1) + size * 600_000).toISOString();
+      log.keepCheckpoint({ kind: 'signed', size, note: `note ${size}\n\n— log x\n`, signedAt });
+      if (size === 7) log.keepCheckpoint({ kind: 'cosigned', size, text: `note ${size}\n`, line: '— w x\n' });
+      if ([2, 3, 1399].includes(size)) stamp(size);
+    }
+    const sizes = db.prepare('SELECT size FROM checkpoints ORDER BY size').pluck().all() as number[];
+    assert.deepEqual(sizes.slice(0, 4), [3, 7, 17, 23]);
+    const stamped = db.prepare('SELECT size FROM timestamps ORDER BY size').pluck();
+    assert.deepEqual(stamped.all(), [3, 1399]);
+    // What is over another note is not kept, and goes with the one that it was over.
+    stamp(1400, 'another');
+    assert.deepEqual(stamped.all(), [3, 1399]);
+    log.keepCheckpoint({ kind: 'signed', size: 1399, note: 'by another key', signedAt: '2026-01-11T00:00:00.000Z' });
+    assert.deepEqual(stamped.all(), [3]);
+    log.keepCheckpoint({ kind: 'cosigned', size: 1399, text: 'note 1399\n', line: '— w x\n' });
+    const note = db.prepare('SELECT note FROM checkpoints WHERE size = ?').pluck();
+    assert.equal(note.get(1399), 'by another key');
+    assert.equal(note.get(7), 'note 7\n\n— log x\n— w x\n');
+    return notary.close();
+  });
 });

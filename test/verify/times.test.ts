@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../../verify/annals-verify.mjs';
@@ -157,7 +157,7 @@ describe('annals-verify on witnesses', () => {
   const whole = () => bundleOf(log, signer, post, postNow, { earlier: [13, 15] });
 
   it('says by when all that is shown was there, and who saw it last', async () => {
-    const stamped = [at(13, early), at(15, late)].map((checkpoint) => ({ checkpoint }));
+    const stamped = [at(13, early), at(15, late)].map((checkpoint) => ({ checkpoint, tokens: [] }));
     const bundle = bundleIn(folder, name(), { ...whole(), checkpoint: cosigned(noteWith(), late, other), stamped });
     const { exit, text } = await run([...given, bundle]);
     assert.equal(exit, 0, text);
@@ -180,7 +180,7 @@ describe('annals-verify on witnesses', () => {
 
   it('knows those of an export, of a copy of log.db, of kept checkpoints and of two that are compared', async () => {
     const { manifest, text } = exportOf(log, signer, 1, 15, { earlier: [15] });
-    const stamped = [{ checkpoint: at(15, late) }];
+    const stamped = [{ checkpoint: at(15, late), tokens: [] }];
     const file = join(folder, 'cosigned.db');
     writeLog(file, log, [at(13, early), at(16, late)]);
     const [kept, newer] = [[13, early] as const, [16, late] as const].map(([size, time]) =>
@@ -212,14 +212,68 @@ describe('annals-verify on witnesses', () => {
     const forked = log.map((entry, index) => (index === 14 ? rewritten(entry, { correlationId: 'forked' }) : entry));
     const unsigned = noteOf(log, [createSigner()], 15);
     for (const [stamped, says] of [
-      [[{ checkpoint: noteOf(forked, [signer], 15) }], /the log does not continue the stamped checkpoint of 15 events/],
-      [[{ checkpoint: at(14, late) }], /nothing proves that the log continues the stamped checkpoint of 14 events/],
-      [[{ checkpoint: unsigned }], /a checkpoint in stamped is signed by another key/],
-      [[{ checkpoint: at(15, late), more: 1 }], /has "?more/],
+      [
+        [{ tokens: [], checkpoint: noteOf(forked, [signer], 15) }],
+        /the log does not continue the stamped checkpoint of 15 events/,
+      ],
+      [
+        [{ tokens: [], checkpoint: at(14, late) }],
+        /nothing proves that the log continues the stamped checkpoint of 14 events/,
+      ],
+      [[{ tokens: [], checkpoint: unsigned }], /a checkpoint in stamped is signed by another key/],
+      [[{ tokens: [], checkpoint: at(15, late), more: 1 }], /has "?more/],
       [{}, /stamped is no list/],
       [[7], /stamped has what is no checkpoint/],
     ] as const)
       assert.match(await verdictOf(...given, bundleIn(folder, name(), { ...whole(), stamped })), says);
+  });
+
+  it('puts out tokens of time-stamp authorities for openssl, and does not count them', async () => {
+    const folderOut = join(folder, 'tokens');
+    const token = (authority: string, byte: number) => ({ authority, token: Buffer.of(byte).toString('base64') });
+    const stamped = [
+      { checkpoint: at(13, early), tokens: [token('tsa.example', 1), token('../../x y', 2)] },
+      { checkpoint: at(15, late), tokens: [token('tsa.example', 3)] },
+    ];
+    const bundle = bundleIn(folder, name(), { ...whole(), stamped });
+    const { exit, text } = await run([...pinned, bundle]);
+    assert.equal(exit, 0, text);
+    const says =
+      /open +when the checkpoint of (\d+) events was there: .* With --tokens \. that is done by: openssl ts -verify -data (\S+) -in (\S+) -token_in -CAfile CA\.pem$/gm;
+    assert.deepEqual(
+      [...text.matchAll(says)].map(([, ...found]) => found),
+      [
+        ['13', 'annals-13.txt', 'annals-13-tsa.example.tst'],
+        ['15', 'annals-15.txt', 'annals-15-tsa.example.tst'],
+        ['13', 'annals-13.txt', 'annals-13-..-..-x-y.tst'],
+      ],
+    );
+    assert.match(text, /^newest time vouched for from outside: none$/m);
+    assert.equal(existsSync(folderOut), false);
+    // Nothing is written of what nobody is known to have made, or is a lie.
+    assert.match(await verdictOf('--tokens', folderOut, bundle), /^2 UNDECIDED/);
+    assert.equal(existsSync(folderOut), false);
+    assert.match(await verdictOf(...pinned, '--tokens', folderOut, bundle), /^0 SOUND/);
+    assert.deepEqual(readdirSync(folderOut).sort(), [
+      'annals-13-..-..-x-y.tst',
+      'annals-13-tsa.example.tst',
+      'annals-13.txt',
+      'annals-15-tsa.example.tst',
+      'annals-15.txt',
+    ]);
+    assert.deepEqual([...readFileSync(join(folderOut, 'annals-15-tsa.example.tst'))], [3]);
+    // As the log signed it, without the lines that came later.
+    assert.equal(readFileSync(join(folderOut, 'annals-13.txt'), 'utf8'), noteOf(log, [signer], 13));
+    const nothing = await verdictOf(...pinned, '--tokens', folderOut, bundleIn(folder, name(), whole()));
+    assert.match(nothing, /^2 UNDECIDED: there are no time-stamp tokens that --tokens could write$/);
+    for (const tokens of [{}, [7], [{ authority: '', token: '' }], [{ authority: 'a', token: '!' }], [{ token: '' }]])
+      assert.match(
+        await verdictOf(
+          ...pinned,
+          bundleIn(folder, name(), { ...whole(), stamped: [{ checkpoint: at(15, late), tokens }] }),
+        ),
+        /^1 NOT SOUND: .*token/,
+      );
   });
 
   it('takes nothing for the key of a witness that is none', async () => {

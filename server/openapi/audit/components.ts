@@ -195,6 +195,20 @@ const proofs: Record<string, Schema> = {
     proof: hashes,
     checkpoint: described(text, 'A signed note (C2SP tlog-checkpoint).'),
   }),
+  Stamps: closed({
+    stamped: listOf(
+      closed({
+        size: place,
+        checkpoint: described(
+          text,
+          'A signed note (C2SP tlog-checkpoint), with the lines of witnesses (C2SP tlog-cosignature).',
+        ),
+        tokens: listOf(
+          closed({ authority: text, token: described(text, 'A time-stamp token (RFC 3161), in base64.') }),
+        ),
+      }),
+    ),
+  }),
   ConsistencyProof: closed({ from: count, to: count, fromRoot: base64, toRoot: base64, proof: hashes }),
 };
 

@@ -23,6 +23,23 @@ export function checkpointOperation(): Operation {
   };
 }
 
+/** `GET /api/audit/stamps` */
+export function stampsOperation(): Operation {
+  return {
+    id: 'audit_stamps',
+    tag: 'proofs',
+    summary: 'Read the checkpoints for which somebody outside vouched',
+    description:
+      'Answers of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
+      'an event: that one was there by the time that is said.',
+    query: Joi.object({
+      covers: Joi.number().integer().min(1).description('The position of an event, which the first ones hold.'),
+    }),
+    answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...ofEveryRoute(), ...refusalOfSigning() },
+    caller: { kind: 'auditor' },
+  };
+}
+
 const tilePath = Joi.string()
   .pattern(/^(entries|\d|[1-5]\d|6[0-3])\/(x\d{3}\/){0,4}\d{3}(\.p\/[1-9]\d{0,2})?$/)
   .required()

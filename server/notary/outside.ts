@@ -22,7 +22,9 @@ export async function vouchedFor(db: Sqlite, { witnesses, trusted }: Outsiders):
   const cosigned = cosignedIn(checkpoints, witnesses);
   if (cosigned.finding) return cosigned;
   const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), db, trusted);
-  return stamped.finding ? stamped : { finding: null, notes: [...cosigned.notes, ...stamped.notes] };
+  if (stamped.finding) return stamped;
+  const notes = [...cosigned.notes, ...stamped.notes];
+  return { finding: null, notes: notes.length > 0 ? notes : ['nobody from outside says when a checkpoint was there'] };
 }
 
 function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): Vouched {

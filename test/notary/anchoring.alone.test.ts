@@ -93,6 +93,7 @@ describe('checkpoints in the folder of files', () => {
     assert.equal(sound.code, 0, sound.stdout);
     assert.match(sound.stdout, /^note: the log is the one of 4 signed checkpoints$/m);
     assert.match(sound.stdout, /^note: the newest event is of \d{4}-\S+Z, [\d.]+ (seconds?|minutes?) before now$/m);
+    assert.match(sound.stdout, /^note: nobody from outside says when a checkpoint was there$/m);
 
     // The log alone: the key knows what it has signed. It and the key: the folder does.
     restore(backup, data, /^log\.db/);

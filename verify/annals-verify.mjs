@@ -1338,18 +1338,27 @@ function comparing(chunks) {
   /** The first place where it differs, if it does. */
   async function end() {
     if (difference === null && (await hasMore())) difference = 'what follows its end';
-    await rest.return?.(undefined);
+    await close();
     return difference;
   }
 
-  return { add, end };
+  /** What is not read to its end stays open otherwise, and reads that were begun with it. */
+  async function close() {
+    await rest.return?.(undefined);
+  }
+
+  return { add, end, close };
 }
 
 /** Holds a file that people read against the pieces of it. @param {Source} source @param {string} name @param {{ text: string, place: string }[]} pieces @param {Report} report */
 async function compareWhole(source, name, pieces, report) {
   const compared = comparing(source.chunks(name));
-  for (const { text, place } of pieces) await compared.add(text, place);
-  noteCompared(name, await compared.end(), report);
+  try {
+    for (const { text, place } of pieces) await compared.add(text, place);
+    noteCompared(name, await compared.end(), report);
+  } finally {
+    await compared.close();
+  }
 }
 
 /** @param {string} name @param {string | null} difference @param {Report} report */
@@ -1887,78 +1896,82 @@ async function checkExport(source, options, report) {
   const hash = crypto.createHash('sha256');
   const otherHash = crypto.createHash('sha256');
   const other = form && comparing(hashing(source.chunks(file), otherHash));
-  await other?.add(form?.head ?? '', 'its first line');
-  options.table?.add(csv.head);
-  if (tree) roots.look(tree);
-  const eventsIn = readers[/** @type {keyof typeof readers} */ (dataKind)];
-  for await (const event of eventsIn(hashing(source.chunks(proven.file), hash), {
-    checkpoint,
-    withPayloads,
-    withProofs: !tree,
-  })) {
-    const { header } = event;
-    const name = nameOf(header);
-    must(header.position >= from && header.position <= to, `${name} is not in the range ${from} to ${to}`);
-    const unfit = Object.keys(wanted).find((filter) => !fitsFilter(filter, wanted[filter], header));
-    must(unfit === undefined, `${name} does not fit the filter ${unfit}`);
-    journal.add(event);
-    tree?.add(event.leaf);
+  try {
+    await other?.add(form?.head ?? '', 'its first line');
+    options.table?.add(csv.head);
     if (tree) roots.look(tree);
-    if (other && form) await other.add(form.line(event), name);
-    options.table?.add(csv.line(event));
-    options.progress(header.position - from + 1);
-  }
-  const erasures = readList(manifest.erasures, checkpoint, 'erasures');
-  const declarations = erasures.flatMap(({ header, payload }) => {
-    must(header.type === 'document.erased' && payload, `${nameOf(header)} is no erasure with its payload`);
-    return erasedBy(header, payload.data);
-  });
-  const found = journal.settle(declarations);
-  must(hash.digest('hex') === proven.sha256, `${proven.file} was altered: its SHA-256 is not that of the manifest`);
-  must(
-    found.count === manifest.events,
-    `${proven.file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
-  );
-  report.facts.events = found.count;
-  if (tree || dataKind === 'ndjson') noteNewest(found.last, report);
-  if (tree) {
-    must(tree.size() === to, `event ${tree.size() + 1} is missing: the export ends before ${to}`);
-    const isPart = isConsistent(
-      { size: to, root: tree.root() },
+    const eventsIn = readers[/** @type {keyof typeof readers} */ (dataKind)];
+    for await (const event of eventsIn(hashing(source.chunks(proven.file), hash), {
       checkpoint,
-      hashesFrom(manifest.consistency, 'consistency', 128),
-    );
+      withPayloads,
+      withProofs: !tree,
+    })) {
+      const { header } = event;
+      const name = nameOf(header);
+      must(header.position >= from && header.position <= to, `${name} is not in the range ${from} to ${to}`);
+      const unfit = Object.keys(wanted).find((filter) => !fitsFilter(filter, wanted[filter], header));
+      must(unfit === undefined, `${name} does not fit the filter ${unfit}`);
+      journal.add(event);
+      tree?.add(event.leaf);
+      if (tree) roots.look(tree);
+      if (other && form) await other.add(form.line(event), name);
+      options.table?.add(csv.line(event));
+      options.progress(header.position - from + 1);
+    }
+    const erasures = readList(manifest.erasures, checkpoint, 'erasures');
+    const declarations = erasures.flatMap(({ header, payload }) => {
+      must(header.type === 'document.erased' && payload, `${nameOf(header)} is no erasure with its payload`);
+      return erasedBy(header, payload.data);
+    });
+    const found = journal.settle(declarations);
+    must(hash.digest('hex') === proven.sha256, `${proven.file} was altered: its SHA-256 is not that of the manifest`);
     must(
-      isPart,
-      `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
+      found.count === manifest.events,
+      `${proven.file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
     );
-    report.proven.push(`all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`);
-  } else if (dataKind === 'ndjson') {
-    report.proven.push(`each of the ${found.count} events is in the log`);
-    report.open.push('whether events that fit the filters were left out');
-  } else {
-    report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
+    report.facts.events = found.count;
+    if (tree || dataKind === 'ndjson') noteNewest(found.last, report);
+    if (tree) {
+      must(tree.size() === to, `event ${tree.size() + 1} is missing: the export ends before ${to}`);
+      const isPart = isConsistent(
+        { size: to, root: tree.root() },
+        checkpoint,
+        hashesFrom(manifest.consistency, 'consistency', 128),
+      );
+      must(
+        isPart,
+        `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
+      );
+      report.proven.push(`all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`);
+    } else if (dataKind === 'ndjson') {
+      report.proven.push(`each of the ${found.count} events is in the log`);
+      report.open.push('whether events that fit the filters were left out');
+    } else {
+      report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
+    }
+    reportTimes(found, report);
+    if (dataKind !== 'ndjson') {
+      report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
+      report.but.push(
+        tree ? `what ${file} says of data, reasons and changes is not proven` : `nothing in ${file} is proven`,
+      );
+    } else if (withPayloads) reportPayloads(found, report);
+    else report.open.push('what the events say: the export is one of headers');
+    checkKept(kept, stamped, checkpoint, manifest.earlier, roots.found, report);
+    const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
+    reportOutside(seen, found.last?.position ?? 0, options, report);
+    const isKnown = knowsTexts(source, manifest, form === null ? ['README.txt'] : ['README.txt', file], report);
+    if (other) {
+      noteCompared(file, await other.end(), report);
+      const isSummed = report.lies.length > 0 || otherHash.digest('hex') === manifest.sha256;
+      must(isSummed, `the manifest says another SHA-256 of ${file} than it has`);
+    }
+    must(!isKnown || isTime(manifest.madeAt), `madeAt is ${show(manifest.madeAt)}`);
+    await checkReadme(source, isKnown ? exportHead(manifest) : null, readmes.export, report);
+    if (isKnown) report.open.push(`when the export was made: its manifest says ${manifest.madeAt}`);
+  } finally {
+    await other?.close();
   }
-  reportTimes(found, report);
-  if (dataKind !== 'ndjson') {
-    report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
-    report.but.push(
-      tree ? `what ${file} says of data, reasons and changes is not proven` : `nothing in ${file} is proven`,
-    );
-  } else if (withPayloads) reportPayloads(found, report);
-  else report.open.push('what the events say: the export is one of headers');
-  checkKept(kept, stamped, checkpoint, manifest.earlier, roots.found, report);
-  const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
-  reportOutside(seen, found.last?.position ?? 0, options, report);
-  const isKnown = knowsTexts(source, manifest, form === null ? ['README.txt'] : ['README.txt', file], report);
-  if (other) {
-    noteCompared(file, await other.end(), report);
-    const isSummed = report.lies.length > 0 || otherHash.digest('hex') === manifest.sha256;
-    must(isSummed, `the manifest says another SHA-256 of ${file} than it has`);
-  }
-  must(!isKnown || isTime(manifest.madeAt), `madeAt is ${show(manifest.madeAt)}`);
-  await checkReadme(source, isKnown ? exportHead(manifest) : null, readmes.export, report);
-  if (isKnown) report.open.push(`when the export was made: its manifest says ${manifest.madeAt}`);
 }
 
 /**

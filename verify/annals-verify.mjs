@@ -602,7 +602,7 @@ const keyStream = 'system/keys';
  * @param {object} rules
  * @param {number | null} rules.after positions follow this one without gaps; null: they only rise
  * @param {(stream: string) => 'whole' | 'tail' | 'some'} rules.shows of a stream: all its versions, all from some one on, or some
- * @param {Event[]} [rules.corrections] of the clock, that stand among the events
+ * @param {Event[]} [rules.corrections] of the clock, that stand among the events or after them
  */
 function openJournal({ after, shows, corrections = [] }) {
   let lastPosition = after ?? 0;
@@ -703,6 +703,8 @@ function openJournal({ after, shows, corrections = [] }) {
   function settle(others = []) {
     let erased = 0;
     checkGone(others);
+    // What comes after the last event that is shown says of all of them that their times may be wrong.
+    for (const { position } of waiting) corrected.add(position);
     /** @type {Map<string, Declaration[]>} */
     const declared = new Map();
     for (const each of [...declarations, ...others]) collect(declared, each.stream, each);
@@ -1518,9 +1520,9 @@ async function checkBundle(source, options, report) {
   );
   report.proven.push(`${schemas.length} schemas of the log's time are in the log`);
   reportPayloads(found, report);
-  reportTimes(found, report);
   const roots = rootsAt([...kept, ...stamped]);
-  checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
+  const later = checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
+  reportTimes({ ...found, corrected: new Set([...found.corrected, ...later]) }, report);
   checkKept(kept, stamped, checkpoint, bundle.earlier, roots.found, report);
   const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
   reportOutside(seen, found.last?.position ?? 0, options, report);
@@ -1628,12 +1630,13 @@ function reportTimes({ corrected, keys }, report) {
  * @param {{ shown: Event[], streams: string[], versions: Map<string, number>, checkpoint: Checkpoint,
  *   roots: ReturnType<typeof rootsAt> }} bundle
  * @param {Report} report
+ * @returns {Set<number>} where among these headers the clock was corrected
  */
 function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report) {
   if (rest === undefined) {
     const last = [...streams, schemaStream].map((name) => `${versions.get(name) ?? 0} of ${show(name)}`).join(', ');
     report.open.push(`whether there are later versions than ${last}: a complete bundle or the whole log shows that`);
-    return;
+    return new Set();
   }
   must(isObject(rest), 'rest is no object');
   checkMembers(rest, ['after', 'before', 'headers'], [], 'rest');
@@ -1666,6 +1669,7 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
   if ((lastSchema?.position ?? 0) <= after) {
     report.open.push(`whether there was a schema after version ${lastSchema?.version ?? 0}, up to event ${after}`);
   }
+  return journal.settle().corrected;
 }
 
 /**

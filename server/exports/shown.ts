@@ -33,7 +33,7 @@ export function shownJson({ text, body, state }: ShownEvent, proof: readonly str
 
 /**
  * The corrections of the clock at positions `from` to `to`: what is shown without the events between needs them, for only they let
- * times be earlier than before.
+ * times be earlier than before, and they alone say that times before them may be wrong.
  */
 export function correctionsWithin(log: LogReader, from: number, to: number): EventText[] {
   const positions = log.positionsWithin(clockStream, from - 1, to, Number.MAX_SAFE_INTEGER);

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
+import { useArchives } from './archives.ts';
 import { bundleOf, createHistory, createSigner, type Entry, exportOf, shown, type Thing, writeLog } from './forger.ts';
-import { bundleIn, exportIn, post, verdictOf } from './histories.ts';
+import { bundleIn, exportIn, post, unpacked, verdictOf } from './histories.ts';
 
 const folder = useFolder();
 const signer = createSigner();
+const archives = useArchives(folder, signer);
 const pinned = ['--key', signer.verifierKey];
 const ahead = { recordedAt: '2046-11-20T12:00:00.000Z' };
 const title = (title: string) => ({ set: { title } });
@@ -74,6 +76,29 @@ describe('annals-verify on a log whose clock was corrected', () => {
     }
     const { exit, text } = await run(['--trust-inside', logFrom(log)]);
     assert.deepEqual([exit, /before event 5, where the clock/.test(text)], [0, true], text);
+  });
+
+  it('says so where nothing that is shown comes after it', async () => {
+    const { entries, record } = createHistory();
+    record('system/schema', 'schema.changed', { schema: { collections: [], globals: [] } });
+    record(post, 'document.created', document, ahead);
+    record('system/clock', 'clock.corrected', { from: 2, before: ahead.recordedAt });
+    record('posts/2', 'document.created', { id: '2' });
+    const isTold = /open +when events were recorded that stand before event 3, where the clock was corrected/;
+    const bundle = await archives.bundle(entries, post);
+    const complete = bundleOf(entries, signer, post, document, { isComplete: true });
+    const ranges = await Promise.all([
+      archives.range(entries, 'ndjson', 1, 4, { filters: { stream: post } }),
+      archives.range(entries, 'csv', 1, 4, { filters: { stream: post } }),
+      archives.range(entries, 'ndjson', 1, 2),
+      archives.range(entries, 'ndjson', 1, 2, { withPayloads: false }),
+    ]);
+    const quiet = await archives.range(entries, 'ndjson', 4, 4);
+    for (const files of [bundle, ...ranges, { 'bundle.json': JSON.stringify(complete) }, quiet]) {
+      count += 1;
+      const { exit, text } = await run([...pinned, unpacked(folder, `shown-${count}`, files)]);
+      assert.deepEqual([exit, isTold.test(text)], [0, files !== quiet], text);
+    }
   });
 
   it('finds times that go back without one unsound', async () => {

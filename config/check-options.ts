@@ -67,7 +67,7 @@ export function readOptions(checking: Checking, path: string, input: Entry, type
     if (own(input, option) === undefined) report(checking, join(path, option), `is missing; ${show(type)} needs it`);
   }
   Object.assign(read, checkChoices(checking, join(path, 'options'), type, own(input, 'options')));
-  Object.assign(read, checkPattern(checking, join(path, 'pattern'), type, own(input, 'pattern')));
+  Object.assign(read, checkPattern(checking, join(path, 'pattern'), type, input));
   Object.assign(read, checkAdmin(checking, join(path, 'admin'), own(input, 'admin')));
   return read as PlainField;
 }
@@ -96,20 +96,32 @@ function checkChoices(checking: Checking, path: string, type: FieldType, input: 
   return { options };
 }
 
+/** Of steps that a value may cost: beyond, they take a thread for seconds. */
+const maxSteps = 100_000_000;
+/** What a body may hold, if the configuration says nothing else. */
+const bodyLength = 1024 * 1024;
+
 const warnings = {
   backtracks:
     ', so it is matched by trying one way after the other, which may hold up a thread: bound the values by maxLength',
+  ways: (ways: number) =>
+    `each character of a long value may cost ${ways} steps, so that one as long as a body may take a thread for seconds: ` +
+    'bound the values by maxLength',
   isExponential:
     'some values take most engines exponential time, as in "(a+)+"; the service matches it in linear time, clients that ' +
     'check by its OpenAPI document may not',
 };
 
-function checkPattern(checking: Checking, path: string, type: FieldType, input: unknown) {
+function checkPattern(checking: Checking, path: string, type: FieldType, field: Entry) {
+  const input = own(field, 'pattern');
+  const maxLength = own(field, 'maxLength');
+  const longest = typeof maxLength === 'number' ? maxLength : bodyLength;
   if (!fieldTypes[type].options.includes('pattern') || !passes(checking, path, input, rules.text)) return {};
   try {
-    const { backtracks, isExponential } = readPattern(input as string);
+    const { backtracks, ways, isExponential } = readPattern(input as string);
     if (backtracks !== null) checking.warnings.push(`${path}: ${backtracks}${warnings.backtracks}`);
-    if (isExponential) checking.warnings.push(`${path}: ${warnings.isExponential}`);
+    if (ways * longest > maxSteps) checking.warnings.push(`${path}: ${warnings.ways(ways)}`);
+    if (isExponential()) checking.warnings.push(`${path}: ${warnings.isExponential}`);
   } catch (error) {
     report(checking, path, `is no regular expression with the flag "u": ${(error as Error).message}`);
   }

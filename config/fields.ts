@@ -167,7 +167,7 @@ function member(field: Field, mode: WriteMode): Joi.Schema {
 
 function text(field: Field, base = Joi.string()): Joi.StringSchema {
   const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = field;
-  const whole = pattern === undefined ? undefined : readPattern(pattern);
+  const matches = pattern === undefined ? undefined : matcherFor(field, pattern);
   const counts = field.minLength !== undefined || field.maxLength !== undefined;
   return (required ? base : base.min(0)).custom((value: string, helpers) => {
     if (!isClean(value)) return helpers.error('must', { must: cleanText });
@@ -177,9 +177,18 @@ function text(field: Field, base = Joi.string()): Joi.StringSchema {
       if (length > maxLength) return helpers.error('must', { must: `have at most ${maxLength} characters`, length });
     }
     // After the length, so that maxLength bounds what a slow pattern is run on.
-    if (whole && !whole.matches(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
+    if (matches && !matches(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
     return value;
   });
+}
+
+/** One for a field, whose bodies of new documents and of changes are checked apart: it keeps what it finds out of a pattern. */
+const matchers = new WeakMap<Field, (value: string) => boolean>();
+
+function matcherFor(field: Field, pattern: string): (value: string) => boolean {
+  const matches = matchers.get(field) ?? readPattern(pattern).matches;
+  matchers.set(field, matches);
+  return matches;
 }
 
 /** A text of a form of its own. `read` gives the text to keep, or undefined when the form is wrong. */

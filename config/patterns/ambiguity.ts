@@ -10,12 +10,13 @@ type Ways = Map<number, number>;
 /** A part of the pattern: what it may begin and end with; `skips`: in how many ways it may be nothing. */
 type Part = { first: Ways; last: Ways; skips: number };
 
-/** A pattern with more is not looked at. */
+/** A pattern with more is not looked at, nor one whose pairs of them lead on in more ways. */
 const maxPlaces = 100;
+const maxWays = 500_000;
 /** A part that is repeated more often is taken for one that is repeated without end. */
 const maxCopies = 8;
 
-class TooManyPlaces extends Error {}
+class TooLarge extends Error {}
 
 /**
  * Whether there are texts that an engine which tries one way after the other takes exponential time to find wrong: when some place
@@ -25,11 +26,11 @@ export function isExponential({ alternatives }: AST.Pattern): boolean {
   const places: Places = { tests: [], follows: [] };
   try {
     anyOf(places, alternatives);
+    return comesBackInTwoWays(places);
   } catch (error) {
-    if (error instanceof TooManyPlaces) return false;
+    if (error instanceof TooLarge) return false;
     throw error;
   }
-  return comesBackInTwoWays(places);
 }
 
 const nothing: Part = { first: new Map(), last: new Map(), skips: 1 };
@@ -66,7 +67,7 @@ function partOf(places: Places, node: AST.Element): Part {
 }
 
 function place({ tests, follows }: Places, raw: string): Part {
-  if (tests.length === maxPlaces) throw new TooManyPlaces();
+  if (tests.length === maxPlaces) throw new TooLarge();
   const index = tests.push(new RegExp(`^${raw}$`, 'u')) - 1;
   follows.push(new Map());
   return { first: new Map([[index, 1]]), last: new Map([[index, 1]]), skips: 0 };
@@ -137,24 +138,27 @@ function comesBackInTwoWays({ tests, follows }: Places): boolean {
     nexts.set(pair, known);
     return known;
   };
-  const reaches = (from: readonly number[], wanted: number) => {
-    const seen = new Set(from);
-    for (const pair of seen) {
-      if (pair === wanted) return true;
-      for (const following of next(pair)) seen.add(following);
-    }
-    return false;
-  };
+  let ways = 0;
   for (let at = 0; at < size; at += 1) {
     const home = at * size + at;
-    const onTheWay = new Set(next(home));
-    for (const pair of onTheWay) for (const following of next(pair)) onTheWay.add(following);
-    if (!onTheWay.has(home)) continue;
-    for (const pair of onTheWay) {
-      const [a, b] = [Math.floor(pair / size), pair % size];
-      if (a !== b && reaches([pair], home)) return true;
+    const reached = new Set([home]);
+    const before = new Map<number, number[]>();
+    for (const pair of reached) {
+      const following = next(pair);
+      ways += following.length;
+      if (ways > maxWays) throw new TooLarge();
+      for (const other of following) {
+        reached.add(other);
+        const known = before.get(other);
+        if (known) known.push(pair);
+        else before.set(other, [pair]);
+      }
     }
-    for (const [to, ways] of follows[at] as Ways) if (ways > 1 && reaches([to * size + to], home)) return true;
+    // Those from which the way leads home again.
+    const back = new Set([home]);
+    for (const pair of back) for (const earlier of before.get(pair) ?? []) back.add(earlier);
+    for (const pair of back) if (Math.floor(pair / size) !== pair % size) return true;
+    for (const [to, count] of follows[at] as Ways) if (count > 1 && back.has(to * size + to)) return true;
   }
   return false;
 }
@@ -169,5 +173,6 @@ function overlapsOf(tests: readonly RegExp[]): (a: number, b: number) => boolean
   const own = tests.flatMap(({ source }) => [...source]);
   const characters = [...new Set([...samples, ...own])];
   const taken = tests.map((test) => new Set(characters.filter((character) => test.test(character))));
-  return (a, b) => !(taken[a] as Set<string>).isDisjointFrom(taken[b] as Set<string>);
+  const overlaps = taken.map((one) => taken.map((other) => !one.isDisjointFrom(other)));
+  return (a, b) => overlaps[a]?.[b] === true;
 }

@@ -1,15 +1,21 @@
 import type { Check, Program } from './program.ts';
 
 /** The steps that may come next, once a character was read; what follows is found out when it is first met. */
-type State = { reads: readonly number[]; isEnd: boolean; nexts: Map<number, State> };
+type State = { reads: Uint16Array; count: number; isEnd: boolean; nexts: Map<number, State> };
+const kindNumbers = { read: 0, check: 1, split: 2, end: 3 } as const;
 
-/** What is kept of what follows, for each program; a text of ever other characters would have it grow. */
-const maxKept = 5000;
+/** What is kept of what follows, for each program; a text of ever other characters, or ways, would have it grow. */
+const maxTransitions = 5000;
+/** Of what is kept, in numbers: a state of many steps weighs as much as many of few. */
+const maxWeight = 200_000;
+/** Where that is too little, so many characters are read without keeping anything: a text goes on as it was written. */
+const pause = 20_000;
 const codePoints = 0x110000;
 
 /**
  * Tells whether a program matches a whole text. All ways are followed at once, so the time it takes grows as the length of the
- * text, times the size of the program at worst: there is nothing to go back to (Thompson, 1968).
+ * text, times the steps of the program that are followed at worst: there is nothing to go back to (Thompson, 1968). What is kept
+ * makes that as fast as to look it up where the same steps come again, which a text can be written to avoid: see `waysOf`.
  */
 export function matcherOf(program: Program): (text: string) => boolean {
   const machines = new Map<Program, Machine>();
@@ -63,7 +69,7 @@ export function matcherOf(program: Program): (text: string) => boolean {
     const checksAt = checksOf(program, points);
     let state = first(checksAt(0));
     for (let at = 0; at < points.length; at += 1) {
-      if (state.reads.length === 0) return false;
+      if (state.count === 0) return false;
       state = next(state, points[at] as number, checksAt(at + 1));
     }
     return state.isEnd;
@@ -76,56 +82,135 @@ type Machine = {
 };
 
 /** @param beginsAnywhere whether it may begin at each place, or at the first one only. */
-function machineOf({ steps, start }: Program, beginsAnywhere: boolean): Machine {
+function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): Machine {
   const states = new Map<string, State>();
-  let kept = 0;
+  const firsts = new Map<number, State>();
+  const taken = new Map<number, Uint8Array>();
+  let transitions = 0;
+  let weight = 0;
+  let weightOfTaken = 0;
+  let unkept = 0;
+  // One set of steps is made at a time, in arrays that are there: a new set for each character costs more than the steps do.
+  const marks = new Uint8Array(steps.length);
+  const waiting = new Uint16Array(steps.length);
+  const passing: State = { reads: new Uint16Array(steps.length), count: 0, isEnd: false, nexts: new Map() };
+  const found = passing.reads;
+  const bits = new Uint16Array(Math.ceil(steps.length / 16) + 1);
+  // As arrays of numbers they are read several times as fast as from objects of four kinds.
+  const kindOf = Uint8Array.from(steps, ({ kind }) => kindNumbers[kind]);
+  const nextOf = Uint16Array.from(steps, (step) => ('next' in step ? step.next : 0));
+  const askOf = Uint16Array.from(steps, (step) =>
+    step.kind === 'read' ? step.test : 'check' in step ? step.check : 0,
+  );
+  const branchesOf = steps.map((step) => (step.kind === 'split' ? step.ways : []));
 
-  /** The state of all that can be reached from these steps without reading. */
-  function stateAt(from: readonly number[], checks: number): State {
-    const seen = new Set<number>();
-    const waiting = [...from];
-    const reads: number[] = [];
+  /** Puts a step behind the first `count` that wait, unless it was there before; gives how many wait. */
+  function reach(index: number, count: number): number {
+    if (marks[index] === 1) return count;
+    marks[index] = 1;
+    waiting[count] = index;
+    return count + 1;
+  }
+
+  /** All that can be reached without reading from the first `count` that wait; the same object again, with other contents. */
+  function reached(count: number, checks: number): State {
     let isEnd = false;
-    for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
-      const step = steps[index];
-      if (seen.has(index) || !step) continue;
-      seen.add(index);
-      if (step.kind === 'split') waiting.push(...step.ways);
-      else if (step.kind === 'end') isEnd = true;
-      else if (step.kind === 'read') reads.push(index);
-      else if (checks & (1 << step.check)) waiting.push(step.next);
+    let length = 0;
+    let waits = count;
+    while (waits > 0) {
+      waits -= 1;
+      const index = waiting[waits] as number;
+      const kind = kindOf[index];
+      if (kind === kindNumbers.read) {
+        found[length] = index;
+        length += 1;
+      } else if (kind === kindNumbers.split) {
+        for (const way of branchesOf[index] as readonly number[]) waits = reach(way, waits);
+      } else if (kind === kindNumbers.end) isEnd = true;
+      else if (checks & (1 << (askOf[index] as number))) waits = reach(nextOf[index] as number, waits);
     }
-    const key = `${isEnd} ${reads.sort((a, b) => a - b)}`;
-    const state = states.get(key) ?? { reads, isEnd, nexts: new Map() };
+    passing.count = length;
+    passing.isEnd = isEnd;
+    return passing;
+  }
+
+  /** What was reached, as a state that lasts. */
+  function kept({ reads, count, isEnd }: State): State {
+    bits.fill(0);
+    for (let at = 0; at < count; at += 1) {
+      const index = reads[at] as number;
+      bits[index >> 4] = (bits[index >> 4] as number) | (1 << (index & 15));
+    }
+    bits[bits.length - 1] = Number(isEnd);
+    const key = String.fromCharCode.apply(null, bits as unknown as number[]);
+    const known = states.get(key);
+    if (known) return known;
+    const state = { reads: reads.slice(0, count), count, isEnd, nexts: new Map() };
+    weight += count + bits.length;
     states.set(key, state);
     return state;
   }
 
-  function found(state: State, point: number, checks: number): State {
+  /** Which tests a character passes: 1 for each. */
+  function takenBy(point: number): Uint8Array {
+    const known = taken.get(point);
+    if (known) return known;
     const character = String.fromCodePoint(point);
-    const from = beginsAnywhere ? [start] : [];
-    for (const index of state.reads) {
-      const step = steps[index];
-      if (step?.kind === 'read' && step.test.test(character)) from.push(step.next);
+    const passed = Uint8Array.from(tests, (test) => Number(test.test(character)));
+    weightOfTaken += passed.length;
+    if (weightOfTaken > maxWeight) {
+      taken.clear();
+      weightOfTaken = passed.length;
     }
-    return stateAt(from, checks);
+    taken.set(point, passed);
+    return passed;
+  }
+
+  /** All that comes after a state when a character is read; see {@link reached}. */
+  function after({ reads, count }: State, point: number, checks: number): State {
+    const passed = takenBy(point);
+    marks.fill(0);
+    let waits = beginsAnywhere ? reach(start, 0) : 0;
+    for (let at = 0; at < count; at += 1) {
+      const index = reads[at] as number;
+      if (passed[askOf[index] as number] === 1) waits = reach(nextOf[index] as number, waits);
+    }
+    return reached(waits, checks);
+  }
+
+  function forget(): void {
+    for (const { nexts } of states.values()) nexts.clear();
+    states.clear();
+    firsts.clear();
+    [transitions, weight] = [0, 0];
   }
 
   return {
-    first: (checks) => stateAt([start], checks),
+    first(checks) {
+      const known = firsts.get(checks);
+      if (known) return known;
+      marks.fill(0);
+      const state = kept(reached(reach(start, 0), checks));
+      firsts.set(checks, state);
+      return state;
+    },
     next(state, point, checks) {
       const key = point + checks * codePoints;
       const known = state.nexts.get(key);
       if (known) return known;
-      if (kept === maxKept) {
-        for (const { nexts } of states.values()) nexts.clear();
-        states.clear();
-        state.nexts.clear();
-        kept = 0;
+      if (unkept === 0 && (transitions === maxTransitions || weight > maxWeight)) {
+        forget();
+        unkept = pause;
       }
-      const following = found(state, point, checks);
+      if (unkept > 0) {
+        unkept -= 1;
+        return after(state, point, checks);
+      }
+      const following = kept(after(state, point, checks));
+      // What passes is another state by now.
+      if (state === passing) return following;
       state.nexts.set(key, following);
-      kept += 1;
+      transitions += 1;
       return following;
     },
   };

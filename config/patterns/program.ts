@@ -2,7 +2,7 @@ import type { AST } from '@eslint-community/regexpp';
 
 /** One step of a program: read a character, look at the place, go on in several ways, or be at the end. */
 export type Step =
-  | { kind: 'read'; test: RegExp; next: number }
+  | { kind: 'read'; test: number; next: number }
   | { kind: 'check'; check: number; next: number }
   | { kind: 'split'; ways: readonly number[] }
   | { kind: 'end' };
@@ -13,8 +13,12 @@ export type Check =
   | { kind: 'word'; isNegated: boolean }
   | { kind: 'ahead' | 'behind'; program: Program; isNegated: boolean };
 
-/** A nondeterministic automaton. One that looks ahead reads from the right to the left, so as to end at its place. */
-export type Program = { steps: readonly Step[]; start: number; checks: readonly Check[] };
+/**
+ * A nondeterministic automaton. One that looks ahead reads from the right to the left, so as to end at its place.
+ *
+ * `tests`: what characters its steps read, each once; the 255 steps of `.{1,255}` have one.
+ */
+export type Program = { steps: readonly Step[]; start: number; checks: readonly Check[]; tests: readonly RegExp[] };
 
 /** Why a pattern cannot be made a program. */
 export class NoProgram extends Error {}
@@ -35,15 +39,46 @@ export function programOf({ alternatives }: AST.Pattern): Program {
   return build(alternatives, size, false);
 }
 
+/**
+ * How many steps may have to be followed for each character of a text, however long that is; 0 where the pattern itself bounds
+ * how long a text it looks at.
+ */
+export function waysOf(program: Program): number {
+  const isBounded = !looksAround(program) && !goesRound(program);
+  return isBounded ? 0 : readsOf(program);
+}
+
+function looksAround({ checks }: Program): boolean {
+  return checks.some((check) => 'program' in check);
+}
+
+/** A step stands behind those that come after it, but where it is gone back to. */
+function goesRound({ steps }: Program): boolean {
+  return steps.some((step, index) => step.kind === 'split' && step.ways.some((way) => way > index));
+}
+
+function readsOf({ steps, checks }: Program): number {
+  const inside = checks.map((check) => ('program' in check ? readsOf(check.program) : 0));
+  return inside.reduce((sum, reads) => sum + reads, steps.filter(({ kind }) => kind === 'read').length);
+}
+
 function build(alternatives: readonly AST.Alternative[], size: { steps: number }, isBackward: boolean): Program {
   const steps: Step[] = [];
   const checks: Check[] = [];
+  const tests: RegExp[] = [];
   const known = new Map<string, number>();
+  const knownTests = new Map<string, number>();
 
   function add(step: Step): number {
     size.steps += 1;
     if (size.steps > maxSteps) throw new NoProgram('it is too large');
     return steps.push(step) - 1;
+  }
+
+  function read(next: number, raw: string): number {
+    const test = knownTests.get(raw) ?? tests.push(new RegExp(`^${raw}$`, 'u')) - 1;
+    knownTests.set(raw, test);
+    return add({ kind: 'read', test, next });
   }
 
   /** The same assertion, in a repetition for example, is asked once. */
@@ -60,7 +95,7 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
       case 'Character':
       case 'CharacterSet':
       case 'CharacterClass':
-        return add({ kind: 'read', test: new RegExp(`^${node.raw}$`, 'u'), next });
+        return read(next, node.raw);
       case 'Group':
         if (node.modifiers) throw new NoProgram('it has modifiers');
         return anyOf(next, node.alternatives);
@@ -96,7 +131,12 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
       for (let count = min; count < max; count += 1)
         start = add({ kind: 'split', ways: [next, before(start, element)] });
     }
-    for (let count = 0; count < min; count += 1) start = before(start, element);
+    for (let count = 0; count < min; count += 1) {
+      const first = before(start, element);
+      // Nothing is nothing, however often: `(?:){4000000000}`.
+      if (first === start) break;
+      start = first;
+    }
     return start;
   }
 
@@ -117,5 +157,5 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
   }
 
   const end = add({ kind: 'end' });
-  return { start: anyOf(end, alternatives), steps, checks };
+  return { start: anyOf(end, alternatives), steps, checks, tests };
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import { readPattern } from '../../config/patterns/pattern.ts';
@@ -60,6 +62,15 @@ const characters = [
 ];
 const values = fc.array(fc.array(fc.constantFrom(...characters), { maxLength: 7 }), { minLength: 1, maxLength: 8 });
 
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+function heldBytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 describe('A pattern', () => {
   it('matches what the engine of Node matches', () => {
     let linear = 0;
@@ -111,6 +122,22 @@ describe('A pattern', () => {
     );
   });
 
+  it('that repeats nothing is read like any other', () => {
+    const source = '(?:){4000000000}a(?:b{0}(?:)){4000000000}';
+    assert.deepEqual(['a', '', 'ab'].map(readPattern(source).matches), [true, false, false]);
+  });
+
+  it('keeps no more than so much of what it was asked, however many ways there are', () => {
+    const { matches } = readPattern('[ab]*a[ab]{900}');
+    const texts = fc.sample(fc.array(fc.constantFrom('a', 'b'), { minLength: 4900, maxLength: 4900 }), 2);
+    const before = heldBytes();
+    for (const text of texts.map((characters) => characters.join('')))
+      assert.equal(matches(text), text.at(-901) === 'a');
+    const kept = heldBytes() - before;
+    assert.ok(kept < 5_000_000, `${kept} bytes`);
+    assert.equal(matches('a'), false);
+  });
+
   it('keeps no more than so much of what it was asked', () => {
     const { matches } = readPattern('(\\p{L}|[^]b?)*');
     const text = String.fromCodePoint(...Array.from({ length: 20_000 }, (_, index) => 0x4e00 + index));
@@ -119,7 +146,7 @@ describe('A pattern', () => {
 });
 
 describe('A pattern that may take exponential time elsewhere', () => {
-  const found = (source: string) => readPattern(source).isExponential;
+  const found = (source: string) => readPattern(source).isExponential();
 
   it('is told from one that does not', () => {
     const bad = [
@@ -155,15 +182,27 @@ describe('A pattern that may take exponential time elsewhere', () => {
     assert.deepEqual([bad.filter((source) => !found(source)), good.filter(found)], [[], []]);
   });
 
+  it('is told in a time that does not grow as what may be in it', () => {
+    // Each took minutes, or all of the memory.
+    assert.equal(found('[a-z]*'.repeat(99)), false);
+    assert.equal(found('([\\w.]*[\\w-]*)'.repeat(49)), false);
+    assert.equal(found(`(a+)+${'[a-z]*'.repeat(20)}`), true);
+  });
+
   it('is a warning of the configuration, and so is one that is matched by trying', () => {
     const field = (name: string, pattern: string) => ({ name, type: 'text', pattern });
-    const fields = [field('a', '(a+)+b'), field('b', '(a)\\1'), field('c', '[a-z-]+')];
+    const slow = '.+@.{1,255}\\.[a-z]{2,63}';
+    const fields = [
+      ...[field('a', '(a+)+b'), field('b', '(a)\\1'), field('c', '[a-z-]+'), field('d', slow), field('e', '.{0,900}')],
+      { ...field('f', slow), maxLength: 1000 },
+    ];
     const { warnings } = checkConfig({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
     assert.deepEqual(
       warnings.filter((warning) => warning.includes('.pattern')),
       [
         'collections.posts.fields.a.pattern: some values take most engines exponential time, as in "(a+)+"; the service matches it in linear time, clients that check by its OpenAPI document may not',
         'collections.posts.fields.b.pattern: it has a backreference, so it is matched by trying one way after the other, which may hold up a thread: bound the values by maxLength',
+        'collections.posts.fields.d.pattern: each character of a long value may cost 322 steps, so that one as long as a body may take a thread for seconds: bound the values by maxLength',
       ],
     );
   });

@@ -98,7 +98,7 @@ function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
   const problems: string[] = [];
   for (const { slug, fields } of schema.collections) {
     for (const field of dataFields(fields)) {
-      const types = jsonTypes(tablesOf({ collections: [{ slug, fields: [field] }], globals: [] })[0] as Tables, field);
+      const types = jsonTypes(field);
       const at = types && locate(slug, [field.name]);
       if (!at) continue;
       const ids = db
@@ -115,7 +115,14 @@ function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
   return problems;
 }
 
-function jsonTypes({ columns }: Tables, field: DataField): string[] | undefined {
+/** Whether no value of one field can be one of another at the top level of a collection: a start is refused for each. */
+export function isOtherJson(before: DataField, after: DataField): boolean {
+  const [was, is] = [jsonTypes(before), jsonTypes(after)];
+  return was !== undefined && is !== undefined && !was.some((type) => is.includes(type));
+}
+
+function jsonTypes(field: DataField): string[] | undefined {
+  const [{ columns }] = tablesOf({ collections: [{ slug: 'any', fields: [field] }], globals: [] }) as [Tables];
   if (field.type === 'join') return undefined;
   if (isList(field)) return ['array'];
   if (field.type === 'object') return ['object'];

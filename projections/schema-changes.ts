@@ -1,6 +1,7 @@
 import { dataFields, type FieldSchema, isList, type Schema } from '../config/schema.ts';
 import { fieldsByKey, previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { isOtherJson } from './fit.ts';
 import { jsonPath, quote } from './tables.ts';
 
 /**
@@ -27,6 +28,8 @@ type Place = {
   /** A condition on that JSON as one on the document, which holds several of them where the fields are those of items. */
   within: (condition: string) => string;
   depth: number;
+  /** Whether it is that of a collection itself. */
+  isTop: boolean;
 };
 
 type Ask = { place: Place; condition: string; values?: string[]; tell: Question['tell'] };
@@ -37,7 +40,8 @@ export function questionsAbout(before: Schema, after: Schema): Question[] {
   return fieldsByKey(before).flatMap(([key, fields]): Question[] => {
     const next = now.get(key);
     if (!next) return [{ key, condition: null, values: [], tell: (documents) => goneWith(key, documents) }];
-    const top: Place = { name: key, json: 'doc', path: [], within: (condition) => condition, depth: 0 };
+    const isTop = !key.startsWith('globals/');
+    const top: Place = { name: key, json: 'doc', path: [], within: (condition) => condition, depth: 0, isTop };
     return [...asksAbout(top, fields, next)].map(({ place, condition, values = [], tell }) => {
       return { key, condition: place.within(condition), values, tell };
     });
@@ -116,6 +120,9 @@ function lacking(place: Place, field: Field, previous: Field | undefined): Ask {
 
 function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> {
   const name = `${place.name}.${after.name}`;
+  // What is refused in any case says which documents it is about.
+  const isTold = kindOf(before) !== kindOf(after) && !(place.isTop && isOtherJson(before, after));
+  if (isTold) yield otherwise(place, name, before, after);
   if (before.options && after.options) {
     const left = new Set(after.options.map(({ value }) => value));
     for (const { value } of before.options) {
@@ -126,7 +133,7 @@ function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> 
     }
   }
   if (before.type === 'object' && after.type === 'object') {
-    const inside = { ...place, name, path: [...place.path, before.name] };
+    const inside = { ...place, name, path: [...place.path, before.name], isTop: false };
     yield* asksAbout(inside, before.fields ?? [], after.fields ?? []);
   }
   if (before.type === 'array' && after.type === 'array') {
@@ -142,6 +149,24 @@ function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> 
   }
 }
 
+/** What values are taken for. Types that hold and mean the same are one. */
+function kindOf({ type, hasMany, relationTo }: Field): string {
+  const same = type === 'textarea' ? 'text' : type === 'radio' ? 'select' : type;
+  return `${same}${relationTo === undefined ? '' : ` to ${relationTo}`}${hasMany ? ' with hasMany' : ''}`;
+}
+
+/** What was written as one thing is answered as another. A text that is an option is as good as one that was chosen. */
+function otherwise(place: Place, name: string, before: Field, after: Field): Ask {
+  const isChosen = after.options !== undefined && !before.options && !isList(before) && !isList(after);
+  const value = `json_extract(${memberIn(before, place)})`;
+  const unfit = isChosen ? ` AND ${value} NOT IN (SELECT value FROM json_each(?))` : '';
+  const values = isChosen ? [JSON.stringify(after.options?.map((option) => option.value))] : [];
+  const what = isChosen ? 'a value that is none of its options' : 'a value of it';
+  const tell = (documents: string) =>
+    `${name} is ${kindOf(after)} now and was ${kindOf(before)}: ${documents} had ${what}, and keep it as it is until another is written`;
+  return { place, condition: `(${holds(before, place)}${unfit})`, values, tell };
+}
+
 /** The items of a list, or those of them that are blocks of one kind. */
 function itemsOf(place: Place, field: Field, name: string, block?: string): Place {
   const depth = place.depth + 1;
@@ -155,6 +180,7 @@ function itemsOf(place: Place, field: Field, name: string, block?: string): Plac
     within: (condition) =>
       place.within(`EXISTS (SELECT 1 FROM ${list} AS ${item} WHERE ${item}.type = 'object'${kind} AND ${condition})`),
     depth,
+    isTop: false,
   };
 }
 

@@ -116,6 +116,59 @@ describe('what a schema changes for documents', () => {
     ]);
   });
 
+  it('is another type, or another collection to point to, wherever a document has a value', (t) => {
+    const people: CollectionConfig[] = ['a', 'b'].map((slug) => ({ slug, fields: [] }));
+    const seo = (type: 'text' | 'number'): FieldConfig => ({
+      name: 'seo',
+      type: 'object',
+      fields: [{ name: 'n', type }],
+    });
+    const list = (inner: 'array' | 'object'): FieldConfig => {
+      return { name: 'list', type: 'array', fields: [{ name: 'in', type: inner, fields: [title] }] };
+    };
+    const author = (relationTo: string): FieldConfig => ({ name: 'author', type: 'relationship', relationTo });
+    const plain = (type: 'text' | 'textarea' | 'date'): FieldConfig[] =>
+      ['day', 'note'].map((name) => ({ name, type }));
+    const status: FieldConfig = { name: 'status', type: 'select', options: ['x', 'y'] };
+    const site = (type: 'text' | 'number') => ({ slug: 'site', fields: [{ name: 'n', type } as const] });
+    const [day, note] = plain('text') as [FieldConfig, FieldConfig];
+    const of = (...fields: FieldConfig[]) => [{ slug: 'posts', fields }, ...people];
+    const before = {
+      collections: of(seo('text'), list('array'), author('a'), day, note, { name: 'status', type: 'text' }),
+      globals: [site('text')],
+    };
+    const folder = filled(t, before, [
+      { seo: { n: 'x' }, list: [{ in: [{ title: 'a' }] }], author: 'id', day: 'today', note: 'n', status: 'x' },
+      { seo: { n: null }, list: [{ in: [] }], author: null, day: null, note: null, status: 'other' },
+    ]);
+    const directory = openDirectory(folder, before);
+    directory.setGlobal('site', { n: 'x' });
+    directory.close();
+    const [date] = plain('date') as [FieldConfig];
+    const [, long] = plain('textarea') as [FieldConfig, FieldConfig];
+    const after = {
+      collections: of(seo('number'), list('object'), author('b'), date, long, status),
+      globals: [site('number')],
+    };
+    const kept = '1 document had a value of it, and keep it as it is until another is written';
+    const told = [
+      `posts.seo.n is number now and was text: ${kept}`,
+      `posts.list.in is object now and was array: ${kept}`,
+      `posts.author is relationship to b now and was relationship to a: ${kept}`,
+      `posts.day is date now and was text: ${kept}`,
+      'posts.status is select now and was text: 1 document had a value that is none of its options, and keep it as it is until another is written',
+      `globals/site.n is number now and was text: ${kept}`,
+    ];
+    assert.throws(
+      () => openDirectory(folder, after, { isStrict: true }),
+      (error: Error) => {
+        assert.deepEqual(error.message.split('\n').slice(1), told);
+        return true;
+      },
+    );
+    assert.deepEqual(changesOf(folder, after), told);
+  });
+
   it('is a collection or a global that is gone, and a field of a global', (t) => {
     const site = { slug: 'site', fields: [title, { name: 'n', type: 'number' } as const] };
     const notes: CollectionConfig = { slug: 'notes', fields: [title] };
@@ -230,7 +283,7 @@ describe('what a schema changes for documents', () => {
 /** A line without its words: what, why, how many. */
 function plain(line: string): string {
   const [, what, how = '', count] =
-    /^(\S+) (?:is|has) (gone|required|no \S+ "[^"]*")\D*?(\d+) documents?/.exec(line) ?? [];
+    /^(\S+) (?:is|has) (gone|required|no \S+ "[^"]*"|\w+ now)\D*?(\d+) documents?/.exec(line) ?? [];
   return `${what} ${how} ${count}`;
 }
 
@@ -286,7 +339,7 @@ function valuesOf(fields: readonly Kind[]): fc.Arbitrary<JsonObject> {
 function valuesFor(field: Kind): fc.Arbitrary<Json> {
   switch (field.type) {
     case 'text':
-      return fc.constantFrom('', 'text');
+      return fc.constantFrom('', 'text', 'x');
     case 'number':
       return fc.constantFrom(0, 1.5);
     case 'select':
@@ -346,6 +399,15 @@ function countedIn(
       tell(`${path} required`, (object) => !previous || isEmpty(object[field.name]));
     }
     if (!previous) continue;
+    const isList = ({ type }: Kind) => ['multiSelect', 'array', 'blocks'].includes(type);
+    const jsonOf = (kind: Kind) => (isList(kind) ? 'list' : kind.type === 'select' ? 'text' : kind.type);
+    const isRefused = name === 'posts' && jsonOf(previous) !== jsonOf(field);
+    if (previous.type !== field.type && !isRefused) {
+      const isOdd = (value: Json | undefined) =>
+        isSet(value) &&
+        !(field.type === 'select' && field.options.includes(value as string) && previous.type === 'text');
+      tell(`${path} ${field.type} now`, (object) => isOdd(object[field.name]));
+    }
     if ('options' in previous && 'options' in field) {
       for (const option of previous.options) {
         if (!field.options.includes(option)) {

@@ -148,7 +148,10 @@ function lookAtChanges(options: BootOptions, log: LogReader, epochs: Epoch[]): v
   let found = isUpToDate(file, log, made, progress) ? lookInto(file, look) : null;
   if (!found) {
     buildReadFile(`${file}.building`, log, log.head().size, made, progress);
-    found = lookInto(`${file}.building`, look);
+    removeDatabase(file);
+    // A start that is refused is tried again, and finds it.
+    moveIntoPlace(`${file}.building`, file);
+    found = lookInto(file, look);
   }
   const { changes, problems } = found ?? { changes: [], problems: [] };
   if (changes.length === 0) return;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
@@ -239,6 +239,21 @@ describe('what a schema changes for documents', () => {
     assert.deepEqual(lookAhead(folder, checkConfig(posts())).changes, gone);
     assert.deepEqual(filesIn(folder), ['log.db'], 'nothing is built there');
     assert.deepEqual(changesOf(folder, posts()), gone);
+  });
+
+  it('leaves nothing unfinished where it is refused, and what was built for it is there for the next try', (t) => {
+    const folder = filled(t, posts(title), [{ title: 'a' }]);
+    for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
+    const refused = () => {
+      assert.throws(() => openDirectory(folder, posts(), { isStrict: true }), /posts\.title is gone: 1 document had/);
+      return filesIn(folder).map((name) => [name, statSync(join(folder, name)).ino]);
+    };
+    const files = refused();
+    assert.deepEqual(
+      files.map(([name]) => String(name).replace(/[\da-f]{8,}/, 'HASH')),
+      ['log.db', 'read-HASH.db'],
+    );
+    assert.deepEqual(refused(), files);
   });
 
   it('says beforehand what would be back from an earlier schema, and what stands against the new one', (t) => {

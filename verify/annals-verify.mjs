@@ -3,10 +3,9 @@
 /*
  * annals-verify: checks what an Annals log shows of itself, and trusts neither the server nor its code.
  *
- * One file, Node 22.2 or newer, nothing but Node's own modules, no network, nothing is written but what --summary, --csv and --tokens
- * name.
- * It shares no line with the service: a mistake there is not repeated here. Read it from the top; each part uses only what stands
- * above it.
+ * One file, Node 22.2 or newer (22.16 for log.db), nothing but Node's own modules, no network, nothing is written but what --summary,
+ * --csv and --tokens name. It shares no line with the service: a mistake there is not repeated here. Read it from the top; each part
+ * uses only what stands above it.
  *
  * What decides is in parts 3 to 8, a third of it: the tree, keys and checkpoints, one event, events in their order, what they make
  * of a document, checkpoints that were kept. Part 9 makes again what people read of them. Parts 10 to 13 say which of it a bundle, an
@@ -2183,8 +2182,14 @@ async function checkLog(file, options, report) {
 
 /** @param {string} file @returns {Promise<Database>} */
 async function openLog(file) {
-  const sqlite = await import('node:sqlite').catch(() => null);
-  decidable(sqlite, `this Node, ${process.version}, has no node:sqlite, which log.db needs: take Node 22.13 or newer`);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  // Before 22.15 no database is opened by its URL, which alone says that it does not change; 22.15 loses statements.
+  const isFit = major > 22 || (major === 22 && minor >= 16);
+  const sqlite = isFit ? await import('node:sqlite') : null;
+  decidable(
+    sqlite,
+    `the node:sqlite of this Node, ${process.version}, does not do for log.db: take Node 22.16 or newer`,
+  );
   // Without a write-ahead log beside it nobody is writing the file: then nothing is put beside it either, not even to read it.
   const url = new URL(`file://${path.resolve(file).split(path.sep).map(encodeURIComponent).join('/')}`);
   if (!fs.existsSync(`${file}-wal`)) url.search = '?immutable=1';
@@ -2369,7 +2374,8 @@ function checkStored(folder, files, report) {
 
 /**
  * Compares two signed checkpoints of one log, by an answer of `GET /api/audit/consistency` where their sizes differ. What is not
- * rightly signed decides nothing: anybody can have written it.
+ * signed decides nothing against a log, for anybody can have written it: not a checkpoint by another key, and no such answer, which
+ * is never signed. It decides for one all the same where it leads from one root to the other: nobody can make that up.
  *
  * @param {string[]} files two checkpoints, and the answer
  * @param {Options} options
@@ -2438,10 +2444,10 @@ function checkAnswer(file, first, second) {
   decidable(isOfThese, `${what} is a proof from ${told}: ask GET /api/audit/consistency?from=${from}&to=${to}`);
   const [fromRoot, toRoot] = [first, second].map(({ checkpoint }) => checkpoint.root.toString('base64'));
   const leads = isConsistent(first.checkpoint, second.checkpoint, proof);
-  must(
+  decidable(
     leads && answer.fromRoot === fromRoot && answer.toRoot === toRoot,
-    `${what} does not lead from ${first.what} to ${second.what}, both rightly signed: ` +
-      'whoever signed them owes a proof that does. Ask again, and keep all three files',
+    `${what} does not lead from ${first.what} to ${second.what}, both rightly signed. It is not signed itself, so ask again: ` +
+      'a log that was never rewritten has a proof that does. Keep all three files',
   );
 }
 
@@ -2722,7 +2728,7 @@ async function outcomeOf(check) {
 function jsonOf({ proven, open, but, facts }, exit, finding, seconds) {
   const result = ['sound', 'not sound', 'undecided'][exit];
   // What was proven before something turned out to be wrong is not worth to be told.
-  const told = exit === 1 ? { proven: [], open: [] } : { proven, open, but };
+  const told = exit === 1 ? { proven: [], open: [], but: [] } : { proven, open, but };
   return `${JSON.stringify({ result, exit, finding, ...facts, ...told, seconds }, null, 2)}\n`;
 }
 

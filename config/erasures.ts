@@ -8,7 +8,8 @@ const maxReason = 500;
 /** What is to be erased, and why. */
 export type ErasureRequest = { collection: string; id: string; reason: string };
 
-const reason = Joi.string()
+/** Why something is done that is recorded for ever. */
+export const reasonText = Joi.string()
   .custom((value: string, helpers) => {
     const text = value.trim();
     if (text.length >= 1 && text.length <= maxReason && text.isWellFormed()) return text;
@@ -18,7 +19,7 @@ const reason = Joi.string()
   .required();
 
 const anyText = Joi.string().min(0).required();
-const members = { collection: anyText, id: anyText, reason };
+const members = { collection: anyText, id: anyText, reason: reasonText };
 const body = compileBody(objectSchema([], 'create', members, Object.keys(members)));
 
 /** Reads the body that asks for an erasure. @throws InvalidBody with every wrong member. */

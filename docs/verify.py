@@ -211,10 +211,16 @@ def fold(document, header, payload):
     changed = {**(document or {}), **data['set']}
     return {name: value for name, value in changed.items() if name not in data.get('unset', [])}
 
-def name_file(named, document, version):
+def name_file(named, document, version, *stream):
     sha, name, size = [(document or {}).get(member) for member in ('sha256', 'filename', 'filesize')]
     if isinstance(sha, str) and re.fullmatch('[0-9a-f]{64}', sha) and isinstance(name, str) and type(size) is int:
-        named.setdefault(sha, (size, version))
+        named.setdefault(sha, (size, version, *stream))
+
+def fate_of(losses, stream, version):
+    """What the newest event about a file says of it."""
+    about = [header for header, payload in losses if (payload['data']['stream'], payload['data']['version']) == (stream, version)]
+    if about and about[-1]['type'] == 'file.lost': return f'lost, as event {about[-1]["position"]} says'
+    return 'left out, and nothing says that it is lost'
 
 def check_file(sha, size, data):
     require(len(data) == size and sha256(data).hex() == sha, f'the file {sha} was altered')
@@ -232,7 +238,7 @@ def check_log(path, keys, kept, files):
     notes = [Checkpoint(note, f'the stored checkpoint of {of} events') for of, note in db.execute('SELECT size, note FROM checkpoints')]
     erasures = {position for position, in db.execute('SELECT position FROM erasures')}
     tree, events, versions, last = Tree(wanted={one.size for one in [*notes, *kept]}), Events(), {}, ''
-    documents, named = {}, {}
+    documents, named, losses = {}, {}, []
     for position, id, stream, version, text, enc, body in db.execute(
             'SELECT e.position, id, stream, version, header, enc, CAST(body AS TEXT)'
             ' FROM events e LEFT JOIN payloads p ON p.position = e.position ORDER BY e.position'):
@@ -249,7 +255,8 @@ def check_log(path, keys, kept, files):
         tree.add(text)
         if files and header['type'].startswith('document.'):
             documents[stream] = fold(documents.get(stream), header, payload)
-            name_file(named, documents[stream], version)
+            name_file(named, documents[stream], version, stream)
+        if stream == 'system/files': losses.append((header, payload))
     events.check()
     for note in notes:
         require(note.origin == log and tree.roots.get(note.size) == note.root, f'the log is not that of {note.what}')
@@ -261,10 +268,16 @@ def check_log(path, keys, kept, files):
             'the tiles are not what the events make')
     check_kept(kept, log, size, root, tree.roots)
     require(notes or kept or not keys, 'no checkpoint is in the log, and none was given: nothing of it is signed')
-    for sha, (length, _) in named.items():
-        with open(os.path.join(files, sha[:2], sha), 'rb') as file: check_file(sha, length, file.read())
-    return size, [f'events {max(one.size for one in notes + kept) + 1} to {size} are not signed'] if (
-        max([one.size for one in notes + kept], default=size) < size) else []
+    open_points, signed = [], max((one.size for one in [*notes, *kept]), default=0)
+    if signed < size: open_points.append(f'from where the events {signed + 1} to {size} are: no checkpoint holds them')
+    for sha, (length, version, stream) in named.items():
+        if os.path.exists(os.path.join(files, sha[:2], sha)):
+            with open(os.path.join(files, sha[:2], sha), 'rb') as file: check_file(sha, length, file.read())
+        else:
+            fate = fate_of(losses, stream, version)
+            require(fate.startswith('lost'), f'the file {sha} is missing: {fate}')
+            open_points.append(f'what is in the file {sha}: {fate}')
+    return size, open_points
 
 
 # Evidence packs and exports
@@ -320,6 +333,7 @@ def check_bundle(archive, bundle, keys, kept):
     events = shown.add_all('events', bundle['events'], lambda header: header['stream'] in streams)
     schemas = shown.add_all('schemas', bundle['schemas'], lambda header: header['stream'] == 'system/schema')
     clock = shown.add_all('corrections', bundle.get('corrections', []), lambda header: header['stream'] == 'system/clock')
+    losses = shown.add_all('losses', bundle.get('losses', []), lambda header: header['stream'] == 'system/files')
     shown.add_all('erasures', bundle['erasures'], lambda header: header['type'] == 'document.erased')
     shown.check()
     require(streams[0] == stream and set(bundle['versions']) == set(streams), 'the streams are not those of the versions')
@@ -341,7 +355,7 @@ def check_bundle(archive, bundle, keys, kept):
         name = 'files/' + one['sha256']
         require(one['included'] == (name in archive.names), f'{name} is there and should not be, or should be and is not')
         if one['included']: check_file(one['sha256'], one['bytes'], archive.read(name))
-        else: open_points.append(f'what is in the file {one["sha256"]}: it was left out')
+        else: open_points.append(f'what is in the file {one["sha256"]}: {fate_of(losses, stream, one["version"])}')
     archive.check_names({'bundle.json', 'checkpoint.txt', 'summary.html', 'README.txt', 'annals-verify.mjs', *('files/' + sha for sha in files)})
 
     tree, rest = None, bundle.get('rest')

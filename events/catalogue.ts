@@ -25,7 +25,9 @@ export type EventType =
   | 'log.exported'
   | 'log.key.replaced'
   | 'log.key.disowned'
-  | 'clock.corrected';
+  | 'clock.corrected'
+  | 'file.lost'
+  | 'file.found';
 
 /** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
 export const schemaVersionOf: Record<EventType, number> = {
@@ -55,6 +57,8 @@ export const schemaVersionOf: Record<EventType, number> = {
   'log.key.replaced': 1,
   'log.key.disowned': 1,
   'clock.corrected': 1,
+  'file.lost': 1,
+  'file.found': 1,
 };
 
 /** The stream of one document. */
@@ -93,6 +97,9 @@ export const keyStream = 'system/keys';
 
 /** The stream of the corrections of a clock that was wrong. */
 export const clockStream = 'system/clock';
+
+/** The stream of what became of stored files: which are lost, and which were found again. */
+export const filesStream = 'system/files';
 
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */
 export function splitStream(stream: string): [category: string, id: string] {

@@ -25,6 +25,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import type { Keeper } from './accounts/keeper.ts';
 import type { ApiKey } from './authentication.ts';
 import type { Pins } from './blobs/pins.ts';
+import { storeName } from './blobs/store.ts';
 import type { Erasers } from './erasure/eraser.ts';
 import { hasReadRules } from './field-access.ts';
 import { hasReadHooks } from './hooks.ts';
@@ -98,6 +99,8 @@ export type App = Writing & {
   notary: Notary;
   /** Where the bytes of uploads are. */
   blobs: BlobStore;
+  /** The name of that store, by which commands mean it. */
+  store: string;
   pins: Pins;
   eraser: Erasers;
   apiKeys: readonly ApiKey[];
@@ -197,6 +200,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     keeper,
     notary,
     blobs,
+    store: storeName(shared.blobs),
     pins,
     eraser,
     apiKeys,

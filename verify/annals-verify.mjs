@@ -592,7 +592,9 @@ function readEvent(text, body, flags, origin, at) {
 
 const clockStream = 'system/clock';
 const keyStream = 'system/keys';
+const filesStream = 'system/files';
 
+/** @typedef {{ header: Header, reason: unknown }} Fate what the newest event about a file says, and why */
 /** @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1 to `versions` */
 
 /**
@@ -625,6 +627,8 @@ function openJournal({ after, shows, corrections = [] }) {
   const files = new Map();
   /** What became of keys, in words. @type {string[]} */
   const keys = [];
+  /** What became of files, by the stream and the version that name them: the newest event about each. @type {Map<string, Fate>} */
+  const fates = new Map();
 
   /** @param {Event} event */
   function add({ header, payload, absent }) {
@@ -644,7 +648,7 @@ function openJournal({ after, shows, corrections = [] }) {
     [lastPosition, lastTime] = [position, recordedAt];
     versions.set(stream, version);
     count += 1;
-    if (payload) take(header, payload.data);
+    if (payload) take(header, payload);
     else if (absent === 'withheld') withheld += 1;
     else if (absent === 'erased') collect(missing, stream, header);
   }
@@ -665,14 +669,17 @@ function openJournal({ after, shows, corrections = [] }) {
     must(fits, `${name}: version ${next} of ${show(stream)} is missing before it`);
   }
 
-  /** What an event says about others. @param {Header} header @param {Record<string, any>} data */
-  function take(header, data) {
+  /** What an event says about others. @param {Header} header @param {{ data: Record<string, any>, context: Record<string, any> }} payload */
+  function take(header, { data, context }) {
     if (header.type === 'document.erased') {
       const declared = erasedBy(header, data);
       checkGone(declared);
       declarations.push(...declared);
     } else if (!present.has(header.stream)) {
       present.set(header.stream, header.version);
+    }
+    if (header.stream === filesStream && /^file\.(lost|found)$/.test(header.type)) {
+      fates.set(`${data.stream} ${data.version}`, { header, reason: context.reason });
     }
     if (header.type === 'schema.changed') uploads = uploadsOf(data);
     if (header.stream === keyStream) keys.push(...keyWords(header, data));
@@ -719,7 +726,7 @@ function openJournal({ after, shows, corrections = [] }) {
       }
     }
     const last = count > 0 ? { position: lastPosition, recordedAt: lastTime } : null;
-    return { count, erased, withheld, versions, declarations, files, keys, last, lastTime, corrected };
+    return { count, erased, withheld, versions, declarations, files, fates, keys, last, lastTime, corrected };
   }
 
   return { add, settle };
@@ -741,6 +748,21 @@ function keyWords({ type, position }, { from, to, key }) {
     ];
   if (type !== 'log.key.disowned') return [];
   return [`what the key ${idIn(key)} signed: event ${position} disowns it, for events that it vouched for are lost`];
+}
+
+/**
+ * What the events say became of a file, of which nothing is shown: that it is lost, or nothing.
+ *
+ * @param {Map<string, Fate>} fates
+ * @param {Header} header of the event that names it first
+ */
+function fateOf(fates, { stream, version }) {
+  const fate = fates.get(`${stream} ${version}`);
+  if (!fate) return 'left out, and nothing says that it was lost';
+  const { header, reason } = fate;
+  const when = `event ${header.position} of ${header.recordedAt}`;
+  if (header.type === 'file.found') return `left out, and ${when} says that it was found again`;
+  return `lost, as ${when} says: ${show(reason)}`;
 }
 
 /** @param {unknown} sha256 @returns {sha256 is string} */
@@ -1482,7 +1504,7 @@ async function checkBundle(source, options, report) {
   checkMembers(
     bundle,
     members,
-    ['document', 'earlier', 'rest', 'corrections', 'texts', 'signedAt', 'stamped'],
+    ['document', 'earlier', 'rest', 'corrections', 'losses', 'texts', 'signedAt', 'stamped'],
     'bundle.json',
   );
   const other = source.names.find((name) => !bundleFiles.includes(name) && !name.startsWith('files/'));
@@ -1506,9 +1528,12 @@ async function checkBundle(source, options, report) {
   must(!noErasure, `${noErasure && nameOf(noErasure)} is no erasure with its payload`);
 
   const whole = new Set([...streams, schemaStream]);
+  const losses = readList(bundle.losses ?? [], checkpoint, 'losses');
+  const noLoss = losses.find(({ header, payload }) => header.stream !== filesStream || !payload)?.header;
+  must(!noLoss, `${noLoss && nameOf(noLoss)} does not say with its payload what became of a file`);
   const corrections = readCorrections(bundle, checkpoint);
   const journal = openJournal({ after: null, shows: (name) => (whole.has(name) ? 'whole' : 'some'), corrections });
-  const all = [...events, ...schemas, ...erasures].sort((a, b) => a.header.position - b.header.position);
+  const all = [...events, ...schemas, ...erasures, ...losses].sort((a, b) => a.header.position - b.header.position);
   for (const event of all) journal.add(event);
   const found = journal.settle();
   checkVersions(bundle.versions, streams, found.versions);
@@ -1526,7 +1551,7 @@ async function checkBundle(source, options, report) {
   const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
   reportOutside(seen, found.last?.position ?? 0, options, report);
   const files = checkDocument(bundle, events, found.declarations, report);
-  await checkFiles(source, bundle.files, files, report);
+  await checkFiles(source, bundle.files, files, found.fates, report);
   await checkBundleTexts(source, bundle, { checkpoint, events, erasures: found.declarations }, options, report);
 }
 
@@ -1723,12 +1748,14 @@ function difference(shown, made) {
  * @param {Source} source
  * @param {unknown} list
  * @param {ReturnType<typeof checkDocument>} named
+ * @param {Map<string, Fate>} fates
  * @param {Report} report
  */
-async function checkFiles(source, list, named, report) {
+async function checkFiles(source, list, named, fates, report) {
   must(Array.isArray(list), 'files is not a list');
   const listed = new Set();
   const included = new Set();
+  let missing = 0;
   for (const file of list) {
     must(isObject(file), 'files has what is no file');
     checkMembers(file, ['sha256', 'bytes', 'version', 'included'], ['missing'], 'a file in files');
@@ -1742,6 +1769,8 @@ async function checkFiles(source, list, named, report) {
     const isLost = file.missing === true && !file.included;
     must(isLost || file.missing === undefined, `${what} is said to be missing and included`);
     listed.add(file.sha256);
+    if (file.missing) report.open.push(`what is in ${what} of version ${file.version}: ${fateOf(fates, header)}`);
+    if (file.missing) missing += 1;
     if (!file.included) continue;
     await checkFile(source, file.sha256, bytes, nameOf(header));
     included.add(`files/${file.sha256}`);
@@ -1752,7 +1781,7 @@ async function checkFiles(source, list, named, report) {
   const extra = source.names.find((name) => name.startsWith('files/') && !included.has(name));
   must(extra === undefined, `${show(extra)} is in the bundle, and files does not say so`);
   if (included.size > 0) report.proven.push(`${included.size} files are, byte for byte, those that the events name`);
-  const left = listed.size - included.size;
+  const left = listed.size - included.size - missing;
   if (left > 0) report.open.push(`${left} files that the events name are not in the bundle`);
 }
 
@@ -2260,7 +2289,7 @@ function checkLogIn(db, options, report) {
   reportTimes(found, report);
   reportSigned(all, kept.length, found.count, tree.root(), options, report);
   reportOutside(all, found.count, options, report);
-  if (options.files !== null) checkStored(options.files, found.files, report);
+  if (options.files !== null) checkStored(options.files, found, report);
   else if (found.files.size > 0)
     report.open.push(`the bytes of ${found.files.size} uploaded files: --files DIR compares them`);
 }
@@ -2351,13 +2380,19 @@ function reportSigned(all, brought, count, root, options, report) {
     report.open.push('no checkpoint from before was given, so a log that was rewritten and signed anew is not found');
 }
 
-/** @param {string} folder @param {Map<string, Header>} files @param {Report} report */
-function checkStored(folder, files, report) {
+/** @param {string} folder @param {{ files: Map<string, Header>, fates: Map<string, Fate> }} found @param {Report} report */
+function checkStored(folder, { files, fates }, report) {
+  let lost = 0;
   for (const [sha256, header] of files) {
     const hash = crypto.createHash('sha256');
     const place = [path.join(folder, sha256.slice(0, 2), sha256), path.join(folder, sha256)].find((each) =>
       fs.existsSync(each),
     );
+    if (!place && fates.get(`${header.stream} ${header.version}`)?.header.type === 'file.lost') {
+      report.open.push(`what is in the file ${sha256}, which ${nameOf(header)} names: ${fateOf(fates, header)}`);
+      lost += 1;
+      continue;
+    }
     must(place, `${nameOf(header)} names the file ${sha256}, and it is not in the folder`);
     for (const chunk of readFile(place)) hash.update(chunk);
     must(
@@ -2365,7 +2400,7 @@ function checkStored(folder, files, report) {
       `the file ${sha256} of ${nameOf(header)} was altered: its SHA-256 is another one`,
     );
   }
-  report.proven.push(`${files.size} files are, byte for byte, those that the events name`);
+  report.proven.push(`${files.size - lost} files are, byte for byte, those that the events name`);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

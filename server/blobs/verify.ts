@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises';
 import { type Naming, readNamings } from '../../events/blobs.ts';
 import { splitStream } from '../../events/catalogue.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
+import type { FileAt } from '../../events/losses.ts';
 import { epochsOf } from '../../projections/boot.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore, BlobsUnavailableError } from '../../storage/blobs.ts';
@@ -10,6 +11,9 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 
 /** What is wrong with a file. `what` goes on from "is", `namedBy` from that: empty when no event names it. */
 export type Problem = { sha256: string; what: string; namedBy: string };
+
+/** A file as a document has it, from that version on, and whether it is there and what it was. */
+export type Holding = FileAt & { state: 'sound' | 'missing' | 'altered' };
 
 /** What a check of a store came to. */
 export type StoreVerdict = {
@@ -76,6 +80,22 @@ function uploadsOf(log: LogReader): (naming: Naming) => boolean {
     const epoch = epochs.findLast((one) => one.position <= position);
     return epoch?.slugs.has(splitStream(stream)[0]) ?? false;
   };
+}
+
+/** Each file of the log as the documents hold it, after a check of the store. */
+export function* holdingsOf(db: Sqlite, { problems }: StoreVerdict): Generator<Holding> {
+  const log = readLog(db);
+  const isUpload = uploadsOf(log);
+  const known = new Map(
+    problems.map(({ sha256, what }) => [sha256, what === missing ? 'missing' : 'altered'] as const),
+  );
+  const told = new Set<string>();
+  for (const naming of readNamings(db, 0, log.head().size)) {
+    const { sha256, stream, version } = naming;
+    if (told.has(`${stream} ${sha256}`) || !isUpload(naming)) continue;
+    told.add(`${stream} ${sha256}`);
+    yield { stream, version, state: known.get(sha256) ?? 'sound' };
+  }
 }
 
 /** Reads every file. Gives those that are not what they should be, and what they are instead. */

@@ -1,20 +1,23 @@
 import { openTail, readNamings } from '../../events/blobs.ts';
 import { BrokenLogError, isLog, settleLog } from '../../events/log-file.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
+import { fileKey, lossesOf } from '../../events/losses.ts';
 import { checkpointsIn, hearWitnesses, logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { type Collected, createCollector, maxCandidates } from '../blobs/collector.ts';
+import { maxSuspects } from '../blobs/losses.ts';
 import { createPins } from '../blobs/pins.ts';
 import { blobSettingsOf, storeName } from '../blobs/store.ts';
-import { type Problem, verifyStore } from '../blobs/verify.ts';
+import { type Holding, holdingsOf, type Problem, type StoreVerdict, verifyStore } from '../blobs/verify.ts';
+import { loadConfiguration } from '../configuration.ts';
 import { readSettings } from '../settings/command.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
-import { type Answered, callOrDoAlone, reportRefusal } from './operator.ts';
+import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
 import { showProgress } from './progress.ts';
 
 /** A log and the store of its files, both open. */
@@ -139,18 +142,30 @@ function settle(directory: string): void {
   }
 }
 
-/** `annals blobs verify`: exit 0 sound, 1 missing or altered, 2 could not run. */
+/** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
 export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, ['data']);
-  return withStore(settings, async ({ blobSettings, db, blobs }) => {
+  const known = { record: 'boolean', reason: 'string' } as const;
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known);
+  if (flags.record && flags.reason === undefined)
+    throw new UsageError('--reason is missing: the log keeps why files are lost');
+  if (!flags.record && flags.reason !== undefined) throw new UsageError('--reason goes with --record');
+  return withStore(settings, async (opened) => {
+    const { blobSettings, db, blobs } = opened;
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
-    const { stored, unnamed, needed, problems } = await verifyStore(db, blobs, progress);
+    const verdict = await verifyStore(db, blobs, progress);
+    const { stored, unnamed, needed, problems } = verdict;
     const store = storeName(blobSettings);
     print(`checked ${amount(stored, [...stored.keys()])} in ${store}`);
     if (unnamed.length > 0)
       print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
     if (stored.size === 0 && needed > 0) print(`note: ${store} holds no file at all: is it the right one?`);
     for (const problem of problems) print(textOf(problem));
+    if (flags.reason !== undefined) {
+      const refused = await record(opened, verdict, flags.reason);
+      if (refused !== null) return refused;
+    } else if (suspectsOf(opened, verdict).some(({ state }) => state === 'missing')) {
+      print('note: the log does not say that what is missing is lost: --record --reason TEXT puts that on record');
+    }
     // One that a document needs, before one that nobody would miss.
     const worst = problems.find(({ namedBy }) => namedBy !== '') ?? problems[0];
     if (!worst) {
@@ -162,6 +177,33 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
     print(`NOT SOUND: ${textOf(worst)}${others === 0 ? '' : more}`);
     return 1;
   });
+}
+
+/** What the log says otherwise than the store: files that are missing, and that were lost and are there again. */
+function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
+  const lost = lossesOf(log);
+  if (lost.size + verdict.problems.length === 0) return [];
+  return [...holdingsOf(db, verdict)].filter(({ state, ...file }) =>
+    lost.has(fileKey(file)) ? state === 'sound' : state === 'missing',
+  );
+}
+
+/** Has the service record what became of files. Gives the exit code where it refuses. */
+async function record(opened: Opened, verdict: StoreVerdict, reason: string): Promise<number | null> {
+  const { settings, blobSettings } = opened;
+  const suspects = suspectsOf(opened, verdict).map(({ stream, version }) => ({ stream, version }));
+  const loaded = suspects.length > 0 ? await loadConfiguration(settings.config) : null;
+  const recorded = { lost: 0, found: 0 };
+  for (let at = 0; loaded && at < suspects.length; at += maxSuspects) {
+    const body = { store: storeName(blobSettings), reason, files: suspects.slice(at, at + maxSuspects) };
+    const answered = await callAsOperator(settings, loaded, { path: '/api/operator/blobs/losses', body });
+    if (answered.status >= 300) return reportRefusal(answered);
+    recorded.lost += Number(answered.body.lost);
+    recorded.found += Number(answered.body.found);
+  }
+  const { lost, found } = recorded;
+  print(`recorded ${files(lost)} as lost${found === 0 ? '' : ` and ${files(found)} as found again`}`);
+  return null;
 }
 
 function textOf({ sha256, what, namedBy }: Problem): string {

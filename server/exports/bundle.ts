@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import { schemaStream } from '../../events/catalogue.ts';
-import type { LogReader } from '../../events/log-reader.ts';
+import { filesStream, schemaStream } from '../../events/catalogue.ts';
+import { type EventText, eventOf, type LogReader } from '../../events/log-reader.ts';
+import { fileIn } from '../../events/losses.ts';
 import type { BlobStore } from '../../storage/blobs.ts';
 import type { LogCheckpoint } from '../notary/notary.ts';
 import { eventsOf, headersBetween } from '../past/reading.ts';
@@ -139,6 +140,10 @@ async function* bundleJson(
   yield `],"erasures":[${declarations.join(',')}]`;
   const corrections = correctionsWithin(log, 1, size).map((event) => json(showEvent(event, seesAll)));
   if (corrections.length > 0) yield `,"corrections":[${corrections.join(',')}]`;
+  const losses = [];
+  for await (const chunk of eventsOf(log, filesStream, size))
+    losses.push(...chunk.filter((event) => isAbout(event, stream)));
+  if (losses.length > 0) yield `,"losses":[${losses.map((event) => json(showEvent(event, seesAll))).join(',')}]`;
   if (!stream.startsWith('accounts/')) yield `,"document":${JSON.stringify(document)}`;
   const header = (last as ShownEvent | null)?.header;
   for (const file of named.values()) files.push(await included(blobs, file, withFiles));
@@ -146,6 +151,11 @@ async function* bundleJson(
   yield `,${JSON.stringify(tail).slice(1, -1)}`;
   if (showsRest && header) yield* rest(log, header.position, size);
   yield '}\n';
+}
+
+/** Whether an event of the files is about one of this document. */
+function isAbout(event: EventText, stream: string): boolean {
+  return fileIn(eventOf(event))?.stream === stream;
 }
 
 async function included(blobs: BlobStore, file: NamedFile, withFiles: boolean): Promise<IncludedFile> {

@@ -10,6 +10,7 @@ import type { NoRule } from '../admission.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { readCandidates } from '../blobs/collector.ts';
+import { readSuspects, recordLosses } from '../blobs/losses.ts';
 import { noPayload, readBody } from '../body.ts';
 import { readNoQuery } from '../query.ts';
 import { actorOf, noRoute } from '../requests.ts';
@@ -18,7 +19,7 @@ import { actorOf, noRoute } from '../requests.ts';
 const maxCandidatesBytes = 64 * 1024;
 
 /**
- * What the operator of the service does by commands: to accounts, and to files that nothing needs. It is no part of the
+ * What the operator of the service does by commands: to accounts, and to files that nothing needs, or that are lost. It is no part of the
  * API: for everybody else there is nothing here, not even a body that would be looked at.
  */
 export function operator(server: Server, app: App): void {
@@ -61,6 +62,12 @@ export function operator(server: Server, app: App): void {
       path: '/api/operator/blobs/collect',
       options: { auth: strategy, payload: noPayload },
       handler: async (request) => app.pins.collect(readCandidates(await bodyFor(request, maxCandidatesBytes))),
+    },
+    {
+      method: 'POST',
+      path: '/api/operator/blobs/losses',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => recordLosses(app, request, readSuspects(await bodyFor(request, maxCandidatesBytes))),
     },
   ]);
 

@@ -8,7 +8,8 @@ import { readSecret } from '../../events/vault.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { fieldsOf, useFolder, useService } from '../helpers/shared.ts';
+import { fieldsOf, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { unzip } from '../helpers/unzip.ts';
 
 const config = {
   collections: [
@@ -19,6 +20,7 @@ const config = {
 const media = '/api/collections/media';
 const folder = 'the folder "blobs" of the data directory';
 const service = useService(config, { ANNALS_THREADS: '1' });
+const configFile = writeConfig(useFolder(), config);
 const sha = (text: string) => hash('sha256', text);
 
 /** Sends a form with a file of this text. */
@@ -104,6 +106,74 @@ describe('annals blobs gc beside a running service', () => {
     assert.ok(removed > 0);
     const { code, stdout } = await blobs('verify');
     assert.equal(code, 0, stdout);
+  });
+
+  it('puts on record which files are lost, why, and which are there again', async () => {
+    const id = await upload('to be lost');
+    const path = `/api/collections/media/${id}`;
+    const record = (...more: string[]) =>
+      runHere(['blobs', 'verify', '--data', service.data, '--config', configFile, '--record', ...more]);
+    const etag = (await service.call('GET', path)).headers.get('etag');
+    rmSync(pathOf(service.data, 'to be lost'));
+    const told = await blobs('verify');
+    assert.match(told.stdout, /^note: the log does not say that what is missing is lost: --record .*$/m);
+    const first = await record('--reason', 'the disk failed – both copies');
+    assert.equal(first.code, 1, first.stderr);
+    assert.match(first.stdout, /^recorded 1 file as lost$/m);
+    assert.match(first.stdout, /^NOT SOUND: \w+ is missing; named by media\/[\w-]+ version 1$/m);
+    assert.match((await record('--reason', 'once more')).stdout, /^recorded 0 files as lost$/m);
+    assert.doesNotMatch((await blobs('verify')).stdout, /--record/);
+
+    // The document is what it was: who wants to change it, may.
+    assert.equal((await service.call('GET', path)).headers.get('etag'), etag);
+    assert.equal((await service.call('GET', `/api/media/media/${id}/file.txt`)).status, 500);
+    const { events } = (await service.call('GET', '/api/audit/events?stream=system/files')).body;
+    assert.deepEqual(
+      events.map(({ header, data, context }: Record<string, Record<string, unknown>>) => [
+        [header?.type, header?.actor],
+        [data, context?.reason],
+      ]),
+      [
+        [
+          ['file.lost', { type: 'system' }],
+          [{ stream: `media/${id}`, version: 1 }, 'the disk failed – both copies'],
+        ],
+      ],
+    );
+    const pack = await fetch(`${service.url}/api/audit/bundles/media/${id}`, { headers: { 'x-api-key': apiKey } });
+    const { losses, files } = JSON.parse(String(unzip(Buffer.from(await pack.arrayBuffer())).get('bundle.json')));
+    assert.deepEqual([losses.length, files[0].missing], [1, true]);
+
+    store(service.data, 'to be lost');
+    const back = await record('--reason', 'from the backup');
+    assert.equal(back.code, 0, back.stdout);
+    assert.match(back.stdout, /^recorded 0 files as lost and 1 file as found again$/m);
+    assert.deepEqual(
+      recordedEvents(service.data, 'system/files').map(({ type }) => type),
+      ['file.lost', 'file.found'],
+    );
+    assert.match((await record()).stderr, /^--reason is missing: the log keeps why files are lost/);
+    assert.match((await blobs('verify --reason x')).stderr, /^--reason goes with --record/);
+  });
+
+  it('takes from its operator alone what became of files, and looks itself', async () => {
+    const path = '/api/operator/blobs/losses';
+    const id = await upload('not lost');
+    const order = { store: folder, reason: 'none', files: [{ stream: `media/${id}`, version: 1 }] };
+    for (const key of [apiKey, null]) assert.equal((await service.call('POST', path, order, { key })).status, 404);
+    const authorization = `Annals-Operator ${readSecret(join(service.data, 'vault.db'), 'operator')}`;
+    const asOperator = (body: unknown) => service.call('POST', path, body, { key: null, headers: { authorization } });
+    assert.deepEqual((await asOperator(order)).body, { lost: 0, found: 0 });
+    const elsewhere = await asOperator({ ...order, store: 'the bucket "files"' });
+    assert.equal(elsewhere.body.message, `the service keeps its files in ${folder}, not in the bucket "files"`);
+    assert.deepEqual(fieldsOf(await asOperator({ ...order, files: [{ stream: `media/${id}`, version: 2 }] })), [
+      'files.0',
+    ]);
+    assert.deepEqual(fieldsOf(await asOperator({ ...order, files: [{ stream: 'system/schema', version: 1 }] })), [
+      'files.0',
+    ]);
+    assert.deepEqual(fieldsOf(await asOperator({ ...order, files: [{ stream: `media/${id}` }] })), ['files.0.version']);
+    assert.deepEqual(fieldsOf(await asOperator({ ...order, reason: ' ' })), ['reason']);
   });
 
   it('is done by the service for its operator alone, who names its store, a position there is, and files', async () => {
@@ -199,7 +269,7 @@ describe('annals blobs where no service runs', () => {
     assert.equal(sound.code, 0);
     assert.match(
       sound.stdout,
-      /^checked 64 files \(\d+ bytes\) in .*\nsound: every file is what it was, and none of the 64 that the log needs is missing\n$/,
+      /^checked 66 files \(\d+ bytes\) in .*\nsound: every file is what it was, and none of the 66 that the log needs is missing\n$/,
     );
 
     rmSync(pathOf(data, 'the first'));
@@ -228,6 +298,17 @@ describe('annals blobs where no service runs', () => {
     const alone = (await blobs('verify', data)).stdout.trimEnd().split('\n').at(-1);
     assert.equal(alone, `NOT SOUND: ${line('left over')}`);
     assert.ok(lines.includes('note: no event names 1 file (11 bytes); annals blobs gc removes such files'));
+  });
+
+  it('verify records alone what is lost', async (t) => {
+    const data = copy(t);
+    rmSync(pathOf(data, 'the first'));
+    const flags = ['--data', data, '--config', configFile, '--record', '--reason', 'lost with the disk'];
+    const { code, stdout } = await runHere(['blobs', 'verify', ...flags]);
+    assert.match(stdout, /^recorded 1 file as lost$/m);
+    assert.equal(code, 1);
+    assert.equal(recordedEvents(data, 'system/files').at(-1)?.type, 'file.lost');
+    assert.equal((await runHere(['verify', '--data', data, '--config', configFile])).code, 0);
   });
 
   it('verify wonders when there is nothing at all, and works without leave to write', async (t) => {

@@ -10,6 +10,7 @@ import {
   bodyOf,
   bundleOf,
   consistencyOf,
+  createHistory,
   createSigner,
   type Entry,
   encoded,
@@ -100,10 +101,41 @@ describe('annals-verify on bundles', () => {
     const { exit, text } = await run([...pinned, folderOf(mediumBundle(), { [`files/${fileOf.sha256}`]: fileBytes })]);
     assert.equal(exit, 0, text);
     assert.match(text, /1 files are, byte for byte/);
-    const without = mediumBundle([{ ...fileOf, included: false, missing: true }]);
+    const without = mediumBundle([{ ...fileOf, included: false }]);
     assert.match(
       (await run([...pinned, folderOf(without)])).text,
       /1 files that the events name are not in the bundle/,
+    );
+  });
+
+  it('tells a file that is lost, as an event says, from one that is left out', async () => {
+    const { entries, record } = createHistory(undefined, [...log]);
+    const about = { stream: medium, version: 1 };
+    const lost = record('system/files', 'file.lost', about, {}, { reason: 'the disk failed' });
+    const other = record('system/files', 'file.lost', { ...about, version: 2 }, {}, { reason: 'another' });
+    const back = record('system/files', 'file.found', about, {}, { reason: 'from the backup' });
+    const textWith = async (losses: Entry[]): Promise<string> => {
+      const gone = { ...fileOf, included: false, missing: true };
+      const bundle = bundleOf(entries, signer, medium, mediumNow, { earlier: [6], files: [gone] });
+      const { exit, text } = await run([
+        ...pinned,
+        folderOf({ ...bundle, losses: losses.map((entry) => shown(entry, entries)) }),
+      ]);
+      return `${exit} ${text}`;
+    };
+    const file = `open +what is in the file ${fileOf.sha256} of version 1`;
+    const isLost = new RegExp(`^0 .*${file}: lost, as event 17 of 2026-\\S+ says: the disk failed$.*^SOUND`, 'ms');
+    assert.match(await textWith([lost, other]), isLost);
+    const isHidden = new RegExp(`${file}: left out, and nothing says that it was lost$`, 'm');
+    assert.match(await textWith([]), isHidden);
+    assert.match(await textWith([other]), isHidden);
+    assert.match(
+      await textWith([lost, back]),
+      new RegExp(`${file}: left out, and event 19 of \\S+ says that it was found again$`, 'm'),
+    );
+    assert.match(
+      await textWith([log[3] as Entry]),
+      /^1 .*NOT SOUND: event 4 .* does not say .* what became of a file/ms,
     );
   });
 

@@ -24,7 +24,7 @@ import {
   writeNote,
   zipOf,
 } from './forger.ts';
-import { erased, lively, person, post } from './histories.ts';
+import { erased, lively, medium, person, post } from './histories.ts';
 
 const script = fileURLToPath(new URL('../../docs/verify.py', import.meta.url));
 const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status === 0;
@@ -431,6 +431,10 @@ describeWithPython('a verifier that was written from the documents alone', () =>
     const early = { recordedAt: '2026-11-20T12:00:02.000Z' };
     clock.record('system/clock', 'clock.corrected', { from: 3, before: '2026-11-20T12:00:16.000Z' }, early);
     clock.record(post, 'document.updated', { set: { title: 'After it' } }, { recordedAt: '2026-11-20T12:00:03.000Z' });
+    const losing = createHistory(undefined, [...entries]);
+    losing.record('system/files', 'file.lost', { stream: medium, version: 1 }, {}, { reason: 'the disk failed' });
+    add('a pack of which a file is lost', 0, await archives.bundle(losing.entries, medium));
+    add('a pack of which a file is called lost', 0, await archives.bundle(entries, medium));
     write('times that a correction lets go back', 0, clock.entries);
     add('a pack with a correction', 0, await archives.bundle(clock.entries, post));
     add(
@@ -461,6 +465,11 @@ describeWithPython('a verifier that was written from the documents alone', () =>
     write('a type of tomorrow', 0, replace(5, { type: 'document.dreamt' } as object));
     write('signed by nobody', 1, entries, []);
     await agree(keys);
+
+    const none = ['--files', join(folder, 'no-blobs')];
+    write('a log of which a file is lost', 0, losing.entries);
+    write('a log of which a file is not there', 1, entries);
+    await agree([...keys, ...none]);
 
     await things();
     for (const one of cases) Object.assign(one, { exit: 2, outside: 2 });

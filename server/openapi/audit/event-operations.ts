@@ -19,8 +19,8 @@ const types = Object.keys(schemaVersionOf).join('|').replaceAll('.', '\\.');
 /** The filters of events. */
 export const filters = {
   collection: Joi.string().description(
-    'The slug of a collection, `globals/<slug>`, `accounts/<slug>`, `system/schema`, `system/audit`, `system/keys`; `globals`, `accounts` ' +
-      'or `system` for all of these.',
+    'The slug of a collection, `globals/<slug>`, `accounts/<slug>`, `system/schema`, `system/audit`, `system/clock`, ' +
+      '`system/keys`, `system/files`; `globals`, `accounts` or `system` for all of these.',
   ),
   type: Joi.string()
     .pattern(new RegExp(`^(${types})(,(${types}))*$`))

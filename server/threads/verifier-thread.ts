@@ -19,25 +19,33 @@ export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: 
 const sliceMilliseconds = 5;
 
 const main = parentPort as MessagePort;
-const stopped = new Set<number>();
+const asked = new Map<number, AbortController>();
+let running: number | null = null;
 let last: Promise<void> = Promise.resolve();
 
 main.on('message', (order: VerifierOrder) => {
   if (order.kind === 'stop') {
-    stopped.add(order.id);
+    asked.get(order.id)?.abort();
     return;
   }
+  const { id, job } = order;
+  const stop = new AbortController();
+  asked.set(id, stop);
+  // One that has not begun has no file open, and need not wait for those before it.
+  const say = (message: VerifierMessage) => {
+    if (asked.delete(id)) main.postMessage(message);
+  };
+  stop.signal.addEventListener('abort', () => running !== id && say({ id, stopped: true }));
   // One log after the other: together they take no more than one.
   last = last.then(async () => {
-    const message = await answer(order.id, order.job);
-    stopped.delete(order.id);
-    main.postMessage(message);
+    running = id;
+    say(await answer(id, job, stop.signal));
   });
 });
 
-async function answer(id: number, job: Job): Promise<VerifierMessage> {
+async function answer(id: number, job: Job, signal: AbortSignal): Promise<VerifierMessage> {
   try {
-    const looked = await look(id, job);
+    const looked = await look(job, signal);
     return looked ? { id, looked } : { id, stopped: true };
   } catch (error) {
     return { id, failure: (error as Error).message };
@@ -45,8 +53,8 @@ async function answer(id: number, job: Job): Promise<VerifierMessage> {
 }
 
 /** Works for some milliseconds, then rests for as long as the share asks for. No read lasts longer than a step. */
-async function look(id: number, { file, known, percent }: Job): Promise<Looked | null> {
-  if (stopped.has(id)) return null;
+async function look({ file, known, percent }: Job, signal: AbortSignal): Promise<Looked | null> {
+  if (signal.aborted) return null;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   let to = 0;
   try {
@@ -57,8 +65,8 @@ async function look(id: number, { file, known, percent }: Job): Promise<Looked |
       to = step.value;
       const worked = performance.now() - since;
       if (worked < sliceMilliseconds) continue;
-      await setTimeout(worked * (100 / percent - 1));
-      if (stopped.has(id)) return null;
+      await setTimeout(worked * (100 / percent - 1), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return null;
       since = performance.now();
     }
   } catch (error) {

@@ -150,3 +150,22 @@ describe('production', () => {
     for (const other of [undefined, '', 'development', 'Production', '1']) assert.equal(isProduction(other), false);
   });
 });
+
+describe('how much of a core going through the log may take', () => {
+  const read = (environment: Record<string, string>) => readSettings([], environment, ['data']).settings.verifyPercent;
+
+  it('is 3 percent, or what is said', () => {
+    assert.equal(read({}), 3);
+    assert.deepEqual(
+      ['0', '25', '100'].map((percent) => read({ ANNALS_VERIFY_PERCENT: percent })),
+      [0, 25, 100],
+    );
+  });
+
+  it('is refused with what it must be', () => {
+    for (const percent of ['101', '-1', '1.5', '3%', 'off']) {
+      const message = `ANNALS_VERIFY_PERCENT must be a whole number from 0 (off) to 100, got "${percent}"`;
+      assert.throws(() => read({ ANNALS_VERIFY_PERCENT: percent }), new UsageError(message));
+    }
+  });
+});

@@ -4,6 +4,9 @@ import { globSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { request as open } from 'node:http';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { createIds } from '../../events/ids.ts';
+import { openLog } from '../../events/sqlite-log.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
 import { acceptance, type Operation, rightCall } from './calls.ts';
 import { type Call, password, type World } from './world.ts';
@@ -94,17 +97,22 @@ export async function fill(world: Pick<World, 'send'>, folder: string): Promise<
  * @returns a position that the read tables do not come up to.
  */
 export function overtake(data: string): number {
-  const db = new Database(join(data, 'log.db'));
-  const streams = db.prepare('SELECT DISTINCT stream FROM events').pluck().all();
-  const insert = db.prepare(
-    `INSERT INTO events SELECT (SELECT max(position) + 1 FROM events), 'rival ' || @stream, @stream,
-       (SELECT max(version) + 1 FROM events WHERE stream = @stream), header
-     FROM events ORDER BY position DESC LIMIT 1`,
-  );
-  db.transaction(() => {
-    for (const stream of streams) insert.run({ stream });
-  })();
-  const { size } = db.prepare('UPDATE head SET size = size + 1 RETURNING size').get() as { size: number };
+  const db = openDatabase(join(data, 'log.db'), { durability: 'full' });
+  const log = openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now);
+  const streams = db.prepare("SELECT DISTINCT stream FROM events WHERE stream NOT LIKE 'system/%'").pluck().all();
+  // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not know of it.
+  const rivals = (streams as string[]).map((stream) => ({
+    stream,
+    expectedVersion: null,
+    events: [{ type: 'document.updated' as const, data: { set: {}, unset: [] } }],
+    claims: [],
+    releases: [],
+    actor: { type: 'system' as const },
+    correlationId: 'rival',
+    context: {},
+  }));
+  log.append(rivals);
+  const { size } = log.head();
   db.close();
   return size;
 }

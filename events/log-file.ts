@@ -86,15 +86,6 @@ CREATE TABLE checkpoints (
   posted INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- What time-stamp authorities (RFC 3161) said of checkpoints.
-CREATE TABLE timestamps (
-  size INTEGER NOT NULL,
-  authority TEXT NOT NULL,
-  token BLOB NOT NULL,
-  received_at TEXT NOT NULL,
-  PRIMARY KEY (size, authority)
-) STRICT;
-
 -- Erasures by the position of their event. While one is not done, payloads may be deleted.
 CREATE TABLE erasures (
   position INTEGER PRIMARY KEY REFERENCES events (position),
@@ -105,6 +96,17 @@ CREATE TABLE erasures (
 CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
   WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE done = 0)
   BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+`;
+
+/** What time-stamp authorities (RFC 3161) said of checkpoints. */
+const timestampsTable = `
+CREATE TABLE timestamps (
+  size INTEGER NOT NULL,
+  authority TEXT NOT NULL,
+  token BLOB NOT NULL,
+  received_at TEXT NOT NULL,
+  PRIMARY KEY (size, authority)
+) STRICT;
 `;
 
 /** Thrown when `log.db` is not what its own head says: nothing may be written to it. */
@@ -120,6 +122,7 @@ export function createLog(db: Sqlite, logId: string): void {
   db.exec('BEGIN IMMEDIATE');
   db.exec(tables);
   db.exec(addedTables);
+  db.exec(timestampsTable);
   db.prepare('INSERT INTO head VALUES (?, 0, ?, ?)').run(logId, emptyRoot, '');
   db.pragma(`application_id = ${logApplication}`);
   db.pragma(`user_version = ${logFormat}`);
@@ -133,6 +136,7 @@ export function upgradeLog(db: Sqlite): void {
   db.exec('BEGIN IMMEDIATE');
   db.exec('DROP TRIGGER payloads_delete');
   db.exec(addedTables);
+  db.exec(timestampsTable);
   db.pragma(`user_version = ${logFormat}`);
   db.exec('COMMIT');
 }

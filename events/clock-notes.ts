@@ -7,7 +7,7 @@ import type { Header } from './envelope.ts';
 const manyRequests = 100;
 
 /** A stretch of events with one time: since which position, how far ahead of the event before it, how many requests. */
-type Stretch = { from: number; time: string; ahead: number; requests: number; last: string };
+type Stretch = { from: number; time: string; step: number; requests: number; last: string };
 
 /**
  * Looks at the times of a whole log, event by event, for clocks that were wrong. None of it says anything against the log: what
@@ -29,7 +29,7 @@ export function lookAtTimes(now: number): { look: (header: Header) => void; note
     if (stretch?.time !== recordedAt) {
       endStretch();
       const since = previous === '' ? 0 : Date.parse(recordedAt) - Date.parse(previous);
-      stretch = { from: position, time: recordedAt, ahead: since, requests: 1, last: correlationId };
+      stretch = { from: position, time: recordedAt, step: since, requests: 1, last: correlationId };
     } else if (stretch.last !== correlationId) {
       stretch.requests += 1;
       stretch.last = correlationId;
@@ -45,10 +45,10 @@ export function lookAtTimes(now: number): { look: (header: Header) => void; note
   }
 
   function endStretch(): void {
-    if (stretch && stretch.ahead > jumpMilliseconds && stretch.requests >= manyRequests) {
-      const { from, time, ahead, requests } = stretch;
+    if (stretch && stretch.step > jumpMilliseconds && stretch.requests >= manyRequests) {
+      const { from, time, step, requests } = stretch;
       notes.push(
-        `from event ${from} on time stood still at ${time} for ${requests} requests, after a step of ${inWords(ahead)}: ` +
+        `from event ${from} on time stood still at ${time} for ${requests} requests, after a step of ${inWords(step)}: ` +
           'the clock was ahead, and was put back',
       );
     }

@@ -33,6 +33,8 @@ export function correctClock(log: SqliteLog, ids: Ids, now: number, reason: stri
     },
   ]);
   const [outcome] = outcomes;
-  if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('the correction has no outcome');
+  if (outcome instanceof Error) throw outcome;
+  if (!outcome?.ok)
+    throw new Error(`the correction was not recorded: conflict of ${outcome?.conflict ?? 'no outcome'}`);
   return { position: outcome.position, recordedAt: outcome.recordedAt, from, before };
 }

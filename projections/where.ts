@@ -226,7 +226,7 @@ function idsFrom(milliseconds: number): string {
 const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sql> = {
   equals: ({ text, key }, [wanted = null]) => {
     if (wanted === null) return { text: `${key ?? text} IS NULL`, values: [] };
-    // The index is on the key; texts of one key may still differ in case.
+    // The index is on the key; texts of one key may still differ in case, or in how they are composed.
     return key
       ? { text: `(${key} = ${hole} AND ${text} = ${hole})`, values: [foldBound(wanted), wanted] }
       : { text: `${text} = ${hole}`, values: [wanted] };
@@ -312,7 +312,7 @@ function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Sql
   return terms;
 }
 
-/** An id begins with the millisecond of its `createdAt`, and ids only go up: one order, one index. */
+/** An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock was wrong. */
 function isAge({ steps, leaf }: SortKey): boolean {
   return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
 }

@@ -64,6 +64,7 @@ const values = fc.array(fc.array(fc.constantFrom(...characters), { maxLength: 7 
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
+setFlagsFromString('--no-expose-gc');
 
 function heldBytes(): number {
   collectGarbage();

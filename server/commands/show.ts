@@ -116,8 +116,9 @@ export async function showAccess(args: readonly string[], environment: NodeJS.Pr
     const histories = openHistory(log);
     const last = log.versionOf(stream);
     if (last === 0) return missing(stream);
-    const event = histories.event(stream, asked ?? last);
-    if (!event) return refused(`there is no version ${asked}, the last is ${last}`);
+    const version = asked ?? last;
+    if (version > last) return refused(`there is no version ${version}, the last is ${last}`);
+    const event = histories.event(stream, version);
     const admission = await admissionOf(log, histories, event, () => true);
     if (flags.json) await print(printable(JSON.stringify(admission)));
     else await printAccess(event, admission, terminalOf(process.stdout, environment));

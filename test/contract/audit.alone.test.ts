@@ -38,8 +38,8 @@ const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 
 /** Who may look, and how many operations may refuse them: those about accounts that once were, exports by a link, all. */
 const callers = {
-  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 17 },
-  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 18 },
+  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 16 },
+  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 17 },
   'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 32 },
 };
 

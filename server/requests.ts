@@ -58,9 +58,9 @@ export function idOf({ params }: Request): string {
   return String(params.id);
 }
 
-/** The caller's address. */
+/** The caller's address; the empty text over a Unix socket, of which hapi's type does not know. */
 export function addressOf({ app, info }: Request): string {
-  return app.ip ?? info.remoteAddress;
+  return app.ip ?? (info.remoteAddress as string | undefined) ?? '';
 }
 
 /** The moment that the request looks back to; null when it looks at today. */
@@ -95,7 +95,8 @@ const maxUserAgent = 500;
 export function contextOf(request: Request): Context {
   const userAgent: unknown = request.headers['user-agent'];
   const { reason, rule } = request.app;
-  const context: Context = { ip: addressOf(request) };
+  const ip = addressOf(request);
+  const context: Context = ip === '' ? {} : { ip };
   if (typeof userAgent === 'string') context.userAgent = userAgent.slice(0, maxUserAgent).toWellFormed();
   if (typeof reason === 'string') context.reason = reason;
   if (rule !== undefined) context.rule = rule;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Boom from '@hapi/boom';
@@ -68,12 +68,12 @@ async function listen(listener: RequestListener): Promise<{ origin: string; end:
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, end };
 }
 
-type PlainHost = Host & { lines: { path?: string }[] };
+type PlainHost = Host & { lines: { path?: string; ip?: string }[]; answer: RequestListener };
 
 /** A server of `node:http` with a path of its own. */
 async function plainHost(t: TestContext): Promise<PlainHost> {
   const mails: Kept[] = [];
-  const { origin, end } = await listen((request, response) => {
+  const answer: RequestListener = (request, response) => {
     cms.handler(request, response, () => {
       response.statusCode = request.url === '/' ? 200 : 404;
       response.end(`the host has ${request.url}`);
@@ -81,14 +81,15 @@ async function plainHost(t: TestContext): Promise<PlainHost> {
     // As those do who answer by themselves what takes too long for them.
     if (request.headers['x-impatient']) response.writeHead(503).end('the host waits no longer');
     if (request.headers['x-twice']) cms.handler(request, response);
-  });
+  };
+  const { origin, end } = await listen(answer);
   const url = `${origin}/cms`;
   const { options, lines } = quietOptions(t, configWith(mails), url);
   const cms = mount(options);
   const close = () => cms.close().then(end);
   t.after(close);
   await cms.ready;
-  return { origin, url, mails, lines, call: callerOf(url), close };
+  return { origin, url, mails, lines, answer, call: callerOf(url), close };
 }
 
 /** An Express application with a parser of bodies behind the service, and an error page of its own. */
@@ -478,6 +479,25 @@ describe('Inside of a server of node:http', () => {
     }
     assert.equal((await fetch(host.url + refused, { headers: { 'x-twice': 'yes' } })).status, 404);
     assert.equal(host.lines.filter((line) => line.path === refused).length, 2);
+  });
+
+  it('answers over a Unix socket, where nobody has an address', async (t) => {
+    const socketPath = join(temporaryFolder(t), 's');
+    const server = createServer(host.answer).listen(socketPath);
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const post = async (path: string, body: object, headers = {}) => {
+      const options = { socketPath, path: `/cms${path}`, method: 'POST', agent: false };
+      const asked = request({ ...options, headers: { 'content-type': 'application/json', ...headers } });
+      const [answer]: IncomingMessage[] = await once(asked.end(JSON.stringify(body)), 'response');
+      return { status: answer?.statusCode, body: (await json(answer as IncomingMessage)) as { id: string } };
+    };
+    const login = await post('/api/collections/editors/login', { email: 'nobody@example.org', password });
+    assert.equal(login.status, 401);
+    const { status, body } = await post('/api/collections/posts', { title: 'x' }, { 'x-api-key': apiKey });
+    assert.equal(status, 201);
+    const { body: read } = await host.call('GET', `/api/audit/documents/posts/${body.id}/versions/1`);
+    assert.deepEqual(read.event.context, {});
   });
 
   answersAsAlone(() => host);

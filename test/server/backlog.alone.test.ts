@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, type NetConnectOpts, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -11,6 +12,7 @@ import type { Logger } from 'pino';
 import { type BacklogBounds, createBacklog } from '../../server/backlog.ts';
 import { answerErrors } from '../../server/errors.ts';
 import { createListener, guardListener } from '../../server/listener.ts';
+import { temporaryFolder } from '../helpers/service.ts';
 import { eventually } from '../helpers/shared.ts';
 
 /** More than the system takes of an answer that nobody reads. */
@@ -20,18 +22,19 @@ const address = '192.0.2.1';
 const never = 1_000_000;
 
 type Served = {
-  port: number;
+  to: NetConnectOpts;
   clients: Socket[];
   connections: () => Promise<Socket>;
   cuts: () => number;
   latest: () => unknown;
 };
 
-/** A listener that answers large texts, and a stream; who asks says from which address. */
+/** A listener that answers large texts, and a stream; who asks says from which address, but over a Unix socket. */
 async function serve(
   t: TestContext,
   bounds: Partial<BacklogBounds>,
   stream: () => Readable = () => new Readable(),
+  path?: string,
 ): Promise<Served> {
   const clients: Socket[] = [];
   let cuts = 0;
@@ -49,7 +52,7 @@ async function serve(
     ...bounds,
   });
   server.ext('onRequest', (request, h) => {
-    request.app.ip = String(request.headers['x-address'] ?? address);
+    if (path === undefined) request.app.ip = String(request.headers['x-address'] ?? address);
     latest = new WeakRef(request.raw.res);
     return h.continue;
   });
@@ -63,25 +66,25 @@ async function serve(
   ]);
   guardListener(listener);
   await server.start();
-  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  await once(path === undefined ? listener.listen(0, '127.0.0.1') : listener.listen(path), 'listening');
   t.after(async () => {
     for (const client of clients) client.destroy();
     listener.closeAllConnections();
     await server.stop();
   });
-  const { port } = listener.address() as { port: number };
+  const to = path === undefined ? { host: '127.0.0.1', ...(listener.address() as { port: number }) } : { path };
   const connections = async () => (await once(listener, 'connection'))[0];
-  return { port, clients, connections, cuts: () => cuts, latest: () => latest.deref() };
+  return { to, clients, connections, cuts: () => cuts, latest: () => latest.deref() };
 }
 
 /** Asks, and reads nothing of the answer, which has begun; both ends of the connection. */
 async function ask(
-  { port, clients, connections }: Served,
+  { to, clients, connections }: Served,
   path: string,
   { method = 'GET', from = address, times = 1 } = {},
 ) {
   const connected = connections();
-  const client = connect(port, '127.0.0.1').pause();
+  const client = connect(to).pause();
   clients.push(client);
   const end = await connected;
   client
@@ -110,9 +113,9 @@ async function read(client: Socket, length: number, pace = { bytes: Number.POSIT
   return received;
 }
 
-async function statusOf({ port }: Served, path: string, from = address, method = 'GET'): Promise<number> {
+async function statusOf({ to }: Served, path: string, from = address, method = 'GET'): Promise<number> {
   const headers = { 'x-address': from, connection: 'close' };
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers });
+  const answer = await fetch(`http://127.0.0.1:${(to as { port: number }).port}${path}`, { method, headers });
   const body = await answer.text();
   if (answer.status === 503) {
     assert.equal(answer.headers.get('retry-after'), '5');
@@ -197,6 +200,22 @@ describe('Answers that wait', () => {
     await ask(served, '/large', { from: '2001:db8::2' });
     const asked = ['2001:db8::3', '2001:db8:0:1::3'].map((from) => statusOf(served, '/large', from));
     assert.deepEqual(await Promise.all(asked), [503, 200]);
+  });
+
+  it('over a Unix socket, where nobody has an address, count as for one address', async (t) => {
+    const folder = temporaryFolder(t);
+    const full = await serve(t, { perAddress: 2.5 * large }, undefined, join(folder, 'full'));
+    const heads = [];
+    for (let count = 0; count < 3; count += 1) {
+      const { client } = await ask(full, '/large');
+      heads.push(String(client.read(12) ?? (await once(client, 'readable').then(() => client.read(12)))));
+    }
+    assert.deepEqual(heads, ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 503']);
+    const bounds = { perAddress: 2.5 * large, lookMilliseconds: 50 };
+    const looking = await serve(t, bounds, undefined, join(folder, 'looking'));
+    const both = [await ask(looking, '/large'), await ask(looking, '/large')];
+    await eventually(() => both.some(({ end }) => end.destroyed));
+    assert.equal(looking.cuts(), 1);
   });
 
   it('may be one of any size', async (t) => {

@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { DomainError, type FieldError } from './errors.ts';
+import { cutField, DomainError, type FieldError } from './errors.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { type MayName, problemText } from './messages.ts';
 import type { AuthOptions, Field } from './model.ts';
@@ -14,7 +14,6 @@ const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 const maxValues = 20_000;
 const maxMembers = 1000;
 const maxErrors = 100;
-const maxFieldLength = 200;
 const maxNamed = 5;
 
 /**
@@ -141,8 +140,7 @@ function errorsOf(details: readonly Joi.ValidationErrorItem[], mayName?: MayName
   const errors = new Map<string, FieldError>();
   for (const detail of details) {
     if (errors.size === maxErrors) break;
-    const path = detail.path.join('.');
-    const field = path.length > maxFieldLength ? `${path.slice(0, maxFieldLength)}…` : path;
+    const field = cutField(detail.path.join('.'));
     if (!errors.has(field)) errors.set(field, { field, message: `${field} ${problemText(detail, mayName)}` });
   }
   return [...errors.values()];

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import Boom from '@hapi/boom';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
-import { DomainError, type FieldError } from '../config/errors.ts';
+import { cutField, DomainError, type FieldError } from '../config/errors.ts';
 import { joinChunks } from './chunks.ts';
 import { lostNumbers } from './whole-numbers.ts';
 
@@ -107,7 +107,6 @@ function tooLarge(maxBytes: number): DomainError {
   return new DomainError('too-large', `the body must be at most ${maxBytes} bytes`);
 }
 
-const maxFieldLength = 200;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parse(bytes: Buffer): unknown {
@@ -128,15 +127,12 @@ function parse(bytes: Buffer): unknown {
   return value;
 }
 
-/** A body that is a number is refused for that. */
+/** A body that is nothing but a number is refused by its route, in other words. @throws DomainError `invalid` naming each lost one. */
 function refuseLostNumbers(text: string): void {
   const lost = lostNumbers(text).filter(({ path }) => path.length > 0);
-  const errors = lost.map(({ path, problem }) => fieldError(path, problem));
+  const errors = lost.map(({ path, problem }): FieldError => {
+    const field = cutField(path.join('.'));
+    return { field, message: `${field} must ${problem}` };
+  });
   if (errors.length > 0) throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
-}
-
-function fieldError(path: readonly string[], problem: string): FieldError {
-  const whole = path.join('.');
-  const field = whole.length > maxFieldLength ? `${whole.slice(0, maxFieldLength)}…` : whole;
-  return { field, message: `${field} must ${problem}` };
 }

@@ -1,4 +1,4 @@
-import { DomainError, type FieldError, invalidField } from '../config/errors.ts';
+import { cutField, DomainError, type FieldError, invalidField } from '../config/errors.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
 import type { ListRequest } from '../projections/lists.ts';
 import type { Where } from '../projections/where.ts';
@@ -61,7 +61,7 @@ export function unknownParameters(query: Record<string, unknown>, allowed: reado
     if (name.startsWith('_') || allowed.includes(name)) continue;
     if (allowed.includes('where') && isWhereParameter(name)) continue;
     if (errors.length === maxQueryErrors) break;
-    const field = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+    const field = cutField(name);
     const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
     errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
   }

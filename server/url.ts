@@ -1,11 +1,10 @@
 import Boom from '@hapi/boom';
 import type { Lifecycle } from '@hapi/hapi';
-import { DomainError, invalidField } from '../config/errors.ts';
+import { cutField, DomainError, invalidField } from '../config/errors.ts';
 import { show } from '../config/suggest.ts';
 
 /** As many as Node reads (`querystring.parse`); the rest it would pass over without a word. */
 const maxParameters = 1000;
-const maxFieldLength = 100;
 const mustBe = 'must be UTF-8 in percent-encoding';
 
 /**
@@ -54,15 +53,11 @@ function checkParameter(parameter: string): void {
   const name = end === -1 ? parameter : parameter.slice(0, end);
   const read = readPart(name);
   const wrong = read === null ? name : parameter.slice(end + 1);
-  throw invalidField(cut(read ?? name), `${mustBe}, got ${show(wrong)}`);
+  throw invalidField(cutField(read ?? name), `${mustBe}, got ${show(wrong)}`);
 }
 
 /** A part of a query as it is read; null where it is no UTF-8. */
 function readPart(text: string): string | null {
   const whole = text.replace(/%(?![\da-f]{2})/gi, '%25').replaceAll('+', ' ');
   return isUtf8(whole) ? decodeURIComponent(whole) : null;
-}
-
-function cut(name: string): string {
-  return name.length > maxFieldLength ? `${name.slice(0, maxFieldLength)}…` : name;
 }

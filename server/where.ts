@@ -1,4 +1,4 @@
-import { DomainError, type FieldError } from '../config/errors.ts';
+import { cutField, DomainError, type FieldError } from '../config/errors.ts';
 import { didYouMean, show, showAll } from '../config/suggest.ts';
 import { type Operator, operatorNames, type Where } from '../projections/where.ts';
 import { type Found, type Reach, resolvePath } from './paths.ts';
@@ -71,7 +71,7 @@ function parseJson(text: unknown): Raw {
   }
   const [lost] = lostNumbers(text);
   if (!lost) return value;
-  const field = `where${lost.path.map((key) => `[${key}]`).join('')}`.slice(0, 100);
+  const field = cutField(`where${lost.path.map((key) => `[${key}]`).join('')}`);
   throw invalid(field, `${field}: must ${lost.problem}`);
 }
 

@@ -1,10 +1,15 @@
-/** A whole number in JSON that would come back as another one: the keys that lead to it, and what is wrong with it. */
+/**
+ * A whole number in JSON that would come back as another one: the keys that lead to it, the long ones cut to some hundred
+ * characters, and what is wrong with it.
+ */
 export type LostNumber = { path: readonly string[]; problem: string };
 
 /** Fewer digits are always kept. */
 const hasManyDigits = /\d{16}/;
 const mostTold = 100;
 const mostLevelsTold = 100;
+/** Signs of a key that are read: more than 200 characters, in whichever way they are written. */
+const mostSigns = 1500;
 
 /**
  * Finds the whole numbers of a JSON text that reading it turns into others, since JavaScript's numbers hold 15 digits surely: at
@@ -79,6 +84,11 @@ function endOfNumber(text: string, from: number): number {
   return end;
 }
 
+/** A key from its quotation mark on, without the end of it; where it is cut, no half of an escape. */
+const wholeSigns = /^"(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/;
+
 function nameOf(text: string, { isList, key }: Level): string {
-  return isList ? String(key) : JSON.parse(text.slice(key, endOfText(text, key) + 1));
+  if (isList) return String(key);
+  const [whole] = text.slice(key, key + mostSigns).match(wholeSigns) as RegExpMatchArray;
+  return JSON.parse(`${whole}"`);
 }

@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi';
 import { InvalidBody } from '../../config/documents.ts';
-import { DomainError, invalidField } from '../../config/errors.ts';
+import { cutField, DomainError, invalidField } from '../../config/errors.ts';
 import { isObject, type JsonObject, memberOf } from '../../config/schema.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import type { Current } from '../../events/documents.ts';
@@ -176,11 +176,7 @@ export function readWanted(body: unknown): Wanted {
   if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
   const given = Object.keys(body);
   const unknown = given.find((name) => !names.includes(name as 'version'));
-  if (unknown !== undefined)
-    throw invalidField(
-      unknown.length > 100 ? `${unknown.slice(0, 100)}…` : unknown,
-      `is not a field${didYouMean(unknown, names)}`,
-    );
+  if (unknown !== undefined) throw invalidField(cutField(unknown), `is not a field${didYouMean(unknown, names)}`);
   const [name, other] = given as ('version' | 'position')[];
   if (name === undefined || other !== undefined) {
     const message = 'version or position, exactly one of them, must say what to restore';

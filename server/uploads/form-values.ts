@@ -1,4 +1,4 @@
-import { DomainError } from '../../config/errors.ts';
+import { cutField, DomainError } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
@@ -33,7 +33,7 @@ export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonOb
       else {
         const value = readOne(field, first);
         const lost = value !== undefined && isReadAsJson(field) ? lostNumbers(first) : [];
-        for (const { path, problem } of lost) problems.push([[name, ...path].join('.'), `must ${problem}`]);
+        for (const { path, problem } of lost) problems.push([cutField([name, ...path].join('.')), `must ${problem}`]);
         if (value === undefined) problems.push([name, `must be JSON, got ${show(first)}`]);
         else values.push([name, value]);
       }

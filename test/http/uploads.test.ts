@@ -242,6 +242,18 @@ describe('POST of a file (4.2)', () => {
     assert.match(errorsOf(answer).body ?? '', /^body must be a number that JSON keeps, got 9007199254740993, which/);
   });
 
+  it('answers in few words where many numbers are lost below a long name', async () => {
+    const data = `{"${'k'.repeat(100_000)}":[${Array(100).fill('9007199254740993')}]}`;
+    const answer = await send('POST', media, [
+      ['file', textFile('x')],
+      ['data', data],
+    ]);
+    assert.equal(answer.status, 400);
+    assert.equal(answer.body.errors.length, 100);
+    assert.equal(answer.body.errors[0].field, `data.${'k'.repeat(195)}…`);
+    assert.ok(JSON.stringify(answer.body).length < 200_000);
+  });
+
   it('takes no word of the client for what it says of a file itself', async () => {
     const made: Parts = ['id', 'url', 'filename', 'mimeType', 'filesize', 'width', 'sha256', 'createdAt'].map(
       (name) => {

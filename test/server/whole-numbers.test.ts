@@ -84,6 +84,21 @@ describe('whole numbers in JSON', () => {
     assert.ok(found > 100, `${found} were found`);
   });
 
+  it('are told by the beginning of a long key, with nothing of an escape that is cut', () => {
+    const signs = fc.constantFrom('a', '"', '\\', 'ü', '\n', '\u0001', '\ud83d\ude00', '/');
+    const name = fc.tuple(fc.array(signs, { maxLength: 20, minLength: 1 }), fc.integer({ min: 1, max: 400 }));
+    const escaped = (text: string) =>
+      text.replace(/./gsu, (sign) => (sign === 'a' ? '\\u0061' : JSON.stringify(sign).slice(1, -1)));
+    fc.assert(
+      fc.property(name, fc.boolean(), ([some, times], isEscaped) => {
+        const key = some.join('').repeat(times);
+        const written = isEscaped ? `"${escaped(key)}"` : JSON.stringify(key);
+        const [told = ''] = lostNumbers(`{${written}:9007199254740993}`)[0]?.path ?? [];
+        assert.ok(told.length < 2000 && (told === key || (told.length > 200 && key.startsWith(told))), told);
+      }),
+    );
+  });
+
   it('are told up to a hundred, and to a depth of a hundred', () => {
     const many = `[${Array(200).fill('9007199254740993').join()}]`;
     assert.equal(lostNumbers(many).length, 100);

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { Request, ResponseToolkit, Server, UserCredentials } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
@@ -69,7 +70,7 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
   }
 
   function byHeader(request: Request, authorization: string): UserCredentials {
-    if (isOperatorCall(app, request)) return operator;
+    if (isOperatorCall(app, request.raw.req)) return operator;
     const [, scheme = '', credential = ''] = credentialIn(authorization);
     const claims = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
     if (!claims) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
@@ -102,14 +103,14 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
 }
 
 /** Whether the command line calls, which has read its credential from the vault. */
-export function isOperatorCall({ operatorHash }: App, { raw: { req }, headers }: Request): boolean {
+export function isOperatorCall({ operatorHash }: App, { socket, headers }: IncomingMessage): boolean {
   const { authorization } = headers;
   if (authorization === undefined) return false;
   const [, scheme = '', credential = ''] = credentialIn(String(authorization));
   if (!/^annals-operator$/i.test(scheme)) return false;
   // A proxy on this machine passes on what comes from others.
   const isPassedOn = 'x-forwarded-for' in headers || 'forwarded' in headers || 'via' in headers;
-  return !isPassedOn && isFromHere(req.socket) && timingSafeEqual(hashOf(credential), operatorHash);
+  return !isPassedOn && isFromHere(socket) && timingSafeEqual(hashOf(credential), operatorHash);
 }
 
 function credentialIn(authorization: string): readonly string[] {

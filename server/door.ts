@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { mostWaiting } from './waiting.ts';
 
 /**
@@ -10,6 +11,9 @@ const perTurn = 4;
 /** So many are refused in so many milliseconds: who asks again at once must not keep the thread from those that it serves. */
 const pace = { refusals: 16, milliseconds: 50 };
 
+/** A connection that sends more writes ahead than this, without an answer to the first, is ended: Node would take in all of them. */
+const mostAhead = 256;
+
 const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Writes that are to be refused. */
@@ -20,17 +24,33 @@ export function isShed(request: IncomingMessage): boolean {
   return shed.has(request);
 }
 
-/** A write that stands in line: since when, behind how many. */
+/** How long writes stood in line, in milliseconds. */
+const stood = new WeakMap<IncomingMessage, number>();
+
+/** How many milliseconds a request stood in line before it was taken up. */
+export function stoodInLine(request: IncomingMessage): number {
+  return stood.get(request) ?? 0;
+}
+
+/** A write that is to begin: since when it is there, and behind how many it stands in line. */
 type Waiting = { since: number; behind: number; request: IncomingMessage; response: ServerResponse; begin: () => void };
 
 /**
  * Has writes begin a few at a time, in the order in which they came: hundreds at once would keep all that only reads, and new
- * connections, waiting until the last of them was done. To be called when the one who answers has been added to the listener.
+ * connections, waiting until the last of them was done. Of one connection there is one at a time. To be called when the one who
+ * answers has been added to the listener.
  *
  * @param isCrowded whether too much waits to be written.
+ * @param isExempt whether a write is never refused, and may begin however much waits.
  * @returns what has all of them begin at once, for the end.
  */
-export function takeTurns(listener: Listener, isCrowded: () => boolean): () => void {
+export function takeTurns(
+  listener: Listener,
+  isCrowded: () => boolean,
+  isExempt: (request: IncomingMessage) => boolean,
+): () => void {
+  /** Of connections with a write that has no answer yet: what they have sent ahead. */
+  const ahead = new WeakMap<Socket, Waiting[]>();
   const line: Waiting[] = [];
   const refused: Waiting[] = [];
   let begun = 0;
@@ -44,11 +64,35 @@ export function takeTurns(listener: Listener, isCrowded: () => boolean): () => v
     listener.on(event, (request: IncomingMessage, response: ServerResponse) => {
       const begin = () => answer.call(listener, request, response);
       if (reading.has(request.method ?? '')) begin();
-      else enter({ since: performance.now(), behind: line.length, request, response, begin });
+      else come({ since: performance.now(), behind: 0, request, response, begin });
     });
   }
 
+  function come(waiting: Waiting): void {
+    const connection = connectionOf(waiting.request);
+    if (!connection) {
+      enter(waiting);
+      return;
+    }
+    const others = ahead.get(connection);
+    if (!others) takeUp(connection, [waiting]);
+    else if (others.length < mostAhead) others.push(waiting);
+    else connection.destroy();
+  }
+
+  function takeUp(connection: Socket, sent: Waiting[]): void {
+    const next = sent.shift();
+    if (!next || connection.destroyed) {
+      ahead.delete(connection);
+      return;
+    }
+    ahead.set(connection, sent);
+    next.response.once('close', () => takeUp(connection, sent));
+    enter(next);
+  }
+
   function enter(waiting: Waiting): void {
+    waiting.behind = line.length;
     if (begun < perTurn && line.length === 0) start(waiting);
     else line.push(waiting);
     if (isTurning) return;
@@ -70,20 +114,29 @@ export function takeTurns(listener: Listener, isCrowded: () => boolean): () => v
   function start(waiting: Waiting): void {
     // Whoever has gone meanwhile is not answered.
     if (waiting.response.destroyed) return;
-    if (isCrowded() || isLate(waiting)) {
-      shed.add(waiting.request);
-      refused.push(waiting);
-      tell();
+    if ((isCrowded() || isLate(waiting)) && !isExempt(waiting.request)) {
+      refuse(waiting);
       return;
     }
     begun += 1;
-    waiting.begin();
+    beginNow(waiting);
+  }
+
+  function refuse(waiting: Waiting): void {
+    shed.add(waiting.request);
+    if (refused.length >= mostWaiting.commands) {
+      waiting.response.setHeader('connection', 'close');
+      beginNow(waiting);
+      return;
+    }
+    refused.push(waiting);
+    tell();
   }
 
   function tell(): void {
     const now = refused.splice(0, Math.max(pace.refusals - told, 0));
     told += now.length;
-    for (const { begin } of now) begin();
+    for (const waiting of now) beginNow(waiting);
     if (isTelling || told === 0) return;
     isTelling = true;
     setTimeout(() => {
@@ -94,8 +147,18 @@ export function takeTurns(listener: Listener, isCrowded: () => boolean): () => v
   }
 
   return () => {
-    for (const { response, begin } of [...refused.splice(0), ...line.splice(0)]) if (!response.destroyed) begin();
+    for (const waiting of [...refused.splice(0), ...line.splice(0)]) if (!waiting.response.destroyed) beginNow(waiting);
   };
+}
+
+function beginNow({ since, request, begin }: Waiting): void {
+  stood.set(request, performance.now() - since);
+  begin();
+}
+
+/** The connection over which a request came as one after the other; null for one of HTTP/2, and one that is made up. */
+function connectionOf({ socket, httpVersionMajor }: IncomingMessage): Socket | null {
+  return socket instanceof Socket && httpVersionMajor === 1 ? socket : null;
 }
 
 /** Whoever sent a write that has stood in a long line for so long may have given up. */

@@ -1,10 +1,11 @@
-import type { Server as Listener } from 'node:http';
+import type { IncomingMessage, Server as Listener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import type { Backlog } from './backlog.ts';
-import { takeTurns } from './door.ts';
+import { stoodInLine, takeTurns } from './door.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from './listener.ts';
+import { passesAnyway } from './overload.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
 import { routes } from './routes.ts';
 import { noteRequest } from './threads/pulse.ts';
@@ -48,7 +49,7 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
   server.events.on('response', (request) => {
     // The hundreds of requests of a first load are not what the reader of the log wants to see first.
     if (state() === 'starting') return;
-    const { response, info, method, path } = request;
+    const { response, info, method, path, raw } = request;
     const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
     const took = info.completed || info.responded;
     log.info({
@@ -56,7 +57,7 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
       method: method.toUpperCase(),
       path,
       status,
-      milliseconds: took > 0 ? took - info.received : null,
+      milliseconds: took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null,
       actor: actorOf(request),
       ip: addressOf(request),
     });
@@ -66,7 +67,8 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
 async function serve(server: Server, options: { app: App; backlog?: Backlog }): Promise<void> {
   const { app } = options;
   if (app.site !== null) server.app.site = app.site;
-  server.ext('onPreStop', takeTurns(server.listener, app.isCrowded));
+  const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);
+  server.ext('onPreStop', takeTurns(server.listener, app.isCrowded, isExempt));
   logRequests(server, app);
   await server.register({ plugin: routes, options });
 }

@@ -1,4 +1,5 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { IncomingMessage } from 'node:http';
+import type { HTTP_METHODS, Request, Server } from '@hapi/hapi';
 import type { Append } from '../events/log.ts';
 import type { App } from './app.ts';
 import { isOperatorCall } from './authentication.ts';
@@ -16,15 +17,24 @@ declare module '@hapi/hapi' {
 const lineMilliseconds = 60_000;
 
 /**
- * Refuses the writes that came when too many waited already: before a credential is looked at, a body is read or a hook runs. The
- * operator's calls pass: they are few, and are what helps a service in trouble.
+ * Whether a write is taken however many wait. The operator's calls are few, and are what helps a service in trouble.
+ *
+ * @returns false also for paths that are no route or are written with `%`, which those of routes never need.
  */
+export function passesAnyway(server: Server, app: App, request: IncomingMessage): boolean {
+  if (isOperatorCall(app, request)) return true;
+  const { method = '', url = '' } = request;
+  const [path = ''] = url.split(/[?#]/, 1);
+  if (!path.startsWith('/') || path.includes('%')) return false;
+  return server.match(method.toLowerCase() as Lowercase<HTTP_METHODS>, path)?.settings.plugins?.neverShed === true;
+}
+
+/** Refuses the writes that came when too many waited already: before a credential is looked at, a body is read or a hook runs. */
 export function shedWrites(server: Server, app: App): void {
   let nextLine = 0;
 
   server.ext('onPreAuth', (request, h) => {
-    if (!isShed(request.raw.req) || request.route.settings.plugins?.neverShed || isOperatorCall(app, request))
-      return h.continue;
+    if (!isShed(request.raw.req)) return h.continue;
     tell();
     throw tooMany();
   });

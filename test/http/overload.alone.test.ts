@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -8,7 +9,7 @@ import { createClient } from '../../client/index.ts';
 import { mostWaiting } from '../../server/waiting.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey, writeConfig } from '../helpers/service.ts';
-import { eventually, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { dial, eventually, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
 
 const posts = '/api/collections/posts';
 const folder = useFolder();
@@ -39,6 +40,18 @@ const { few, milliseconds, ofOneStream } = mostWaiting;
 after(() => rmSync(hold, { force: true }));
 
 const create = (title: string) => service.call('POST', posts, { title });
+/** Sends several over one connection, and reads the answers until it ends. */
+function sendAhead(...titles: string[]): Promise<string> {
+  const socket = dial(service.url);
+  const send = (title: string, connection: string) => {
+    const body = JSON.stringify({ title });
+    const head = `x-api-key: ${apiKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+    socket.write(`POST ${posts} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\n${head}\r\n\r\n${body}`);
+  };
+  for (const title of titles) send(title, title === titles.at(-1) ? 'close' : 'keep-alive');
+  return text(socket);
+}
+
 const statuses = (answers: readonly Answer[]) => [...new Set(answers.map(({ status }) => status))];
 
 describe('Writes when too many wait', () => {
@@ -46,13 +59,15 @@ describe('Writes when too many wait', () => {
   let size = 0;
   let operator: ReturnType<typeof runHere>;
   let sentAgain: Promise<unknown>;
+  let sentAhead: Promise<string>;
 
   before(async () => {
     size = recordedEvents(service.data).length;
     writeFileSync(hold, '');
     // By then the writer stands still.
     await wait(100);
-    waiting.push(...Array.from({ length: few - 2 }, (_, index) => create(`waits ${index}`)));
+    sentAhead = sendAhead('first', 'second');
+    waiting.push(...Array.from({ length: few - 3 }, (_, index) => create(`waits ${index}`)));
     await wait(milliseconds + 500);
   });
 
@@ -116,14 +131,24 @@ describe('Writes when too many wait', () => {
     await wait(300);
     rmSync(hold);
     assert.deepEqual(statuses(await Promise.all(waiting)), [201]);
+    // Of one connection the second begins when the first was answered.
+    assert.deepEqual((await sentAhead).match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 201', 'HTTP/1.1 201']);
+    const ids = [...(await sentAhead).matchAll(/^x-request-id: (.*)/gm)].map(([, id = '']) => id.trim());
+    assert.equal(ids.length, 2);
+    for (const id of ids) {
+      const lineOf = () => service.output().stderr.match(`.*"requestId":"${id}".*`)?.[0];
+      await eventually(() => lineOf() !== undefined);
+      const line = JSON.parse(lineOf() ?? '');
+      assert.ok(line.milliseconds > milliseconds, JSON.stringify(line));
+    }
     const { code, stderr } = await operator;
     assert.equal(code, 0, stderr);
     assert.equal(((await sentAgain) as { title: string }).title, 'in the end');
     assert.equal((await create('afterwards')).status, 201);
     const { body } = await service.call('GET', `${posts}?limit=100`);
-    assert.equal(body.total, few + 2);
+    assert.equal(body.total, few + 3);
     // The user is a document and an account.
-    assert.equal(recordedEvents(service.data).length, size + few + 2 + 2);
+    assert.equal(recordedEvents(service.data).length, size + few + 3 + 2);
   });
 
   it('of one document are refused beyond a line of them, which others do not notice', async () => {

@@ -1,26 +1,37 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import type { Server as Listener } from 'node:http';
+import type { IncomingMessage, Server as Listener } from 'node:http';
+import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { isShed, takeTurns } from '../../server/door.ts';
+import { isShed, stoodInLine, takeTurns } from '../../server/door.ts';
 import { mostWaiting } from '../../server/waiting.ts';
 import { eventually } from '../helpers/shared.ts';
 
 /** A listener whose requests are made up: which have begun, in which order, and which of them are to be refused. */
-function opened(isCrowded = () => false) {
+function opened(isCrowded = () => false, isExempt = (_request: IncomingMessage) => false) {
   const listener = new EventEmitter();
   const begun: string[] = [];
+  const stood: number[] = [];
   const shed: string[] = [];
   for (const event of ['request', 'checkContinue']) {
     listener.on(event, (request) => {
       begun.push(request.name);
+      stood.push(stoodInLine(request));
       if (isShed(request)) shed.push(request.name);
     });
   }
-  const beginAll = takeTurns(listener as Listener, isCrowded);
+  const beginAll = takeTurns(listener as Listener, isCrowded, isExempt);
   const come = (method: string, name: string, response = { destroyed: false }, event = 'request') =>
     listener.emit(event, { method, name }, response);
-  return { come, begun, shed, beginAll };
+  /** Over a connection: an answer, which is over when `close` is emitted, and what it was told about the connection. */
+  const sendOver = (socket: Socket, method: string, name: string) => {
+    const headers: string[] = [];
+    const setHeader = (key: string, value: string) => headers.push(`${key}: ${value}`);
+    const response = Object.assign(new EventEmitter(), { destroyed: false, headers, setHeader });
+    listener.emit('request', { method, name, socket, httpVersionMajor: 1 }, response);
+    return response;
+  };
+  return { come, sendOver, begun, shed, stood, beginAll };
 }
 
 const turn = () => new Promise(setImmediate);
@@ -76,6 +87,64 @@ describe('Writes that come together', () => {
     assert.ok(begun.includes('later') && !shed.includes('later'));
     await eventually(() => shed.length === 200);
     assert.deepEqual(shed, named(200));
+  });
+
+  it('of one connection begin when the one before was answered, and those of others meanwhile', async (t) => {
+    const now = t.mock.method(performance, 'now');
+    let at = 0;
+    now.mock.mockImplementation(() => at);
+    const { come, sendOver, begun, stood } = opened();
+    const socket = new Socket();
+    const [first, second] = named(4).map((name) => sendOver(socket, 'POST', name));
+    sendOver(socket, 'GET', 'read');
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    come('POST', 'other');
+    assert.deepEqual(begun, ['0', 'read', 'other']);
+    at = 250;
+    first?.emit('close');
+    await turn();
+    assert.deepEqual([begun.at(-1), stood.at(-1)], ['1', 250]);
+    // Whoever has gone is not served any more.
+    socket.destroy();
+    second?.emit('close');
+    await turn();
+    assert.equal(begun.length, 4);
+  });
+
+  it('end their connection where it sends hundreds ahead', async () => {
+    const { sendOver, begun } = opened();
+    const socket = new Socket();
+    const answers = named(200).map((name) => sendOver(socket, 'DELETE', name));
+    assert.equal(socket.destroyed, false);
+    for (const name of named(400, 200)) sendOver(socket, 'DELETE', name);
+    assert.equal(socket.destroyed, true);
+    answers[0]?.emit('close');
+    await turn();
+    assert.deepEqual(begun, ['0']);
+  });
+
+  it('are refused at once where too many wait for that, and lose their connection then', async () => {
+    const { sendOver, begun, shed } = opened(() => true);
+    const answers = named(mostWaiting.commands + 100).map((name) => sendOver(new Socket(), 'POST', name));
+    await turn();
+    await turn();
+    assert.ok(begun.length >= 100 && begun.length < 200, `${begun.length} were refused`);
+    assert.deepEqual(shed, begun);
+    const ended = answers.filter(({ headers }) => headers.includes('connection: close'));
+    assert.ok(ended.length >= 80, `${ended.length} connections are to end`);
+  });
+
+  it('are not refused where they pass whatever waits, nor wait for those that are', async () => {
+    const { come, begun, shed } = opened(
+      () => true,
+      ({ method }) => method === 'PATCH',
+    );
+    for (const name of named(200)) come('POST', name);
+    come('PATCH', 'needed');
+    await turn();
+    await turn();
+    assert.ok(begun.includes('needed') && begun.length < 100, `${begun.length} came before`);
+    assert.ok(!shed.includes('needed'));
   });
 
   it('are refused where they have stood for long in a long line, and taken in a short one', async (t) => {

@@ -26,11 +26,13 @@ const textBytes = 512;
 /** Paths are shown up to so many characters. */
 const maxPath = 200;
 const beatMilliseconds = 500;
+/** How many notes of requests that are over are kept at least: to look through all costs as many looks. */
+const spareNotes = 64;
 
 /** That of this thread; null in one that nobody watches. */
 let shown: { head: Int32Array; text: Buffer } | null = null;
-/** In the order in which they came; those that are over go when they are the last. */
-const notes: Note[] = [];
+/** In the order in which they came; of those that are over some are left. */
+let notes: Note[] = [];
 let latest: Note | null = null;
 
 /** Makes one for a thread that is about to start. */
@@ -46,8 +48,8 @@ export function showPulse(pulse: Pulse): void {
 }
 
 /**
- * Notes that this thread is at a request: when it takes one up, and before it runs what the author wrote. When one is over, it is at the
- * last that is not.
+ * Notes which request this thread is at: called when it takes one up, and again before it runs what the author wrote for it. When that
+ * request is over, the thread is at the one that came last of those it still has in hand.
  */
 export function noteRequest(request: Request): void {
   if (!shown) return;
@@ -66,6 +68,8 @@ function taken(request: Request, head: Int32Array): Note {
     note.isOver = true;
     head[1] = (head[1] ?? 0) - 1;
     while (notes.at(-1)?.isOver) notes.pop();
+    // Requests that overlap without a gap would leave all that are over before the last.
+    if (notes.length > 2 * (head[1] ?? 0) + spareNotes) notes = notes.filter(({ isOver }) => !isOver);
     if (note === latest) show(notes.at(-1) ?? null);
   });
   return note;

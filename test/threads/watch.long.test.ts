@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Request } from '@hapi/hapi';
 import { loadConfiguration } from '../../server/configuration.ts';
 import { createLog } from '../../server/logging.ts';
 import { startService } from '../../server/service.ts';
 import { defaultSettings } from '../../server/settings/settings.ts';
-import { createPulse } from '../../server/threads/pulse.ts';
+import { createPulse, notedIn, noteRequest, showPulse } from '../../server/threads/pulse.ts';
 import { watch } from '../../server/threads/watch.ts';
 import { apiKey, callerOf, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, recordedEvents, sendRaw } from '../helpers/shared.ts';
@@ -136,6 +140,40 @@ describe('The watch', () => {
     await eventually(() => told.length > 0);
     await wait(300);
     assert.deepEqual(told, [thread]);
+  });
+});
+
+describe('A pulse', () => {
+  it('tells the request that came last of those in hand, and keeps none of those that are over', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const pulse = createPulse();
+    showPulse(pulse);
+    const come = (path: string) => {
+      const res = new EventEmitter();
+      const request = { app: {}, method: 'get', path, server: { app: {} }, raw: { res } } as unknown as Request;
+      noteRequest(request);
+      return { end: () => res.emit('close'), note: new WeakRef(request.app.noted as object) };
+    };
+    const first = come('/first');
+    const notes: WeakRef<object>[] = [];
+    // Each comes before the one before it is over.
+    let last = first;
+    for (let count = 0; count < 500; count += 1) {
+      const next = come(`/${count}`);
+      if (last !== first) last.end();
+      notes.push(next.note);
+      last = next;
+    }
+    await wait(1);
+    collect();
+    const kept = notes.filter((note) => note.deref()).length;
+    assert.ok(kept < 100, `${kept} are kept`);
+    assert.deepEqual([notedIn(pulse)?.path, notedIn(pulse)?.others], ['/499', 1]);
+    last.end();
+    assert.deepEqual([notedIn(pulse)?.path, notedIn(pulse)?.others], ['/first', 0]);
+    first.end();
+    assert.equal(notedIn(pulse), null);
   });
 });
 

@@ -183,9 +183,11 @@ function sizeOf({ response, method }: Request): number {
   return Buffer.isBuffer(source) ? source.length : 0;
 }
 
-/** A compressor takes in the whole answer, and gives it out as it is read. */
-function isCompressed({ info }: Request, bytes: number): boolean {
-  return bytes > compressorBytes / 16 && info.acceptEncoding !== '' && info.acceptEncoding !== 'identity';
+/** A compressor takes in the whole answer, and gives it out as it is read. hapi has none for types such as those of pictures. */
+function isCompressed({ info, response, server }: Request, bytes: number): boolean {
+  if (bytes <= compressorBytes / 16 || info.acceptEncoding === '' || info.acceptEncoding === 'identity') return false;
+  const { contentType } = response as unknown as { contentType: string | null };
+  return server.mime.type(contentType ?? 'application/octet-stream').compressible;
 }
 
 function isOver({ request, socket }: Answer): boolean {

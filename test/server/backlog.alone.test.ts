@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -62,6 +63,7 @@ async function serve(
     { method: ['GET', 'POST'], path: '/large', handler: (_request, h) => h.response(text).type('text/plain') },
     { method: 'GET', path: '/small', handler: () => 'small' },
     { method: 'GET', path: '/mebibyte', handler: () => text.slice(0, 1024 * 1024) },
+    { method: 'GET', path: '/picture', handler: (_request, h) => h.response(stream()).type('image/png') },
     { method: 'GET', path: '/stream', handler: (_request, h) => h.response(stream()).type('text/plain') },
   ]);
   guardListener(listener);
@@ -81,7 +83,7 @@ async function serve(
 async function ask(
   { to, clients, connections }: Served,
   path: string,
-  { method = 'GET', from = address, times = 1 } = {},
+  { method = 'GET', from = address, times = 1, encoding = 'identity' } = {},
 ) {
   const connected = connections();
   const client = connect(to).pause();
@@ -89,7 +91,11 @@ async function ask(
   const end = await connected;
   client
     .on('error', () => {})
-    .write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nx-address: ${from}\r\n\r\n`.repeat(times));
+    .write(
+      `${method} ${path} HTTP/1.1\r\nhost: x\r\nx-address: ${from}\r\naccept-encoding: ${encoding}\r\n\r\n`.repeat(
+        times,
+      ),
+    );
   await eventually(() => end.bytesWritten > 0);
   return { client, end };
 }
@@ -244,6 +250,22 @@ describe('Answers that wait', () => {
     const count = (status: number) => received.split(`HTTP/1.1 ${status} `).length - 1;
     await eventually(() => count(200) + count(503) === 100);
     assert.ok(count(200) >= 30 && count(503) > 0, `${count(200)} were sent`);
+  });
+
+  it('of a type that is compressed count more than pictures, which are not', async (t) => {
+    for (const [path, status] of [
+      ['/picture', 200],
+      ['/stream', 503],
+    ] as const) {
+      const noise = () => {
+        const stream = new Readable({ read() {} });
+        stream.push(randomBytes(100_000));
+        return stream;
+      };
+      const served = await serve(t, { perAddress: 1.75 * 1024 * 1024 }, noise);
+      for (let count = 0; count < 3; count += 1) await ask(served, path, { encoding: 'gzip' });
+      assert.equal(await statusOf(served, '/mebibyte'), status, path);
+    }
   });
 
   it('are none of HEAD, which has no body', async (t) => {

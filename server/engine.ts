@@ -227,7 +227,7 @@ export function startEngine(options: Options): Engine {
   /** Signing, and the copies of what is signed; a service for a single command leaves those to the next one. */
   async function openSigning({ store }: BlobGuard): Promise<MainNotary> {
     const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
-    notary = openNotary({ ...common, onSigned: () => anchoring?.poke() });
+    notary = openNotary({ ...common, now: clock.believed, onSigned: () => anchoring?.poke() });
     if (!isBrief) {
       const { webhook, tsaUrl: url, tsaCa } = settings;
       const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);

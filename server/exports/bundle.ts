@@ -43,7 +43,7 @@ const seesAll = () => true;
  *   100,000 events would have to be shown to prove which one was the last; AlteredEventError when an event of the stream is not what
  *   was recorded.
  */
-export async function bundleZip(bundle: Bundle): Promise<Readable> {
+export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable> {
   const { log, blobs, checkpoint, stream } = bundle;
   const last = log.lastOf(stream, checkpoint.size);
   if (last === null)
@@ -70,7 +70,7 @@ export async function bundleZip(bundle: Bundle): Promise<Readable> {
     }
   }
 
-  return zipOf(entries(), new Date());
+  return zipOf(entries(), madeAt);
 }
 
 function restIsShown({ checkpoint, isComplete }: Bundle, position: number): boolean {

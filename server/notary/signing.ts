@@ -28,6 +28,8 @@ type Options = {
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
   log: Logger;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
   /** How often it looks whether the log has grown. */
   milliseconds?: number;
 };
@@ -41,7 +43,7 @@ class ContradictionError extends Error {
  * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. What contradicts anything that the
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
-export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_000 }: Options): MainNotary {
+export function openNotary({ file, keys, keep, onSigned, log, now, milliseconds = 10_000 }: Options): MainNotary {
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
@@ -68,7 +70,7 @@ export function openNotary({ file, keys, keep, onSigned, log, milliseconds = 10_
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
     if (newest && before?.size === head.size && signed?.size === head.size) return describe(newest);
     remember(signer.id, head);
-    const time = new Date().toISOString();
+    const time = new Date(now()).toISOString();
     const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
     await keep({ kind: 'signed', ...change });
     const made = describe(change);

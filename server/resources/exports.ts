@@ -64,7 +64,7 @@ export function exports(server: Server, app: App): void {
         to,
         filters,
         seesPayloadsOf: rights.has('payloads') ? rights.seesPayloadsOf : null,
-        madeAt: new Date(),
+        madeAt: new Date(app.clock.believed()),
       };
       noteReason(request, null);
       const events = await countOf(log, exported);
@@ -98,7 +98,7 @@ export function exports(server: Server, app: App): void {
     const verifierKey = await notary.verifierKey();
     const { withFiles, isComplete } = query;
     const made = { log, blobs, checkpoint, verifierKey, ...ties, stream, withFiles, isComplete };
-    return archive(request, h, await bundleZip(made), name).header(
+    return archive(request, h, await bundleZip(made, new Date(app.clock.believed())), name).header(
       'annals-checkpoint',
       `${checkpoint.size} ${checkpoint.root}`,
     );

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import Database from 'better-sqlite3';
 import { checkConfig } from '../../config/check.ts';
 import { decideCreate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
@@ -197,7 +198,11 @@ describe('A clock that jumps while the service runs', () => {
       preload,
       `import { readFileSync } from 'node:fs';
       const real = Date.now;
-      Date.now = () => real() + Number(readFileSync(${JSON.stringify(shift)}, 'utf8'));`,
+      const now = () => real() + Number(readFileSync(${JSON.stringify(shift)}, 'utf8'));
+      globalThis.Date = class extends Date {
+        static now = now;
+        constructor(...given) { super(...(given.length === 0 ? [now()] : given)); }
+      };`,
     );
     const args = ['serve', '--config', configFile, '--data', join(folder, 'jumped'), '--port', '0'];
     const environment = { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, ANNALS_THREADS: '1' };
@@ -225,6 +230,7 @@ describe('A clock that jumps while the service runs', () => {
     assert.equal(me.status, 200, 'the session is not over');
     assert.equal((await call('GET', posts)).status, 200);
     assert.equal((await call('GET', '/ready')).status, 200);
+    assert.equal((await call('GET', '/api/audit/checkpoint')).status, 200);
     await eventually(() => service.output().stderr.includes('the clock has jumped ahead by 20 years'));
 
     writeFileSync(shift, '0');
@@ -237,5 +243,9 @@ describe('A clock that jumps while the service runs', () => {
     assert.equal(await service.exited, 0);
     const events = recordedEvents(join(folder, 'jumped'));
     assert.ok(events.every(({ recordedAt }) => recordedAt <= new Date().toISOString()));
+    const db = new Database(join(folder, 'jumped', 'log.db'), { readonly: true });
+    const signed = db.prepare('SELECT signed_at FROM checkpoints').pluck().all() as string[];
+    db.close();
+    assert.ok(signed.length > 0 && signed.every((signedAt) => signedAt <= new Date().toISOString()), `${signed}`);
   });
 });

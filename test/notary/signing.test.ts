@@ -35,6 +35,7 @@ function start(t: TestContext, folder = temporaryFolder(t)) {
     },
     onSigned: () => {},
     log: createLog('info', { write: (line) => lines.push(line) }),
+    now: Date.now,
     milliseconds: 5,
   });
   notary.begin();

@@ -45,7 +45,7 @@ export function useArchives(folder: string, signer: Signer) {
   }
 
   async function bundle(entries: readonly Entry[], stream: string): Promise<Files> {
-    const made = await bundleZip({ ...open(entries), stream, withFiles: true, isComplete: false });
+    const made = await bundleZip({ ...open(entries), stream, withFiles: true, isComplete: false }, new Date(madeAt));
     return Object.fromEntries(unzip(await buffer(made)));
   }
 

@@ -76,13 +76,13 @@ export function openEraser(options: Options): Eraser {
     let pause = milliseconds.shortest;
     while (!signal.aborted) {
       isPoked = false;
-      const started = Date.now();
+      const started = performance.now();
       const isDone = await pass().catch((err) => {
         if (signal.aborted) return false;
         logger.error({ err }, 'an erasure could not be finished; it is tried again');
         return false;
       });
-      const rest = restFactor * (Date.now() - started);
+      const rest = restFactor * (performance.now() - started);
       if (isDone && !isPoked) return;
       pause = isPoked ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
       await sleep(rest);

@@ -8,14 +8,21 @@ const ofLog = 'run "annals verify": it says what of the log is not what was reco
 const ofFiles = 'raise the limit of open files: of the process (ulimit -n), or of the system';
 const ofOne = 'too many files may be open (ulimit -n), or it is gone, or not for this user';
 
+/** So many causes of an error are looked at: one may be its own. */
+const mostCauses = 10;
+
 /** What the operator can do about an error, or about what has caused it; null where its own words are all there is to say. */
 export function adviceOn(error: unknown): string | null {
-  if (!(error instanceof Error) || error instanceof DamagedReadFileError) return null;
-  if (error instanceof AlteredEventError) return ofLog;
-  if (isDiskTrouble(error)) return ofDisk;
-  if (isOutOfFiles(error)) return ofFiles;
-  if (isUnopened(error)) return ofOne;
-  return adviceOn(error.cause);
+  let cause = error;
+  for (let count = 0; count <= mostCauses; count += 1) {
+    if (!(cause instanceof Error) || cause instanceof DamagedReadFileError) return null;
+    if (cause instanceof AlteredEventError) return ofLog;
+    if (isDiskTrouble(cause)) return ofDisk;
+    if (isOutOfFiles(cause)) return ofFiles;
+    if (isUnopened(cause)) return ofOne;
+    cause = cause.cause;
+  }
+  return null;
 }
 
 /** The message of an error, with what can be done about it. */

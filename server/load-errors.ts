@@ -36,9 +36,15 @@ function markedPlace(text: string): string | null {
   return `${pathOf(path)}:${line}${marks === undefined ? '' : `:${marks.indexOf('^') + 1}`}`;
 }
 
-/** Where a module in JavaScript is wrong Node says only when it is asked about that file alone. */
+const checkMilliseconds = 5000;
+
+/** Where a module in JavaScript is wrong Node says only when it is asked about that file alone; null where Node is not to be had. */
 function checkedPlace(file: string): string | null {
-  return markedPlace(spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' }).stderr ?? '');
+  // What is run by it is another application.
+  if (process.versions.electron !== undefined) return null;
+  const { NODE_OPTIONS: _ours, ...env } = process.env;
+  const check = { encoding: 'utf8', timeout: checkMilliseconds, env } as const;
+  return markedPlace(spawnSync(process.execPath, ['--check', file], check).stderr ?? '');
 }
 
 /** The innermost call in a file of the author's: what is thrown in a package or in Node was asked for there. */

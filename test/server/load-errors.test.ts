@@ -53,6 +53,17 @@ describe('a configuration that cannot be loaded', () => {
     );
   });
 
+  it('is told where its syntax is wrong also where Node is started with options of somebody', async () => {
+    const before = process.env.NODE_OPTIONS;
+    process.env.NODE_OPTIONS = '--import ./nowhere.mjs';
+    try {
+      assert.equal(await refusalOf('optioned', { 'c.mjs': 'export default {' }), 'Unexpected end of input, at c.mjs:1');
+    } finally {
+      if (before === undefined) delete process.env.NODE_OPTIONS;
+      else process.env.NODE_OPTIONS = before;
+    }
+  });
+
   it('is told where it throws: the innermost place that is of the author', async () => {
     const thrown = { 'c.ts': `\n  throw new Error('boom\\n  in two lines');\n${right}` };
     assert.equal(await refusalOf('throws', thrown), 'boom, at c.ts:2:9');

@@ -34,7 +34,8 @@ type Command = {
 
 const whereItRuns = `
 Beside a running service it is that which does it; otherwise the data directory is opened for as long as it takes. Run it
-as the user that the service runs as, with its --config and --data.
+as the user that the service runs as, with its --config and --data. --accept-clock opens it also where the clock is behind the last
+event by more than a day.
 
 Exit code 0: done. 1: refused, each reason is on a line of its own. 2: wrong usage, or could not run.`;
 
@@ -93,13 +94,15 @@ vault.db alone says that a key was disowned.`,
   rebuild: {
     summary: 'build the read tables anew from the log',
     usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events --reason TEXT] [--strict-schema]
+               [--accept-clock]
 
   --check               compare the read tables with a replay and change nothing: exit 0 equal, 1 different
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
                         go on with the log as it is. A signing key that vouched for what is lost is given up, which the
                         log says from then on: auditors need to know the new one, which is printed
   --reason TEXT         why, which the log keeps for ever
-  --strict-schema       refuse a configuration that changes what documents answer`,
+  --strict-schema       refuse a configuration that changes what documents answer
+  --accept-clock        go on where the clock is behind the last event by more than a day`,
     run: rebuild,
   },
   'clock correct': {
@@ -257,7 +260,8 @@ Exit code 0: sound. 1: something is missing or altered. 2: wrong usage, or could
   },
   export: {
     summary: 'save a range of the log, with what proves it',
-    usage: `annals export --out FILE.zip [--from P|TIME] [--to P|TIME] [--format F] [--force] [--config FILE] [--data DIR]
+    usage: `annals export --out FILE.zip [--from P|TIME] [--to P|TIME] [--format F] [--force]
+              [--config FILE] [--data DIR] [--accept-clock]
 
 Saves the events of a range as a ZIP archive: the events, a manifest with their SHA-256 and the proofs, a README, and
 annals-verify.mjs, which checks it anywhere. The export is put on record in the log, by whom, when and what.
@@ -279,7 +283,7 @@ ${whereItRuns}`,
   bundle: {
     summary: 'save an evidence pack: everything about one document, with what proves it',
     usage: `annals bundle COLLECTION/ID --out FILE.zip [--no-files] [--complete] [--since SIZE]… [--force]
-              [--config FILE] [--data DIR]
+              [--config FILE] [--data DIR] [--accept-clock]
 
 Saves all versions of a document as a ZIP archive: a summary to read or print, the exact texts with the proofs, the uploaded
 files that it named, a README, and annals-verify.mjs, which checks it anywhere. Deleted documents are there, too. For a
@@ -301,7 +305,7 @@ ${whereItRuns}`,
                    records them
   --against DIR    also say what a start on this data directory would change for the documents there, and what of it
                    would be refused. Works beside a running service, and changes nothing
-  --strict-schema  take what it would change for a problem, as annals serve --strict-schema does
+  --strict-schema  with --against: take what it would change for a problem, as annals serve --strict-schema does
 
 Where one process serves several sites (ANNALS_SITES), the file of sites and the configuration of each are checked, or with
 --site that of one.`,
@@ -324,7 +328,7 @@ Exit code 0: done, or FILE is up to date. 1: with --check, it is not. 2: wrong u
   },
   'create-user': {
     summary: 'make a user who can log in',
-    usage: `annals create-user COLLECTION --email E [--field NAME=VALUE]… [--config FILE] [--data DIR]
+    usage: `annals create-user COLLECTION --email E [--field NAME=VALUE]… [--config FILE] [--data DIR] [--accept-clock]
 
 Asks for the password twice, without showing it; without a terminal it is the first line of standard input. It is never
 an argument. Prints the id of the new user.
@@ -337,7 +341,7 @@ ${whereItRuns}`,
   },
   erase: {
     summary: 'erase a document, its history and all that is about it',
-    usage: `annals erase COLLECTION/ID --reason TEXT [--dry-run] [--yes] [--config FILE] [--data DIR]
+    usage: `annals erase COLLECTION/ID --reason TEXT [--dry-run] [--yes] [--config FILE] [--data DIR] [--accept-clock]
 
 Takes what the document ever said out of the log and everything derived from it: versions, unique values, its account with logins
 and sessions, invitations, stored files that nothing else needs, mails that wait. A living one is deleted by that. What stays is
@@ -352,7 +356,7 @@ ${whereItRuns}`,
   },
   unlock: {
     summary: 'let an account that is locked log in again',
-    usage: `annals unlock COLLECTION --email E [--config FILE] [--data DIR]
+    usage: `annals unlock COLLECTION --email E [--config FILE] [--data DIR] [--accept-clock]
 
 Ends the lock that follows too many failed logins, and forgets their number.
 ${whereItRuns}`,
@@ -360,7 +364,7 @@ ${whereItRuns}`,
   },
   'sessions revoke': {
     summary: 'end the sessions of an account',
-    usage: `annals sessions revoke COLLECTION --email E [--session SID] [--config FILE] [--data DIR]
+    usage: `annals sessions revoke COLLECTION --email E [--session SID] [--config FILE] [--data DIR] [--accept-clock]
 
 Whoever is logged in to the account is logged out at once. Its password stays as it is.
 

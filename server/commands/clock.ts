@@ -1,3 +1,4 @@
+import { readDate } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
 import { correctClock } from '../../events/corrections.ts';
 import { inWords } from '../../events/durations.ts';
@@ -68,7 +69,7 @@ function correctIn(db: Sqlite, directory: string, now: number, reason: string) {
 
 /** A clock that is wrong still would make it worse: whoever knows the day has looked. */
 function readToday(text: string | undefined, problems: string[]): string {
-  if (text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text)) return text;
+  if (text !== undefined && readDate(text) !== undefined) return text;
   problems.push(
     text === undefined
       ? '--today is missing: it says which day it is in UTC, such as 2026-11-23'

@@ -15,9 +15,11 @@ import { printable } from './terminal.ts';
 
 /** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = { site: 'string', against: 'string', rules: 'boolean' } as const;
+  const own = { site: 'string', against: 'string', rules: 'boolean', 'strict-schema': 'boolean' } as const;
   const { settings, flags } = readSettings(args, environment, ['config', 'strictSchema', 'sites'], own);
   const chosen = sitesFor(settings, flags.site);
+  if (flags['strict-schema'] && flags.against === undefined)
+    throw new UsageError('--strict-schema needs --against: it is about what a start on that data would change');
   if (flags.against !== undefined && chosen.length > 1)
     throw new UsageError('--against names the data of one site: --site says of which');
   const problems: string[] = [];

@@ -120,6 +120,8 @@ describe('A log whose clock was years ahead', () => {
       wrong.stderr,
       /^--today must be a day in UTC such as .+, got "22\.11\.2026"\n--reason must be a text of 1 to 500/,
     );
+    const none = await annals(data, 'clock correct --today 2026-02-31 --reason x');
+    assert.match(none.stderr, /^--today must be a day in UTC such as .+, got "2026-02-31"$/m);
     const other = await annals(data, 'clock correct --today 1970-01-01 --reason x');
     assert.equal(other.code, 1);
     assert.match(

@@ -252,6 +252,12 @@ describe('annals config check', () => {
     ]);
     const strict = await check(kept, '--strict-schema');
     assert.deepEqual([strict.code, strict.stderr], [2, `${gone}\n`]);
+    const alone = await runHere(['config', 'check', '--config', configFile, '--strict-schema']);
+    assert.deepEqual([alone.code, alone.stdout], [2, '']);
+    assert.match(
+      alone.stderr,
+      /^--strict-schema needs --against: it is about what a start on that data would change$/m,
+    );
     const refused = await check(withoutCode);
     assert.equal(refused.code, 2);
     assert.match(refused.stdout, /^warning: posts\.code is gone.*\n.*: a start is refused$/m);
@@ -312,6 +318,20 @@ describe('annals', () => {
       '_FILE',
     ]) {
       assert.ok(helps.get('serve')?.includes(word), word);
+    }
+  });
+
+  it('shows every flag that a command takes', async () => {
+    const { stdout: general } = await runHere(['--help']);
+    const commands = [...general.matchAll(/^ {2}annals ((?:[a-z-]+ )*[a-z-]+)(?= {2})/gm)].map(([, name = '']) => name);
+    assert.ok(commands.length > 15, `${commands}`);
+    for (const command of commands) {
+      const { stderr } = await runHere([...command.split(' '), '--nope']);
+      const { stdout } = await runHere([...command.split(' '), '--help']);
+      const known = /^unknown flag --nope.*; known: (.*)$/m.exec(stderr)?.[1]?.split(', ') ?? [];
+      assert.ok(known.includes('--help'), `${command}: ${stderr}`);
+      const missing = known.filter((flag) => flag !== '--help' && !stdout.includes(flag));
+      assert.deepEqual(missing, [], command);
     }
   });
 

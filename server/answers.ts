@@ -88,7 +88,7 @@ function hasOldFile(request: Request, target: Target): boolean {
   return momentOf(request) !== null && isOfFiles(target);
 }
 
-/** Whether the URL of a file is another for clients than it is stored, who are below a path or send no header that names the site. */
+/** Whether clients need another URL of a file than the stored one: below a path, or with several sites. */
 function hasOtherUrl({ site, basePath }: App, target: Target): boolean {
   return (site !== null || basePath !== '/') && isOfFiles(target);
 }
@@ -132,7 +132,7 @@ async function withJoins(
   });
 }
 
-/** What points at documents, today or as of then: the first of what the caller may read, not what of the first may be read. */
+/** What points at documents, today or as of then, as far as the caller may read it: the limit counts readable documents only. */
 async function sourcesOf(app: App, request: Request, join: Join, ids: readonly string[]): Promise<Sources> {
   const target = app.collections.get(join.collection);
   const visible = target && (await visibleElsewhere(app, request, target));

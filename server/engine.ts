@@ -95,7 +95,8 @@ type Options = {
 export function startEngine(options: Options): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
   const { model } = loaded;
-  warn(log, settings, loaded);
+  warnOfConfiguration(log, settings, loaded);
+  warnOfSecrets(log, settings);
   const directory = openDirectory(settings, holder);
   for (const warning of directory.warnings) log.warn(warning);
   const state = createState();
@@ -276,15 +277,17 @@ export const operatorSecret = 'operator';
 /** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
 const safeLength = 32;
 
-/** Of the configuration in one line: who starts the service looks for its addresses, and a command prints all. */
-function warn(log: Logger, settings: Settings, { model: { warnings }, path }: Options['loaded']): void {
-  const [first, ...others] = warnings;
-  if (first !== undefined && others.length === 0) log.warn(`1 warning about the configuration: ${first}`);
-  else if (path === null && first !== undefined)
-    log.warn({ warnings }, `${warnings.length} warnings about the configuration`);
-  else if (first !== undefined)
-    log.warn(`${warnings.length} warnings about the configuration: "${checkCommand(settings)}" prints them`);
-  const { secrets } = settings;
+/** In one line: who starts the service looks for its addresses, and a command prints all where the configuration is a file. */
+function warnOfConfiguration(log: Logger, settings: Settings, { model: { warnings }, path }: Options['loaded']): void {
+  const { length } = warnings;
+  const told = `${length} warnings about the configuration`;
+  if (length === 0) return;
+  if (length === 1) log.warn(`1 warning about the configuration: ${warnings[0]}`);
+  else if (path === null) log.warn({ warnings }, told);
+  else log.warn(`${told}: "${checkCommand(settings)}" prints them`);
+}
+
+function warnOfSecrets(log: Logger, { secrets }: Settings): void {
   if (secrets.some(({ length }) => length < safeLength))
     log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
 }

@@ -36,7 +36,12 @@ export function createListener(): Listener {
 /** The head of a request; one that a server makes up has no headers as they came. */
 type Head = Pick<IncomingMessage, 'headers' | 'httpVersion'> & { rawHeaders?: readonly string[] };
 
-/** Refuses what Node reads and we do not take, when a request comes. */
+/**
+ * Refuses a request with more than 1,000 lines of headers, or of HTTP/1.1 without `Host`, when it comes: by itself Node takes the one,
+ * or some of its lines, and answers the other without a body.
+ *
+ * @throws a 431; a 400.
+ */
 export function requireHead({ headers, httpVersion, rawHeaders }: Head): void {
   if (rawHeaders && rawHeaders.length > 2 * maxHeaders) throw new Boom.Boom(undefined, { statusCode: 431 });
   if (headers.host === undefined && httpVersion === '1.1') throw Boom.badRequest('the Host header is missing');

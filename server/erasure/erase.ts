@@ -71,13 +71,14 @@ export async function eraseDocument(
 ): Promise<{ answer: JsonObject; isFinished: boolean }> {
   requireOpen(app, request, collection, id);
   noteErasure(request);
+  const append = appendOf(app, request);
   const context = { ...contextOf(request), reason };
   for (let count = 1; count <= maxTries; count += 1) {
     const plan = planErasure(app, collection, id);
     const erases = await takenBy(app, plan);
     requireLiving(app, request);
     const who = { actor: actorOf(request), correlationId: requestId(request), context };
-    const outcome = await appendOf(app, request)({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
+    const outcome = await append({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
     const settled = app.eraser.settle(position);

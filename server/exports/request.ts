@@ -128,10 +128,8 @@ export async function recordExport(
   { filters, ...data }: Range & { format: string; events: number },
 ): Promise<void> {
   noteAudit(request, app.model.audit);
-  const outcome = await appendOf(
-    app,
-    request,
-  )({
+  const append = appendOf(app, request);
+  const outcome = await append({
     stream: auditStream,
     expectedVersion: null,
     events: [

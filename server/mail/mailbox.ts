@@ -142,7 +142,7 @@ function pageOf(email: Email): string {
   return htmlOf(subject, `<table>\n${table}\n</table>\n${html}\n${text}`);
 }
 
-/** @param title and `body` are HTML. */
+/** A page; both its title and its body are HTML already. */
 function htmlOf(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -39,7 +39,7 @@ export async function restore(restorable: Restorable, h: ResponseToolkit, body: 
 
 async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: Wanted): Promise<ResponseObject> {
   const { app, request, target, present, stream, id, answerOf } = restorable;
-  const pinned: string[] = [];
+  let held: string[] = [];
 
   async function decide() {
     const plan = await planOf(restorable, wanted);
@@ -58,7 +58,7 @@ async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: W
       app.ids.next().at,
     );
     if (decision) await refuseRivals(restorable, decision);
-    if (decision) await holdFile(app, document, current, pinned);
+    if (decision) await holdFile(app, document, current, held);
     const named = request.app.attempt ? decideNothing(stream, end.version) : null;
     const after = (decision?.events[0]?.data.document ?? current?.document ?? document) as JsonObject;
     const answer = { occasion: decision && occasion, fields: after, version: end.version + (decision ? 1 : 0) };
@@ -73,10 +73,10 @@ async function restoreOnce(restorable: Restorable, h: ResponseToolkit, wanted: W
     return sendTagged(request, h, answer, present.tag(version, answer, { isStored: shown === document }));
   } catch (error) {
     // Nobody knows whether they are needed.
-    if (error instanceof UnknownOutcomeError) pinned.length = 0;
+    if (error instanceof UnknownOutcomeError) held = [];
     throw error;
   } finally {
-    await Promise.allSettled(pinned.map((sha256) => app.pins.unpin(sha256)));
+    await Promise.allSettled(held.map((sha256) => app.pins.unpin(sha256)));
   }
 }
 
@@ -110,12 +110,12 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
 }
 
 /** Holds the bytes that a restored document names: nobody removes them now, and they must be there. */
-async function holdFile(app: App, document: JsonObject, current: Current | null, pinned: string[]): Promise<void> {
+async function holdFile(app: App, document: JsonObject, current: Current | null, held: string[]): Promise<void> {
   const { sha256, filesize } = document as JsonObject & FileValues;
   if (typeof sha256 !== 'string' || !isSha256(sha256) || current?.document.sha256 === sha256) return;
-  if (!pinned.includes(sha256)) {
+  if (!held.includes(sha256)) {
     await app.pins.pin(sha256);
-    pinned.push(sha256);
+    held.push(sha256);
   }
   if ((await app.blobs.size(sha256)) === filesize) return;
   throw new DomainError('conflict', 'the file of this version is gone from the store, so it cannot be restored');

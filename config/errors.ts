@@ -16,11 +16,9 @@ export type ErrorCode =
 /** One wrong field: `field` is its dotted path, for example `links.0.url`, as `cutField` leaves it. */
 export type FieldError = { field: string; message: string };
 
-const longestField = 200;
-
-/** A path or name that came in a request as errors tell it: its first 200 characters, for it may be a megabyte. */
-export function cutField(path: string): string {
-  return path.length > longestField ? `${path.slice(0, longestField)}…` : path;
+/** A path or name that came in a request as errors tell it: its first characters, for it may be a megabyte long. */
+export function cutField(path: string, most = 200): string {
+  return path.length > most ? `${path.slice(0, most)}…` : path;
 }
 
 /** A refusal that the caller is told about. Its message names what is wrong and holds no secret. */

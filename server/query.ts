@@ -61,7 +61,7 @@ export function unknownParameters(query: Record<string, unknown>, allowed: reado
     if (name.startsWith('_') || allowed.includes(name)) continue;
     if (allowed.includes('where') && isWhereParameter(name)) continue;
     if (errors.length === maxQueryErrors) break;
-    const field = cutField(name);
+    const field = cutField(name, 100);
     const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
     errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
   }

@@ -5,6 +5,7 @@ import { show } from '../config/suggest.ts';
 
 /** As many as Node reads (`querystring.parse`); the rest it would pass over without a word. */
 const maxParameters = 1000;
+const maxNameLength = 100;
 const mustBe = 'must be UTF-8 in percent-encoding';
 
 /**
@@ -53,7 +54,7 @@ function checkParameter(parameter: string): void {
   const name = end === -1 ? parameter : parameter.slice(0, end);
   const read = readPart(name);
   const wrong = read === null ? name : parameter.slice(end + 1);
-  throw invalidField(cutField(read ?? name), `${mustBe}, got ${show(wrong)}`);
+  throw invalidField(cutField(read ?? name, maxNameLength), `${mustBe}, got ${show(wrong)}`);
 }
 
 /** A part of a query as it is read; null where it is no UTF-8. */

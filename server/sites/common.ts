@@ -8,7 +8,7 @@ import { type Cors, corsOf } from '../cors.ts';
 import { answerOthers } from '../cors-routes.ts';
 import { answerErrors } from '../errors.ts';
 import { logRequests, neverListening } from '../http.ts';
-import { createToldOrigins, tellOfRefused } from '../refused-origins.ts';
+import { type ToldOrigins, tellOfRefused } from '../refused-origins.ts';
 import { requestId } from '../requests.ts';
 import { accountAssets } from '../resources/account-pages.ts';
 import { docs } from '../resources/docs.ts';
@@ -31,7 +31,7 @@ export type Common = {
 /** How many sites there are, and how many of them do not answer. */
 export type Counts = { sites: number; starting: number; unavailable: number };
 
-type Options = { state: () => State; counts: () => Counts; backlog: Backlog; log: Logger };
+type Options = { state: () => State; counts: () => Counts; told: ToldOrigins; backlog: Backlog; log: Logger };
 
 /** The refusal of a request whose site is not there: the same whether it names none or one that nobody knows. */
 export function noSite(): DomainError {
@@ -39,7 +39,7 @@ export function noSite(): DomainError {
 }
 
 /** Opens what is of no site: whether the process is well, and files that are the same for all. All else is a 401. */
-export async function openCommon({ state, counts, backlog, log }: Options): Promise<Common> {
+export async function openCommon({ state, counts, told, backlog, log }: Options): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
   const server = neverListening();
   server.ext('onRequest', ({ raw: { req } }, h) => {
@@ -47,11 +47,12 @@ export async function openCommon({ state, counts, backlog, log }: Options): Prom
     if (refusal) throw refusal;
     return h.continue;
   });
+  // After the refusals, so not for all servers at once: who names a site that nobody can read gets the 401 of one that is not there.
   server.ext('onRequest', checkUrl);
   let cors: Cors | null = null;
   const addCors = answerOthers(server, () => cors, noSite);
   const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;
-  const tell = tellOfRefused({ log, told: createToldOrigins(), baseUrl: null, advice });
+  const tell = tellOfRefused({ log, told, baseUrl: null, advice });
   server.ext(
     'onPreResponse',
     answerErrors(

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
 import type { Backlog } from '../backlog.ts';
 import { createListener, guardListener } from '../listener.ts';
+import type { ToldOrigins } from '../refused-origins.ts';
 import type { State } from '../state.ts';
 import { type Counts, noSite, openCommon } from './common.ts';
 import { siteOf } from './find.ts';
@@ -24,6 +25,7 @@ type Options = {
   /** All sites, whether they can be reached or not. */
   sites: readonly string[];
   state: () => State;
+  told: ToldOrigins;
   /** That of the thread. */
   backlog: Backlog;
   log: Logger;
@@ -42,11 +44,11 @@ type Site = {
 };
 
 /** Opens it, with every site starting. It does not listen yet. */
-export async function openFront({ sites: ids, state, backlog, log, patience }: Options): Promise<Front> {
+export async function openFront({ sites: ids, state, told, backlog, log, patience }: Options): Promise<Front> {
   const sites = new Map(ids.map((id): [string, Site] => [id, newSite()]));
   const sockets = new Set<Socket>();
   const busy = new Map<Socket, number>();
-  const common = await openCommon({ state, counts: () => countsOf([...sites.values()]), backlog, log });
+  const common = await openCommon({ state, counts: () => countsOf([...sites.values()]), told, backlog, log });
 
   /** hapi takes requests by these two events, and so does each server behind this one. */
   function passOn(event: 'request' | 'checkContinue') {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { createLog, type LogSink } from '../logging.ts';
 import { ownModule } from '../package.ts';
+import { createToldOrigins } from '../refused-origins.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
 import { type Settings, type SiteSettings, UsageError } from '../settings/settings.ts';
 import { createState, setState } from '../state.ts';
@@ -28,6 +29,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   // SQLite has one folder for what it needs for a moment. Each of these is for nobody else to look at.
   process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
   const state = createState();
+  const told = createToldOrigins();
   const threads = startHttpThreads({
     count: settings.threads,
     module: ownModule('../threads/sites-thread.ts', import.meta.url),
@@ -59,7 +61,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   async function start() {
     const ids = sites.map(({ settings }) => settings.site);
     const port = await threads.listen(settings, (address) => {
-      const message = { kind: 'listen', sites: ids, state, address } satisfies SitesOrder;
+      const message = { kind: 'listen', sites: ids, state, told, address } satisfies SitesOrder;
       return [{ message, ports: [] }, ...sites.flatMap((site) => site.orders())];
     });
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);

@@ -5,6 +5,7 @@ import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { openServer, portOf } from '../http.ts';
 import { type Address, listen as listenOn } from '../listener.ts';
 import { createLog } from '../logging.ts';
+import type { ToldOrigins } from '../refused-origins.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import { stateIn } from '../state.ts';
 import type { ThreadInput } from './http.ts';
@@ -16,7 +17,14 @@ export type SitesInput = { configs: readonly string[]; logLevel: string };
 
 /** What the main thread asks for: to listen, to answer the requests of a site, to refuse them, to end. */
 export type SitesOrder = Listen | Open | Close | { kind: 'stop' };
-type Listen = { kind: 'listen'; sites: readonly string[]; state: Int32Array<SharedArrayBuffer>; address: Address };
+type Listen = {
+  kind: 'listen';
+  sites: readonly string[];
+  state: Int32Array<SharedArrayBuffer>;
+  /** For requests that are of no site. */
+  told: ToldOrigins;
+  address: Address;
+};
 type Open = { kind: 'open'; site: string; config: string; shared: Shared; ports: Ports; done: MessagePort };
 type Close = { kind: 'close'; site: string; done: MessagePort };
 
@@ -50,8 +58,8 @@ async function carryOut(order: SitesOrder): Promise<void> {
   else await stop();
 }
 
-async function listen({ sites, state, address }: Listen): Promise<void> {
-  front = await openFront({ sites, state: () => stateIn(state), backlog, log, patience: stopMilliseconds });
+async function listen({ sites, state, told, address }: Listen): Promise<void> {
+  front = await openFront({ sites, state: () => stateIn(state), told, backlog, log, patience: stopMilliseconds });
   await listenOn(front.listener, address);
   say({ kind: 'listening', port: portOf(front.listener) });
 }

@@ -50,7 +50,7 @@ const sites = [
 const environment = {
   ANNALS_SITES: join(folder, 'sites.json'),
   ANNALS_DATA: join(folder, 'data'),
-  ANNALS_THREADS: '1',
+  ANNALS_THREADS: '2',
 };
 let service: Launched;
 let url: string;
@@ -346,6 +346,16 @@ describe('Sites of one process', () => {
     }
     const { headers } = await call('GET', '/health', at('acme'));
     assert.equal(headers.get('vary'), 'origin,x-site-id,authorization');
+  });
+
+  it('tell once of a page that none of them lets in, whichever thread it asks', async () => {
+    const asking = { origin: 'https://stranger.example', 'sec-fetch-mode': 'cors', connection: 'close' };
+    for (let count = 0; count < 20; count += 1) assert.equal((await call('GET', '/api/schemas', asking)).status, 401);
+    const told = () => service.output().stderr.split('a page of https://stranger.example may not call').length - 1;
+    await eventually(() => told() > 0);
+    // Lines of threads come in pieces.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(told(), 1);
   });
 
   it('show drafts by tokens that name their site', async () => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../config/suggest.ts';
 import { readSites, siteCalled } from '../sites/file.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
-import { readBoolean } from './readers.ts';
 import {
   bucketDefaults,
   defaultSettings,
@@ -44,7 +43,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   const known: Flags = {
     help: 'boolean',
     ...flags,
-    ...Object.fromEntries(own.map(({ flag, read }) => [flag, read === readBoolean ? 'boolean' : 'string'])),
+    ...Object.fromEntries(own.map(({ flag, kind }) => [flag, kind === 'boolean' ? 'boolean' : 'string'])),
     ...(isForOne && { site: 'string' }),
   };
   const { values, positionals } = readFlags(args, known, problems);

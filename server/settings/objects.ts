@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { didYouMean, show } from '../../config/suggest.ts';
-import type { BucketSettings, Settings, SettingValue } from './settings.ts';
+import type { BucketSettings, SettingKind, Settings, SettingValue } from './settings.ts';
 
 /** A setting as a member of an object: `key` is its name there, `read` the reader of the same environment variable. */
 export type ObjectSetting = {
@@ -11,6 +11,7 @@ export type ObjectSetting = {
   /** Whether a bucket is none without it. */
   isNeeded: boolean;
   byDefault: SettingValue | undefined;
+  kind: SettingKind;
   read: (text: string, source: string) => SettingValue;
 };
 
@@ -91,20 +92,7 @@ function readBucket(value: unknown, { at, problems }: Place, settings: readonly 
   return bucket;
 }
 
-/** Settings that are no texts in JSON, by their key. */
-const kinds: Record<string, 'list' | 'boolean' | 'number'> = {
-  apiKeys: 'list',
-  secrets: 'list',
-  witnesses: 'list',
-  pathStyle: 'boolean',
-  strictSchema: 'boolean',
-  acceptClock: 'boolean',
-  checkpointDays: 'number',
-  verifyPercent: 'number',
-};
-
-function readValue({ key, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {
-  const kind = kinds[key] ?? 'string';
+function readValue({ key, kind, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {
   if (kind === 'list') {
     const before = problems.length;
     const without = key === 'witnesses' ? 'there is none' : 'one is generated';

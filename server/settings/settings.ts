@@ -90,10 +90,15 @@ export type Setting = {
   part?: keyof BucketSettings;
   flag?: string;
   environment: string;
+  /** What it is in JSON, `string` where that is absent; the flag of one that is boolean takes no value. */
+  kind?: SettingKind;
   read: (text: string, source: string) => SettingValue;
   /** Beside a file of sites: said there and not here, or here for those sites that say nothing; absent: the process's own. */
   ofSite?: 'only' | 'default';
 };
+
+/** What a setting is in JSON: a list is one of texts. */
+export type SettingKind = 'string' | 'list' | 'boolean' | 'number';
 
 /** A setting as it has been read, by itself. */
 export type SettingValue = string | number | boolean | string[];
@@ -109,13 +114,14 @@ export const settings: readonly Setting[] = [
   { name: 'port', flag: 'port', environment: 'ANNALS_PORT', read: readPort },
   { name: 'threads', flag: 'threads', environment: 'ANNALS_THREADS', read: readThreads },
   { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl, ofSite: 'default' },
-  { name: 'apiKeys', environment: 'ANNALS_API_KEY', read: readList, ofSite: 'only' },
-  { name: 'secrets', environment: 'ANNALS_SECRET', read: readList, ofSite: 'only' },
+  { name: 'apiKeys', environment: 'ANNALS_API_KEY', kind: 'list', read: readList, ofSite: 'only' },
+  { name: 'secrets', environment: 'ANNALS_SECRET', kind: 'list', read: readList, ofSite: 'only' },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
   {
     name: 'strictSchema',
     flag: 'strict-schema',
     environment: 'ANNALS_STRICT_SCHEMA',
+    kind: 'boolean',
     read: readBoolean,
     ofSite: 'default',
   },
@@ -126,20 +132,35 @@ export const settings: readonly Setting[] = [
   { name: 'bucket', part: 'region', environment: 'ANNALS_S3_REGION', read: nonEmpty, ofSite: 'only' },
   { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty, ofSite: 'only' },
   { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty, ofSite: 'only' },
-  { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', read: readBoolean, ofSite: 'only' },
-  { name: 'bucket', part: 'checkpointDays', environment: 'ANNALS_S3_CHECKPOINT_DAYS', read: readDays, ofSite: 'only' },
+  {
+    name: 'bucket',
+    part: 'pathStyle',
+    environment: 'ANNALS_S3_PATH_STYLE',
+    kind: 'boolean',
+    read: readBoolean,
+    ofSite: 'only',
+  },
+  {
+    name: 'bucket',
+    part: 'checkpointDays',
+    environment: 'ANNALS_S3_CHECKPOINT_DAYS',
+    kind: 'number',
+    read: readDays,
+    ofSite: 'only',
+  },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
   { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
-  { name: 'witnesses', environment: 'ANNALS_WITNESSES', read: readWitnesses, ofSite: 'default' },
+  { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   {
     name: 'acceptClock',
     flag: 'accept-clock',
     environment: 'ANNALS_ACCEPT_CLOCK',
+    kind: 'boolean',
     read: readBoolean,
     ofSite: 'default',
   },
-  { name: 'verifyPercent', environment: 'ANNALS_VERIFY_PERCENT', read: readPercent },
+  { name: 'verifyPercent', environment: 'ANNALS_VERIFY_PERCENT', kind: 'number', read: readPercent },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
 
@@ -182,13 +203,14 @@ export function embeddedSettings(): ObjectSetting[] {
   return settings.filter(({ name, ofSite }) => ofSite || ofProcess.includes(name)).map(inObject);
 }
 
-function inObject({ name, part, read }: Setting): ObjectSetting {
+function inObject({ name, part, kind = 'string', read }: Setting): ObjectSetting {
   return {
     name,
     part,
     key: part ?? name,
     isNeeded: part !== undefined && isNeeded(part),
     byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
+    kind,
     read,
   };
 }

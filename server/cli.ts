@@ -245,6 +245,7 @@ Exit code 0: done. 1: refused. 2: wrong usage, or could not run.`,
   'blobs verify': {
     summary: 'check that all uploaded files are there and are what they were',
     usage: `annals blobs verify [--record --reason TEXT] [--config FILE] [--data DIR]
+                    [--accept-clock]
 
 Reads every stored file and compares its SHA-256 with its name; then looks for files that a version needs and that are not
 there. Names what is missing or altered, and the versions from which on it is needed; the last line names the first of them.

@@ -244,8 +244,7 @@ Exit code 0: done. 1: refused. 2: wrong usage, or could not run.`,
   },
   'blobs verify': {
     summary: 'check that all uploaded files are there and are what they were',
-    usage: `annals blobs verify [--record --reason TEXT] [--config FILE] [--data DIR]
-                    [--accept-clock]
+    usage: `annals blobs verify [--record --reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
 
 Reads every stored file and compares its SHA-256 with its name; then looks for files that a version needs and that are not
 there. Names what is missing or altered, and the versions from which on it is needed; the last line names the first of them.
@@ -253,6 +252,8 @@ Works beside a running service. Nothing is changed but by --record.
 
   --record       have the service record, as events, which files are lost, and which of those are there again
   --reason TEXT  why, in 1 to 500 characters: the log keeps it for ever, so it must name nobody
+  --accept-clock
+                 with --record: also where the clock is behind the last event by more than a day
 
 ${bucketSettings} The settings have to be those of the service.
 

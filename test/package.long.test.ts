@@ -115,6 +115,7 @@ describe('The package that npm makes', () => {
       'dist/vendor/swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt',
       'dist/vendor/swagger-ui-dist/swagger-ui.css',
       'dist/verify/annals-verify.mjs',
+      'docs/verify.py',
       'package.json',
     ]);
     const folders = new Set(packed.files.flatMap(({ path }) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []));

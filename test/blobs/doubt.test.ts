@@ -106,14 +106,14 @@ describe('An upload of which nobody knows whether it was recorded', () => {
       assert.equal((await upload(service, 'before')).status, 201);
       writeFileSync(when, '');
       const texts = ['one', 'two', 'three'];
-      const answers = await Promise.all(texts.map((text) => upload(service, text)));
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [500, 500, 500],
-      );
+      // One that comes when the service is about to end finds nobody; it knows no more than the others.
+      const answers = await Promise.all(texts.map((text) => upload(service, text).catch(() => null)));
+      const statuses = answers.flatMap((answer) => answer?.status ?? []);
+      assert.ok(statuses.length > 0 && statuses.every((status) => status === 500), `${statuses}`);
       assert.equal(await exited, 1);
       const { data } = service;
-      for (const text of texts) assert.ok(existsSync(pathOf(data, text)), text);
+      const received = texts.filter((_, index) => answers[index]);
+      for (const text of received) assert.ok(existsSync(pathOf(data, text)), text);
 
       const again = await startService(t, config, { data });
       const { body } = await again.call('GET', `${media}?sort=createdAt`);

@@ -115,12 +115,17 @@ describe('A pattern', () => {
     assert.deepEqual(['aaxx', 'bbxx', 'abxx'].map(doubled.matches), [true, true, false]);
     const many = readPattern('[^]{0,5000}');
     assert.deepEqual(['x'.repeat(5000), 'x'.repeat(5001)].map(many.matches), [true, false]);
-    const folded = readPattern('(?i:a)b');
-    assert.deepEqual(['Ab', 'AB'].map(folded.matches), [true, false]);
     assert.deepEqual(
-      [doubled, many, folded].map(({ backtracks }) => backtracks),
-      ['it has a backreference', 'it is too large', 'it has modifiers'],
+      [doubled, many].map(({ backtracks }) => backtracks),
+      ['it has a backreference', 'it is too large'],
     );
+  });
+
+  it('that has modifiers is left to the engine of Node, and is an error where that knows none', () => {
+    const [major = 0] = process.versions.node.split('.').map(Number);
+    if (major < 24) return assert.throws(() => readPattern('(?i:a)b'), SyntaxError);
+    const { matches, backtracks } = readPattern('(?i:a)b');
+    assert.deepEqual([matches('Ab'), matches('AB'), backtracks], [true, false, 'it has modifiers']);
   });
 
   it('that repeats nothing is read like any other', () => {

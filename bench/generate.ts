@@ -1,9 +1,11 @@
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { checkConfig } from '../config/check.ts';
 import type { JsonObject } from '../config/schema.ts';
 import { documentStream } from '../events/catalogue.ts';
 import { createIds, type Ids } from '../events/ids.ts';
 import type { Command, NewEvent } from '../events/log.ts';
+import { openVault } from '../events/vault.ts';
 import { boot } from '../projections/boot.ts';
 import config from './annals.config.ts';
 import { authors, createRandom, post } from './content.ts';
@@ -24,7 +26,11 @@ export function generate(directory: string, events: number, mix: Mix): void {
   const { schema, rules } = checkConfig(config);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const logId = `annals/${ids.next().id}`;
-  const { log, projector } = boot({ directory, schema, rules, ids, now: Date.now, logId });
+  // What it is sealed with stays there, for the service that is started on it.
+  const vault = openVault(join(directory, 'vault.db'));
+  const seals = vault.seals();
+  vault.close();
+  const { log, projector } = boot({ directory, schema, rules, ids, now: Date.now, logId, seals });
   const authorIds = Array.from({ length: authors }, () => ids.next());
   append(authorIds.map(({ id, at }, index) => createAuthor(ids, id, at, index)));
   const next = commandMaker(

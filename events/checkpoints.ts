@@ -22,6 +22,8 @@ export const cosignedNote = '%\n\n— %\n— %';
 
 type Row = { size: number; note: string; signedAt: string; stored: number; posted: number };
 
+export type CheckpointReader = ReturnType<typeof readCheckpoints>;
+
 /** Reads the checkpoints of a log. */
 export function readCheckpoints(db: Sqlite) {
   const columns = 'SELECT size, note, signed_at AS signedAt, stored, posted FROM checkpoints';

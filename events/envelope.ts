@@ -10,7 +10,8 @@ export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: str
  * personal data and no secret, so it stays when a payload is erased.
  */
 export type Header = {
-  v: 1;
+  /** The version of the header: 1 in events from before format 3 of the log. */
+  v: 1 | 2;
   log: string;
   /** Place in the whole log, gap-free from 1. */
   position: number;
@@ -27,6 +28,8 @@ export type Header = {
   actor: Actor;
   /** The request that caused it. */
   correlationId: string;
+  /** UUID v7, equal in all events of one bulk call; in no header of version 1. */
+  batch?: string;
   /** `sha256:` and the hexadecimal commitment to the payload. */
   payload: string;
 };
@@ -46,6 +49,7 @@ export function encodeHeader(header: Header): string {
   const { actor } = header;
   return JSON.stringify({
     actor: actor.id === undefined ? { type: actor.type } : { id: actor.id, type: actor.type },
+    batch: header.v === 1 ? undefined : header.batch,
     correlationId: header.correlationId,
     id: header.id,
     log: header.log,

@@ -1,144 +1,134 @@
 import { statSync } from 'node:fs';
 import { isDiskFull, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import {
+  addedTables,
+  deleteGuard,
+  headTable,
+  logApplication,
+  logFormat,
+  makeTables,
+  timestampsTable,
+} from './log-tables.ts';
 import { emptyRoot } from './merkle.ts';
-
-/** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. */
-export const logFormat = 2;
-
-/** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
-export const logApplication = 0x416e6e73;
-
-/**
- * The tables of `log.db`. Every index but the two unique ones belongs to the read file.
- *
- * The triggers keep honest programs honest; the tree is what finds the others. INSERT OR REPLACE walks past triggers
- * against UPDATE and DELETE in a connection without `recursive_triggers`, so inserting is guarded by itself.
- */
-const tables = `
-CREATE TABLE head (
-  log TEXT PRIMARY KEY,
-  size INTEGER NOT NULL,
-  root BLOB NOT NULL CHECK (length(root) = 32),
-  recorded_at TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE events (
-  position INTEGER PRIMARY KEY,
-  id TEXT NOT NULL,
-  stream TEXT NOT NULL,
-  version INTEGER NOT NULL CHECK (version >= 1),
-  header TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX events_stream ON events (stream, version);
-CREATE UNIQUE INDEX events_id ON events (id);
-
-CREATE TABLE payloads (
-  position INTEGER PRIMARY KEY REFERENCES events (position),
-  enc INTEGER NOT NULL,
-  body ANY NOT NULL
-) STRICT;
-
-CREATE TABLE claims (
-  scope TEXT NOT NULL,
-  value TEXT NOT NULL,
-  stream TEXT NOT NULL,
-  PRIMARY KEY (scope, value)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE tiles (
-  level INTEGER NOT NULL,
-  idx INTEGER NOT NULL,
-  hashes BLOB NOT NULL,
-  PRIMARY KEY (level, idx)
-) STRICT;
-
-CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
-CREATE TRIGGER events_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
-CREATE TRIGGER events_insert BEFORE INSERT ON events
-  WHEN NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM events)
-    OR EXISTS (SELECT 1 FROM events WHERE stream = NEW.stream AND version = NEW.version)
-    OR EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
-  BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
-CREATE TRIGGER payloads_update BEFORE UPDATE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
-CREATE TRIGGER payloads_insert BEFORE INSERT ON payloads
-  WHEN EXISTS (SELECT 1 FROM payloads WHERE position = NEW.position)
-  BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
-`;
-
-/** What format 2 added. */
-const addedTables = `
--- Attempts that clients may repeat, by the keyed hash of their Idempotency-Key.
-CREATE TABLE commands (
-  key TEXT PRIMARY KEY,
-  fingerprint TEXT NOT NULL,
-  stream TEXT NOT NULL,
-  position INTEGER NOT NULL,
-  version INTEGER NOT NULL,
-  recorded_at INTEGER NOT NULL
-) STRICT;
-
--- Signed tree heads, and where copies of them have gone.
-CREATE TABLE checkpoints (
-  size INTEGER PRIMARY KEY,
-  note TEXT NOT NULL,
-  signed_at TEXT NOT NULL,
-  stored INTEGER NOT NULL DEFAULT 0,
-  posted INTEGER NOT NULL DEFAULT 0
-) STRICT;
-
--- Erasures by the position of their event. While one is not done, payloads may be deleted.
-CREATE TABLE erasures (
-  position INTEGER PRIMARY KEY REFERENCES events (position),
-  files TEXT NOT NULL,
-  done INTEGER NOT NULL DEFAULT 0
-) STRICT;
-
-CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
-  WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE done = 0)
-  BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
-`;
-
-/** What time-stamp authorities (RFC 3161) said of checkpoints. */
-const timestampsTable = `
-CREATE TABLE timestamps (
-  size INTEGER NOT NULL,
-  authority TEXT NOT NULL,
-  token BLOB NOT NULL,
-  received_at TEXT NOT NULL,
-  PRIMARY KEY (size, authority)
-) STRICT;
-`;
+import { isSealed, macOf, type Seals, sealKeyOf } from './seals.ts';
 
 /** Thrown when `log.db` is not what its own head says: nothing may be written to it. */
 export class BrokenLogError extends Error {
   override name = 'BrokenLogError';
 }
 
-/** The last word of the log: how many events, under which root, recorded when. */
-export type Head = { log: string; size: number; root: Buffer; recordedAt: string };
+/**
+ * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault; null in the
+ * formats before 3.
+ */
+export type Head = { log: string; size: number; root: Buffer; recordedAt: string; mac: Buffer | null };
 
-/** Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. */
-export function createLog(db: Sqlite, logId: string): void {
+/** Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. `key` seals its head. */
+export function createLog(db: Sqlite, logId: string, key: string): void {
   db.exec('BEGIN IMMEDIATE');
-  db.exec(tables);
-  db.exec(addedTables);
-  db.exec(timestampsTable);
-  db.prepare('INSERT INTO head VALUES (?, 0, ?, ?)').run(logId, emptyRoot, '');
-  db.pragma(`application_id = ${logApplication}`);
-  db.pragma(`user_version = ${logFormat}`);
+  makeTables(db, logFormat);
+  putHead(db, { log: logId, size: 0, root: emptyRoot, recordedAt: '' }, key);
   db.exec('COMMIT');
 }
 
-/** Brings a log of an earlier format to this one: what events say is never changed by that. */
-export function upgradeLog(db: Sqlite): void {
-  const pragma = (name: string) => db.pragma(name, { simple: true });
-  if (pragma('application_id') !== logApplication || pragma('user_version') !== 1) return;
+type Unsealed = Omit<Head, 'mac'>;
+
+function putHead(db: Sqlite, head: Unsealed, key: string): void {
+  const { log, size, root, recordedAt } = head;
+  db.prepare('INSERT INTO head VALUES (?, ?, ?, ?, ?)').run(log, size, root, recordedAt, macOf(sealKeyOf(key), head));
+}
+
+/** Thrown when the head of a log is not sealed by the key of the vault. */
+export class UnsealedError extends BrokenLogError {
+  override name = 'UnsealedError';
+}
+
+/** @throws UnsealedError where the head of a log is not sealed by this vault, saying what that means and what to do. */
+export function requireSealed({ key, sealed }: Seals, head: Head): void {
+  if (isSealed(key, head)) return;
+  throw new UnsealedError(
+    `${unsealed(sealed.includes(head.log))}; put back the log.db and the vault.db of one backup; ` +
+      'if this log is right, and its vault.db is gone for good, annals rebuild --accept-foreign-writes goes on with it',
+  );
+}
+
+/** What it means that a head is not sealed by the vault. @param isKnown whether the vault has sealed this log before. */
+export function unsealed(isKnown: boolean): string {
+  const who = isKnown
+    ? 'somebody wrote to log.db who does not have it'
+    : 'this vault.db is not the one of this log, or somebody wrote to log.db who does not have it';
+  return `the head of log.db is not sealed by the key of vault.db: ${who}`;
+}
+
+/** Seals a head that somebody else may have written: as the operator has accepted, who looked at it. */
+export function sealAnew(db: Sqlite, key: string): void {
+  for (const head of db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[])
+    db.prepare('UPDATE head SET mac = ? WHERE log = ?').run(macOf(sealKeyOf(key), head), head.log);
+}
+
+/**
+ * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that.
+ *
+ * @param isAccepted whether the operator has accepted it as it is.
+ * @returns the format that it had; null where there was nothing to do.
+ * @throws BrokenLogError when this vault has sealed a log before, or an event is of this format: it was no log of an earlier one.
+ */
+export function upgradeLog(db: Sqlite, { key, sealed }: Seals, isAccepted = false): number | null {
+  const format = earlierFormat(db);
+  if (format === null) return null;
+  if (!isAccepted && sealed.length > 0) throw new BrokenLogError(turnedBack(format, hasSealed));
+  const newer = db.prepare(`SELECT position FROM events WHERE instr(header, '"v":2,"version":') LIMIT 1`).pluck().get();
+  if (!isAccepted && newer) throw new BrokenLogError(turnedBack(format, `event ${String(newer)} is of format 3`));
   db.exec('BEGIN IMMEDIATE');
-  db.exec('DROP TRIGGER payloads_delete');
-  db.exec(addedTables);
+  const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[];
+  if (format === 1) {
+    db.exec('DROP TRIGGER payloads_delete');
+    db.exec(addedTables + deleteGuard);
+  }
   db.exec(timestampsTable);
+  db.exec('DROP TABLE head');
+  db.exec(headTable);
+  for (const head of heads) putHead(db, head, key);
   db.pragma(`user_version = ${logFormat}`);
   db.exec('COMMIT');
+  return format;
+}
+
+/** Why a log of an earlier format is not believed, where the vault knows better. */
+export const hasSealed = 'vault.db has sealed a log of format 3';
+
+/** What it means that a log has an earlier format than it must have had. */
+export function turnedBack(format: number, why: string): string {
+  return (
+    `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it; ` +
+    'put back the log.db and the vault.db of one backup, or see annals rebuild --accept-foreign-writes'
+  );
+}
+
+/** The format of a log of one before this; null for any other file. */
+function earlierFormat(db: Sqlite): number | null {
+  if (db.pragma('application_id', { simple: true }) !== logApplication) return null;
+  const format = formatOf(db);
+  return format >= 1 && format < logFormat ? format : null;
+}
+
+/**
+ * Opens a log that is only read. One of an earlier format is shown as one of this: without a seal, and where it lacks a table, with an
+ * empty one.
+ */
+export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
+  const db = openDatabase(path, { readonly: true, cacheMiB });
+  try {
+    const format = earlierFormat(db);
+    if (format === null) return db;
+    db.exec('CREATE TEMP VIEW head AS SELECT log, size, root, recorded_at, NULL AS mac FROM main.head');
+    const missing = format === 1 ? addedTables + timestampsTable : timestampsTable;
+    db.exec(missing.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /**
@@ -151,7 +141,7 @@ export function settleLog(db: Sqlite): void {
   const frames = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (frames === 0) return;
   try {
-    db.pragma(`user_version = ${logFormat}`);
+    db.pragma(`user_version = ${formatOf(db)}`);
   } catch (error) {
     // In the place of a frame there is room for another: where there is none, there is no frame that nobody sees.
     if (!isDiskFull(error)) throw error;
@@ -160,35 +150,19 @@ export function settleLog(db: Sqlite): void {
 
 /** True when the file has the tables of a log; throws when it is something else or of a newer format. */
 export function isLog(db: Sqlite): boolean {
-  const empty = db.prepare('SELECT count(*) = 0 FROM sqlite_schema').pluck().get() === 1;
+  const empty = db.prepare('SELECT count(*) = 0 FROM main.sqlite_schema').pluck().get() === 1;
   if (empty) return false;
   if (db.pragma('application_id', { simple: true }) !== logApplication) {
     throw new BrokenLogError('log.db is not an Annals log');
   }
-  const format = db.pragma('user_version', { simple: true });
-  if (format !== logFormat) {
-    throw new BrokenLogError(`log.db has format ${String(format)}; this version of Annals reads format ${logFormat}`);
+  const format = formatOf(db);
+  if (format < 1 || format > logFormat) {
+    throw new BrokenLogError(`log.db has format ${format}; this version of Annals reads formats 1 to ${logFormat}`);
   }
   return true;
 }
 
-/** The SQL of every table, index and trigger of a file. */
-export function schemaOf(db: Sqlite): unknown[] {
-  return db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
-}
-
-let expected: unknown[] | null = null;
-
-/** What {@link schemaOf} gives for a log as this version makes it. */
-export function expectedSchema(): readonly unknown[] {
-  expected ??= makeSchema();
-  return expected;
-}
-
-function makeSchema(): unknown[] {
-  const db = openDatabase(':memory:');
-  createLog(db, 'none');
-  const schema = schemaOf(db);
-  db.close();
-  return schema;
+/** The format that a log says it has. */
+export function formatOf(db: Sqlite): number {
+  return db.pragma('user_version', { simple: true }) as number;
 }

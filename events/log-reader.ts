@@ -26,7 +26,7 @@ const columns = `${headerColumns}, enc, body`;
  * there are in a stream is what the index says, but for gaps.
  */
 export function readLog(db: Sqlite) {
-  const selectHead = late(() => db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head'));
+  const selectHead = late(() => db.prepare('SELECT log, size, root, recorded_at AS recordedAt, mac FROM head'));
   const selectRange = late(() =>
     db.prepare(
       `SELECT ${columns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,

@@ -38,6 +38,8 @@ export type Command = Change & {
   erases?: string[];
   actor: Actor;
   correlationId: string;
+  /** The bulk call that it belongs to: a UUID v7. */
+  batch?: string;
   context: Context;
 };
 

@@ -8,9 +8,10 @@ import { openErasing } from './erasing.ts';
 import { type ErasedStream, erasedStreams } from './erasures.ts';
 import { type Ids, timeOfId } from './ids.ts';
 import type { Change, Claim, Command, NewEvent, Outcome, RecordedEvent } from './log.ts';
-import { BrokenLogError } from './log-file.ts';
+import { BrokenLogError, type Head, requireSealed, UnsealedError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth, treeAt } from './merkle.ts';
+import { macOf, type Seals, sealKeyOf } from './seals.ts';
 
 export type SqliteLog = ReturnType<typeof openLog>;
 
@@ -22,12 +23,13 @@ type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
 
 /**
  * Opens a log for appending, after the checks that can be made without reading it all: the newest event is where the
- * head says, and the tiles give the head's root.
+ * head says, the tiles give the head's root, and the head is sealed by the key that seals it with each commit.
  *
  * @throws BrokenLogError when they do not.
  */
-export function openLog(db: Sqlite, ids: Ids, now: () => number) {
+export function openLog(db: Sqlite, ids: Ids, now: () => number, seals: Seals) {
   const reader = readLog(db);
+  const key = sealKeyOf(seals.key);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const savepoint = db.prepare('SAVEPOINT command');
@@ -43,7 +45,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
      ON CONFLICT (level, idx) DO UPDATE SET hashes = CAST(tiles.hashes || excluded.hashes AS BLOB)`,
   );
   const attempts = keepAttempts(db);
-  const updateHead = db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?');
+  const updateHead = db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?, mac = ?');
 
   const erasing = openErasing(db);
 
@@ -52,6 +54,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   const [newest] = reader.range(Math.max(head.size - 1, 0), head.size);
   // Ids go on from the newest event, also when the clock was set back while the server was down.
   if (newest) ids.raise(Math.max(timeOfId(newest.header.id), Date.parse(head.recordedAt)));
+  requireSealed(seals, head);
   /** Leaf hashes of the level-0 tile that is not full yet. */
   let openTile = edgeOf(tree.size);
 
@@ -74,7 +77,10 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
 
   function recover(): void {
     if (db.inTransaction) db.exec('ROLLBACK');
-    head = reader.head();
+    // What was in the way of a batch may be what somebody else wrote.
+    const found = reader.head();
+    requireSealed(seals, found);
+    head = found;
     tree = treeAt(head.size, reader.storedHashes);
     openTile = edgeOf(tree.size);
   }
@@ -87,7 +93,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     try {
       return appendAll(commands, false);
     } catch (error) {
-      if (isFailure(error)) throw error;
+      if (isFailure(error) || error instanceof UnsealedError) throw error;
       // A refusal that no check foresaw: once more, to find out whose it is.
       return appendAll(commands, true);
     }
@@ -108,13 +114,13 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
       for (const command of commands) {
         outcomes.push((hasSavepoints ? recordAlone : record)(command, recorded, leaves));
       }
-      if (leaves.length > 0) extend(leaves, recorded);
+      const after = leaves.length > 0 ? extend(leaves, recorded) : head;
       commit.run();
+      head = after;
     } catch (error) {
       recover();
       throw error;
     }
-    if (leaves.length > 0) head = { ...head, size: tree.size, root: rootOf(tree), recordedAt: lastTime(recorded) };
     return { outcomes, recorded };
   }
 
@@ -211,7 +217,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
   function insert(command: Command, event: NewEvent, { stream, version, position, recordedAt }: Place) {
     const body = encodePayload(event.data, command.context);
     const header: Header = {
-      v: 1,
+      v: 2,
       log: head.log,
       position,
       id: ids.next().id,
@@ -222,6 +228,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
       recordedAt,
       actor: command.actor,
       correlationId: command.correlationId,
+      ...(command.batch === undefined ? {} : { batch: command.batch }),
       payload: commitmentOf(body),
     };
     const text = encodeHeader(header);
@@ -239,7 +246,8 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
     return new Date(now()).toISOString();
   }
 
-  function extend(leaves: readonly string[], recorded: readonly RecordedEvent[]): void {
+  /** Adds events to the tree. @returns the head after them, which is written. */
+  function extend(leaves: readonly string[], recorded: readonly RecordedEvent[]): Head {
     const above: { level: number; index: number; hash: Buffer }[] = [];
     for (const header of leaves) {
       appendLeaf(tree, leafHash(header), (height, node) => {
@@ -251,7 +259,10 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
       openTile = [];
     }
     for (const { level, index, hash } of above) upsertTile.run(level, Math.floor(index / tileWidth), hash);
-    updateHead.run(tree.size, rootOf(tree), lastTime(recorded));
+    const after = { log: head.log, size: tree.size, root: rootOf(tree), recordedAt: lastTime(recorded) };
+    const mac = macOf(key, after);
+    updateHead.run(after.size, after.root, after.recordedAt, mac);
+    return { ...after, mac };
   }
 
   function tileEntry(height: number, hash: Buffer) {
@@ -276,9 +287,9 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number) {
       const leaves: string[] = [];
       const outcome = record(command, recorded, leaves);
       if (!outcome.ok) throw new BrokenLogError(`stream ${command.stream} moved while its schema was being changed`);
-      extend(leaves, recorded);
+      const after = extend(leaves, recorded);
       commit.run();
-      head = reader.head();
+      head = after;
     } catch (error) {
       recover();
       throw error;

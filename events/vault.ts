@@ -5,6 +5,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
+import { openSealed, readSealed, type Seals, sealSecret } from './seals.ts';
 
 export type Vault = ReturnType<typeof openVault>;
 
@@ -21,8 +22,13 @@ export function openVault(path: string) {
   const db = openDatabase(path, { durability: 'full', secureDelete: true, cacheMiB: 2 });
   db.exec(tables);
   const secrets = openSecrets(db);
+  const sealed = openSealed(db);
   return {
     ...secrets,
+    /** What the heads of logs are sealed with. */
+    seals: (): Seals => ({ key: secrets.secret(sealSecret), sealed: sealed.all() }),
+    /** Remembers that the head of a log is sealed with it. */
+    remembersSealed: (log: string): void => sealed.add(log),
     passwords: openPasswords(db, secrets.secret(commitmentSecret)),
     counters: openCounters(db),
     logKeys: openLogKeys(db),
@@ -50,18 +56,23 @@ export function readSecret(path: string, name: string): string | null {
 }
 
 /**
- * What a vault says of the keys of logs, read beside the process that has it open.
+ * What a vault says of logs, read beside the process that has it open: their keys, and what their heads are sealed with, where the
+ * key is null as long as it has sealed none.
  *
  * @throws SqliteError when the file is missing or not for this user.
  */
-export function withKnownKeys<T>(path: string, use: (keys: KnownKeys) => T): T {
+export function withVault<T>(path: string, use: (keys: KnownKeys, seals: KnownSeals) => T): T {
   const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
   try {
-    return use(readLogKeys(db));
+    const key = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(sealSecret) as string | undefined;
+    return use(readLogKeys(db), { key: key ?? null, sealed: readSealed(db) });
   } finally {
     db.close();
   }
 }
+
+/** As {@link Seals}; `key` is null where there is none yet. */
+export type KnownSeals = Pick<Seals, 'sealed'> & { key: string | null };
 
 const tables = `
   CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

@@ -5,8 +5,10 @@ import { clockStream } from './catalogue.ts';
 import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
-import { expectedSchema, isLog, schemaOf } from './log-file.ts';
+import { isUuid7 } from './ids.ts';
+import { formatOf, isLog } from './log-file.ts';
 import { type LogReader, readLog } from './log-reader.ts';
+import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
 import { contradicted, firstAltered, lost, type Witness } from './witnesses.ts';
 
@@ -115,7 +117,9 @@ function* checkEvents(
   const tiles = tileChecker(db, isLive);
   const erased = erasedPayloads(db);
   const heads = compareHeads(tree, seen ?? []);
+  const newestHeader = formatOf(db) < 3 ? 1 : 2;
   let last = '';
+  let version: number = 1;
   for (;;) {
     const isErased = erased();
     const rows = select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce) as Row[];
@@ -124,7 +128,10 @@ function* checkEvents(
       const found = checkEvent(db, row, { position, logId, last, isErased, isErasedNow: (event) => erased()(event) });
       if (typeof found === 'string') return { finding: found, from: position, to: position };
       if (!isPlaced(row)) return { finding: misplaced(row), from: position, to: position };
+      const odd = wrongForm(found, version, newestHeader);
+      if (odd !== null) return { finding: odd, from: position, to: position };
       last = found.recordedAt;
+      version = found.v;
       look(found);
       appendLeaf(tree, leafHash(row.header), tiles.add);
       heads.compare();
@@ -142,6 +149,14 @@ function* checkEvents(
 }
 
 const everywhere: { from: number | null; to: number | null } = { from: null, to: null };
+
+/** Headers have the versions that the format of the log has, and never an earlier one again. */
+function wrongForm({ position, v, batch }: Header, before: number, newest: number): Finding | null {
+  const at = `event ${position}`;
+  if (!(v >= 1 && v <= newest)) return `${at}: its header has version ${String(v)}, which this log has not`;
+  if (v < before) return `${at}: its header has version ${v}, the one before it version ${before}`;
+  return batch === undefined || isUuid7(batch) ? null : `${at}: its batch is no UUID v7`;
+}
 
 /** Holds a growing tree against the heads that were seen of it, smallest first. */
 function compareHeads(tree: Tree, seen: readonly Witness[]) {
@@ -305,6 +320,6 @@ function checkCounts(db: Sqlite): Finding | null {
 
 /** The guards against honest mistakes must be the ones the log was made with. */
 function checkTriggers(db: Sqlite): Finding | null {
-  const isSame = isDeepStrictEqual(schemaOf(db), expectedSchema());
+  const isSame = isDeepStrictEqual(schemaOf(db), expectedSchema(formatOf(db)));
   return isSame ? null : 'the tables or triggers of log.db are not those of an Annals log';
 }

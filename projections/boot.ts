@@ -6,10 +6,19 @@ import { claimOf, uniqueFields } from '../events/claims.ts';
 import { inWords } from '../events/durations.ts';
 import type { Ids } from '../events/ids.ts';
 import type { Claim, Command } from '../events/log.ts';
-import { BrokenLogError, createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
+import {
+  BrokenLogError,
+  createLog,
+  isLog,
+  sealAnew,
+  settleLog,
+  UnsealedError,
+  upgradeLog,
+} from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
-import type { LogReader } from '../events/log-reader.ts';
+import { type LogReader, readLog } from '../events/log-reader.ts';
 import type { TreeHead } from '../events/proofs.ts';
+import type { Seals } from '../events/seals.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { contradiction } from '../events/witnesses.ts';
@@ -37,6 +46,10 @@ export type Booted = {
   projector: Projector;
   readFile: string;
   rebuilt: boolean;
+  /** Events in the log when it was opened. */
+  found: number;
+  /** The format that the log had when it was opened, where it was one before this. */
+  upgradedFrom: number | null;
   /** Closes both files. */
   close: () => void;
 };
@@ -52,6 +65,10 @@ export type BootOptions = {
   now: () => number;
   /** Names the log if it has to be made. */
   logId: string;
+  /** What its head is sealed with. */
+  seals: Seals;
+  /** Take a log that is not sealed by them as it is, as the operator has accepted. */
+  acceptsUnsealed?: boolean;
   /** What the keys of logs have signed. */
   signed?: readonly SignedHead[];
   /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
@@ -66,15 +83,15 @@ export type BootOptions = {
 };
 
 /**
- * Opens a data directory for writing: makes the log on first use, checks it against its head and against what the read
- * files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
+ * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the vault, and
+ * against what the read files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
  * none for this schema.
  *
  * @throws BrokenLogError when the log lost events or is damaged; ClockError when the clock is far behind it; SchemaError when
  *   documents stand against the new schema, or it changes what they answer and may not.
  */
 export function boot(options: BootOptions): Booted {
-  const { directory, schema, progress } = options;
+  const { directory, schema, seals, progress } = options;
   const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 64 });
   let read: Sqlite | null = null;
   const close = () => {
@@ -82,10 +99,11 @@ export function boot(options: BootOptions): Booted {
     db.close();
   };
   try {
-    upgradeLog(db);
-    if (!isLog(db)) createLog(db, options.logId);
-    const log = openLog(db, options.ids, options.now);
-    hearAll(directory, log, options.signed);
+    const upgradedFrom = upgradeLog(db, seals, options.acceptsUnsealed);
+    if (!isLog(db)) createLog(db, options.logId, seals.key);
+    if (options.acceptsUnsealed) sealAnew(db, seals.key);
+    const log = openHeard(db, options);
+    const found = log.head().size;
     if (!options.acceptsClock) requireClock(log.head().recordedAt, options.now());
     settleLog(db);
 
@@ -110,7 +128,7 @@ export function boot(options: BootOptions): Booted {
     if (!isChanged && hasOtherRules) recordRules(log, options);
     catchUp(projector, log, log.head().size, progress);
     removeOtherReadFiles(directory, readFile);
-    return { log, projector, readFile, rebuilt, close };
+    return { log, projector, readFile, rebuilt, found, upgradedFrom, close };
   } catch (error) {
     close();
     throw error;
@@ -175,12 +193,31 @@ function requireClock(recordedAt: string, now: number): void {
   );
 }
 
+type Heard = Pick<BootOptions, 'directory' | 'ids' | 'now' | 'seals' | 'signed'>;
+
+/**
+ * Opens the log of a directory for appending, and holds it against all that has seen it. Where it is not sealed as well, what they say
+ * comes first: they know where it was altered.
+ *
+ * @throws BrokenLogError when it is damaged, or not the log that it was.
+ */
+export function openHeard(db: Sqlite, { directory, ids, now, seals, signed }: Heard): SqliteLog {
+  try {
+    const log = openLog(db, ids, now, seals);
+    hearAll(directory, log, signed);
+    return log;
+  } catch (error) {
+    if (error instanceof UnsealedError) hearAll(directory, readLog(db), signed);
+    throw error;
+  }
+}
+
 /**
  * Holds the log of a directory against what its read files have seen of it, and against what the keys of logs have signed.
  *
  * @throws BrokenLogError when it is not that log any more.
  */
-export function hearAll(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
+function hearAll(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
   const own = signed.filter((head) => head.log === log.head().log);
   hearWitnesses([...checkpointsIn(directory), ...own.map(witnessOf)], log, () =>
     log.signedHeads(own.map(({ key }) => key)),

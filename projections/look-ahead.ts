@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dataFields, type Schema } from '../config/schema.ts';
-import { BrokenLogError } from '../events/log-file.ts';
+import { BrokenLogError, openLogToRead } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { compileUpcaster, type Epoch, fieldsByKey, previousOf } from '../events/upcasters.ts';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf, logFile } from './boot.ts';
 import { lookInto, readFileOf } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
@@ -35,7 +35,7 @@ export type Outlook = {
  */
 export function lookAhead(directory: string, declared: Declared, progress?: Progress): Outlook {
   const { schema } = declared;
-  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
+  const db = openLogToRead(logFile(directory), 64);
   try {
     const log = readLog(db);
     const epochs = epochsOf(log);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lookAtTimes } from '../events/clock-notes.ts';
-import { BrokenLogError, isLog } from '../events/log-file.ts';
+import { BrokenLogError, isLog, openLogToRead } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type AccountPassword, checkPasswords, type PasswordCheck } from '../events/passwords.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
@@ -42,7 +42,7 @@ export function verifyDirectory(directory: string, checkLog: boolean, steps: Ste
 }
 
 function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdict {
-  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
+  const db = openLogToRead(logFile(directory), 64);
   const replayFile = readFileOf(directory, 'verify').replace('verify.db', `0.db.verify-${process.pid}`);
   let snapshot: Snapshot | null = null;
   try {

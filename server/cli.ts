@@ -82,25 +82,29 @@ days Object Lock keeps each checkpoint in that bucket.`,
 
 Reads the whole log: positions, versions, times, the tree, the commitments to every payload, the claims; then replays it
 and compares the read tables row by row. Then holds it against every signed checkpoint: what the signing key signed last, those
-that the log keeps, and those beside the uploaded files; names the keys that were disowned. Where vault.db is, the hash of each
-password must be the one that was set. Works beside a running service. Nothing is changed.
+that the log keeps, and those beside the uploaded files; names the keys that were disowned. Where vault.db is, its key must have
+sealed the head of the log, and the hash of each password must be the one that was set. The last line says how many events are
+signed, by which key; that uploaded files were not looked at, if the log names some. Works beside a running service. Nothing is changed.
 
 ${bucketSettings} The settings have to be those of the service.
 
-Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run, could not look at all of it, or
-vault.db alone says that a key was disowned.`,
+Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run, could not look at all of it,
+nothing is signed by a key that is known, or vault.db alone says that a key was disowned.`,
     run: verify,
   },
   rebuild: {
     summary: 'build the read tables anew from the log',
-    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events --reason TEXT] [--strict-schema]
-               [--accept-clock]
+    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events --reason TEXT] [--accept-foreign-writes]
+               [--strict-schema] [--accept-clock]
 
   --check               compare the read tables with a replay and change nothing: exit 0 equal, 1 different
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
                         go on with the log as it is. A signing key that vouched for what is lost is given up, which the
                         log says from then on: auditors need to know the new one, which is printed
   --reason TEXT         why, which the log keeps for ever
+  --accept-foreign-writes
+                        the key of vault.db has not sealed the log, for that vault.db is lost, or somebody else wrote to
+                        log.db: go on with the log as it is. Says which events no key of vault.db has signed
   --strict-schema       refuse a configuration that changes what documents answer
   --accept-clock        go on where the clock is behind the last event by more than a day`,
     run: rebuild,

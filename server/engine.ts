@@ -46,6 +46,8 @@ export type Engine = {
 export type EngineReady = {
   /** Events in the log at start. */
   size: number;
+  /** How many of those that it held before, the last ones, no checkpoint had signed. */
+  unsigned: number;
   /** What each thread is given. */
   shared: Shared;
   /** Makes the ways of one thread to this one, and to the writer. */
@@ -114,6 +116,7 @@ export function startEngine(options: Options): Engine {
       clockCell,
       logId,
       signed: directory.vault.logKeys.signed(),
+      seals: directory.vault.seals(),
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
     },
@@ -141,10 +144,12 @@ export function startEngine(options: Options): Engine {
   let mailer: Mailer | null = null;
   let mail: Mail | null = null;
   let eraser: Eraser | null = null;
+  let signedAtStart = 0;
   let unwatch = () => {};
 
   async function start(): Promise<EngineReady> {
-    const { readFile, log: logName, size } = await writer.ready;
+    const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
+    directory.vault.remembersSealed(logName);
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     await recordKeyChanges({
       file: logFile(directory.path),
@@ -156,6 +161,8 @@ export function startEngine(options: Options): Engine {
     const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief, log });
     guard = blobGuard;
     const signing = await openSigning(blobGuard);
+    const unsigned = Math.max(found - signedAtStart, 0);
+    if (unsigned > 0) log.warn(unsignedWarning(found, unsigned, upgradedFrom));
     const looking = openVerifying({
       file: logFile(directory.path),
       logId: logName,
@@ -222,13 +229,15 @@ export function startEngine(options: Options): Engine {
       pins: () => portToPins(blobGuard),
       eraser: () => portTo<Erasers>(erasersOf(finisher, blobGuard, mailer)),
     };
-    return { size, shared, connect, openHere, announce };
+    return { size, unsigned, shared, connect, openHere, announce };
   }
 
   /** Signing, and the copies of what is signed; a service for a single command leaves those to the next one. */
   async function openSigning({ store }: BlobGuard): Promise<MainNotary> {
     const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
-    notary = openNotary({ ...common, now: clock.believed, onSigned: () => anchoring?.poke() });
+    const sealKey = directory.vault.seals().key;
+    notary = openNotary({ ...common, sealKey, now: clock.believed, onSigned: () => anchoring?.poke() });
+    signedAtStart = notary.signedSize();
     if (!isBrief) {
       const { webhook, tsaUrl: url, tsaCa } = settings;
       const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);
@@ -290,6 +299,13 @@ function warnOfConfiguration(log: Logger, settings: Settings, { model: { warning
 function warnOfSecrets(log: Logger, { secrets }: Settings): void {
   if (secrets.some(({ length }) => length < safeLength))
     log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
+}
+
+/** Whose word there is for what was recorded last. */
+function unsignedWarning(size: number, count: number, upgradedFrom: number | null): string {
+  const which = count === 1 ? `1 event, ${size}, follows` : `${count} events, ${size - count + 1} to ${size}, follow`;
+  const why = upgradedFrom === null ? '' : `: log.db had format ${upgradedFrom}, where nothing says who wrote them`;
+  return `${which} the last checkpoint that a key of vault.db signed${why}`;
 }
 
 function checkCommand({ config, site }: Settings): string {

@@ -27,6 +27,8 @@ export type Ready = Announced & {
   address: string;
   /** Events in the log at start. */
   size: number;
+  /** How many of them, the last ones, were not signed before. */
+  unsigned: number;
 };
 
 type Options = {
@@ -62,10 +64,10 @@ export function startService({ settings, loaded, sink, log, isBrief = false, pat
 
   async function start(): Promise<Ready> {
     const started = await engine.ready;
-    const { size, announce } = started;
+    const { size, unsigned, announce } = started;
     const port = await answering.listen(started);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
-    return { reachable, address: urlOf(settings.host, port), size, ...announce(reachable) };
+    return { reachable, address: urlOf(settings.host, port), size, unsigned, ...announce(reachable) };
   }
 
   const ready = start();

@@ -438,7 +438,7 @@ function isTime(text) {
 
 /**
  * @typedef {{ actor: { id?: string, type: string }, correlationId: string, id: string, log: string, payload: string,
- *   position: number, recordedAt: string, schemaVersion: number, stream: string, type: string, v: 1, version: number }} Header
+ *   position: number, recordedAt: string, schemaVersion: number, stream: string, type: string, v: 1 | 2, version: number, batch?: string }} Header
  */
 /** @typedef {{ salt: string, data: Record<string, any>, context: Record<string, any> }} Payload */
 /** @typedef {{ header: Header, text: string, leaf: Buffer, payload: Payload | null, absent: Absence | null }} Event */
@@ -464,6 +464,7 @@ function canonical(value) {
   return `{${text}}`;
 }
 
+/** Of a header of version 2 that belongs to a bulk call also `batch`. */
 const headerMembers = 'actor,correlationId,id,log,payload,position,recordedAt,schemaVersion,stream,type,v,version';
 const actorTypes = ['anonymous', 'apiKey', 'system', 'user'];
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -486,9 +487,17 @@ function readHeader(text, origin, at) {
     throw new NotSound(`${at}: its header is not JSON`);
   }
   must(isObject(header) && canonical(header) === text, `${at}: its header is not canonical JSON (RFC 8785)`);
-  must(Object.keys(header).join() === headerMembers, `${at}: its header has other members than it must have`);
-  const { actor } = header;
-  must(header.v === 1, `${at}: its header has version ${show(header.v)}, this verifier knows 1`);
+  const { actor, batch, ...others } = header;
+  const isBatched = header.v === 2 && 'batch' in header;
+  must(
+    Object.keys({ actor, ...others }).join() === headerMembers && 'batch' in header === isBatched,
+    `${at}: its header has other members than it must have`,
+  );
+  must(
+    header.v === 1 || header.v === 2,
+    `${at}: its header has version ${show(header.v)}, this verifier knows 1 and 2`,
+  );
+  must(!isBatched || uuid7.test(batch), `${at}: its batch is ${show(batch)}, no UUID v7`);
   must(isWhole(header.position, 1), `${at}: its position is ${show(header.position)}`);
   const place = `event ${header.position}`;
   must(header.log === origin, `${place} belongs to another log, ${show(header.log)}`);
@@ -2178,7 +2187,7 @@ async function* rowsOf(chunks) {
 
 /** The tables that are read, as docs/log-format.md has them: a view or a computed column could show each reader something else. */
 const logTables = {
-  head: 'CREATE TABLE head ( log TEXT PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL CHECK (length(root) = 32), recorded_at TEXT NOT NULL ) STRICT',
+  head: 'CREATE TABLE head ( log TEXT PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL CHECK (length(root) = 32), recorded_at TEXT NOT NULL, mac BLOB NOT NULL CHECK (length(mac) = 32) ) STRICT',
   events:
     'CREATE TABLE events ( position INTEGER PRIMARY KEY, id TEXT NOT NULL, stream TEXT NOT NULL, version INTEGER NOT NULL CHECK (version >= 1), header TEXT NOT NULL ) STRICT',
   payloads:
@@ -2186,6 +2195,9 @@ const logTables = {
   checkpoints:
     'CREATE TABLE checkpoints ( size INTEGER PRIMARY KEY, note TEXT NOT NULL, signed_at TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0, posted INTEGER NOT NULL DEFAULT 0 ) STRICT',
 };
+
+/** What formats 1 and 2 do not have: the code under a key of the service, which only that can check. */
+const macColumn = ', mac BLOB NOT NULL CHECK (length(mac) = 32)';
 
 /** @typedef {import('node:sqlite').DatabaseSync} Database */
 
@@ -2232,12 +2244,13 @@ function checkLogIn(db, options, report) {
   const one = (/** @type {string} */ sql) => Object.values(/** @type {object} */ (db.prepare(sql).get() ?? {}))[0];
   const [application, format] = [one('PRAGMA application_id'), one('PRAGMA user_version')];
   decidable(application === 0x416e6e73, 'this database is no log of Annals');
-  decidable(format === 1 || format === 2, `this log has format ${show(format)}, this verifier knows 1 and 2`);
+  decidable(isWhole(format, 1) && format <= 3, `this log has format ${show(format)}, this verifier knows 1, 2 and 3`);
   const tables = Object.entries(logTables).slice(0, format === 1 ? 3 : 4);
   const select = db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?');
   for (const [name, sql] of tables) {
     const found = /** @type {{ type: string, sql: string } | undefined} */ (select.get(name));
-    must(found?.type === 'table' && found.sql.replace(/\s+/g, ' ') === sql, `the table ${name} is not that of a log`);
+    const made = format < 3 ? sql.replace(macColumn, '') : sql;
+    must(found?.type === 'table' && found.sql.replace(/\s+/g, ' ') === made, `the table ${name} is not that of a log`);
   }
 
   const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head LIMIT 2').all();
@@ -2252,7 +2265,12 @@ function checkLogIn(db, options, report) {
   const journal = openJournal({ after: 0, shows: () => 'whole' });
   const roots = rootsAt(all);
   roots.look(tree);
+  let form = 1;
   for (const event of eventsOf(db, head.log)) {
+    const { v } = event.header;
+    must(format === 3 || v === 1, `${nameOf(event.header)}: its header has version ${v}, in a log of format ${format}`);
+    must(v >= form, `${nameOf(event.header)}: its header has version ${v}, the one before it version ${form}`);
+    form = v;
     journal.add(event);
     tree.add(event.leaf);
     roots.look(tree);

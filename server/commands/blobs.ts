@@ -1,5 +1,5 @@
 import { openTail, readNamings } from '../../events/blobs.ts';
-import { BrokenLogError, isLog, settleLog } from '../../events/log-file.ts';
+import { BrokenLogError, isLog, openLogToRead, settleLog } from '../../events/log-file.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { fileKey, lossesOf } from '../../events/losses.ts';
 import { checkpointsIn, hearWitnesses, logFile } from '../../projections/boot.ts';
@@ -213,7 +213,7 @@ function textOf({ sha256, what, namedBy }: Problem): string {
 async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {
   const directory = existingLog(settings.data);
   const blobSettings = blobSettingsOf(settings);
-  const db = openDatabase(logFile(directory), { readonly: true });
+  const db = openLogToRead(logFile(directory));
   const blobs = openBlobStore(blobSettings);
   try {
     return await run({ settings, directory, blobSettings, db, log: openSoundly(db, directory), blobs });

@@ -1,18 +1,20 @@
+import { join } from 'node:path';
 import { readDate } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
 import { correctClock } from '../../events/corrections.ts';
 import { inWords } from '../../events/durations.ts';
 import { createIds } from '../../events/ids.ts';
-import { BrokenLogError, isLog, upgradeLog } from '../../events/log-file.ts';
-import { openLog } from '../../events/sqlite-log.ts';
-import { hearAll, logFile } from '../../projections/boot.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
+import { openVault } from '../../events/vault.ts';
+import { logFile } from '../../projections/boot.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { isDamage, openDatabase } from '../../storage/sqlite.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
-import { existingLog, signedHeads } from './data.ts';
+import { existingLog } from './data.ts';
 import { readReason } from './reason.ts';
+import { type Opened, openToWrite } from './writing.ts';
 
 /** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
 export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -39,9 +41,10 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
 }
 
 function record(directory: string, now: number, reason: string): number {
+  const vault = openVault(join(directory, 'vault.db'));
   const db = openDatabase(logFile(directory), { durability: 'full' });
   try {
-    const correction = correctIn(db, directory, now, reason);
+    const correction = correctIn({ db, vault, directory }, now, reason);
     if (!correction) return refused('the last event is not ahead of the clock: there is nothing to correct');
     const { position, recordedAt, from, before } = correction;
     const ahead = inWords(Date.parse(before) - now);
@@ -55,16 +58,18 @@ function record(directory: string, now: number, reason: string): number {
     throw new StartError(`${(error as Error).message}; annals verify says more about the log`);
   } finally {
     db.close();
+    vault.close();
   }
 }
 
-function correctIn(db: Sqlite, directory: string, now: number, reason: string) {
-  upgradeLog(db);
-  if (!isLog(db)) throw new BrokenLogError('log.db is empty');
+function correctIn(opened: Opened, now: number, reason: string) {
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => now);
-  const log = openLog(db, ids, () => now);
-  hearAll(directory, log, signedHeads(directory));
-  return correctClock(log, ids, now, reason);
+  return correctClock(
+    openToWrite(opened, ids, () => now),
+    ids,
+    now,
+    reason,
+  );
 }
 
 /** A clock that is wrong still would make it worse: whoever knows the day has looked. */

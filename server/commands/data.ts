@@ -2,30 +2,31 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Model } from '../../config/model.ts';
 import { namesFiles } from '../../events/blobs.ts';
-import { createIds, type Ids } from '../../events/ids.ts';
-import { BrokenLogError } from '../../events/log-file.ts';
+import { readCheckpoints } from '../../events/checkpoints.ts';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
-import type { SqliteLog } from '../../events/sqlite-log.ts';
-import { openVault, withKnownKeys } from '../../events/vault.ts';
+import { openVault, type Vault, withVault } from '../../events/vault.ts';
 import { boot, ClockError, differenceTo, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
 import { removeOtherReadFiles } from '../../projections/files.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
 import { blobSettingsOf } from '../blobs/store.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { certificatesIn } from '../notary/authority.ts';
 import { parseWitness } from '../notary/cosigning.ts';
-import { recordKeyChanges } from '../notary/keys.ts';
+import { judgesIn } from '../notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../notary/verification.ts';
+import { signedSize } from '../notary/witnesses.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';
 import { readReason } from './reason.ts';
+import { tellOfKeys } from './writing.ts';
 
-/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it. */
+/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, ['config', 'data']);
   const verdict = check(settings.data, true);
@@ -33,20 +34,21 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, settings.data)) {
     verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
   }
-  if (verdict.finding === null && hasFiles(settings.data)) {
-    verdict.notes.push('the log names uploaded files; annals blobs verify checks those');
-  }
+  const last: string[] = [];
   let isPartial = false;
   if (verdict.finding === null) {
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
     const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
     const directory = existingLog(settings.data);
-    const checkpoints = await verifyCheckpoints(directory, blobSettingsOf(settings), { witnesses, trusted });
+    const outsiders = { witnesses, trusted };
+    const checkpoints = await verifyCheckpoints(directory, blobSettingsOf(settings), outsiders, verdict.events);
     verdict.finding = checkpoints.finding;
     verdict.notes.push(...checkpoints.notes);
+    last.push(...checkpoints.last);
     isPartial = checkpoints.isPartial;
+    if (hasFiles(settings.data)) last.push('the uploaded files were not looked at, annals blobs verify does that');
   }
-  const code = report(verdict, 'sound: the log is whole, and the read tables equal a replay of it');
+  const code = report(verdict, 'sound: the log is whole, and the read tables equal a replay of it', last);
   // What was looked at is sound; that is not all that was asked.
   return code === 0 && isPartial ? 2 : code;
 }
@@ -56,17 +58,21 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema', 'acceptClock'], {
     check: 'boolean',
     'accept-lost-events': 'boolean',
+    'accept-foreign-writes': 'boolean',
     reason: 'string',
   });
   const isAccepted = flags['accept-lost-events'] === true;
   const reason = isAccepted ? readAcceptance(flags.reason) : '';
   if (!isAccepted && flags.reason !== undefined)
     throw new UsageError('--reason goes with --accept-lost-events, which the log keeps the reason of');
+  if (flags.check && flags['accept-foreign-writes'])
+    throw new UsageError('--check changes nothing, so it does not go with --accept-foreign-writes');
   if (flags.check)
     return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);
   const directory = existingLog(settings.data);
   const lock = lockDirectory(directory, 'annals rebuild');
+  const vault = openVault(join(directory, 'vault.db'));
   try {
     if (isAccepted) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
@@ -78,6 +84,8 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       ids,
       now: Date.now,
       logId: `annals/${ids.next().id}`,
+      seals: vault.seals(),
+      acceptsUnsealed: flags['accept-foreign-writes'] === true,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
       onChanges: (lines: readonly string[]) => {
@@ -85,12 +93,15 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       },
       progress,
     };
-    const { log, projector } = boot({ ...options, isRebuild: true, signed: isAccepted ? [] : signedHeads(directory) });
+    const signed = isAccepted ? [] : vault.logKeys.signed();
+    const { log, projector, found } = boot({ ...options, isRebuild: true, signed });
+    vault.remembersSealed(log.head().log);
+    if (options.acceptsUnsealed) process.stdout.write(`${acceptedLine(directory, vault, found)}\n`);
     const { size } = log.head();
     if (isAccepted) {
       const lines = await disownContradicted(directory, blobSettingsOf(settings), reason);
       for (const line of lines) process.stdout.write(`${line}\n`);
-      await tellOfKeys(directory, log, ids);
+      await tellOfKeys({ directory, vault }, log, ids);
       catchUp(projector, log, log.head().size);
     }
     process.stdout.write(`rebuilt the read tables from ${size} events\n`);
@@ -100,6 +111,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       throw new StartError(error.message);
     throw error;
   } finally {
+    vault.close();
     lock.release();
   }
 }
@@ -111,35 +123,23 @@ function readAcceptance(text: string | undefined): string {
   return reason;
 }
 
-/**
- * Tells a log what became of its keys. Nobody else may have it open for writing; what is recorded is not in the read tables yet.
- */
-export async function tellOfKeys(directory: string, log: SqliteLog, ids: Ids): Promise<void> {
-  const vault = openVault(join(directory, 'vault.db'));
+/** What the operator has accepted, who should look at it. */
+function acceptedLine(directory: string, vault: Vault, found: number): string {
+  const db = openLogToRead(logFile(directory));
   try {
-    await recordKeyChanges({
-      file: logFile(directory),
-      keys: vault.logKeys,
-      append: async (command) => {
-        const [outcome] = log.append([command]).outcomes;
-        if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');
-      },
-      nextId: () => ids.next().id,
-      onRecorded: (line) => process.stdout.write(`${line}\n`),
-    });
+    const log = readLog(db);
+    const signed = signedSize(log, readCheckpoints(db), judgesIn(log, vault.logKeys));
+    const count = found - signed;
+    const which = signed === 0 ? `all ${found} events` : `events ${signed + 1} to ${found}`;
+    const told = `, whoever wrote it; no key of vault.db has signed ${which}: annals log tail -n ${count} shows them`;
+    return `the log is sealed anew as it is${count > 0 ? told : ', and all of it is signed'}`;
   } finally {
-    vault.close();
+    db.close();
   }
 }
 
-/** What the keys of logs have signed, as the vault of a directory remembers. */
-export function signedHeads(directory: string) {
-  const vault = join(directory, 'vault.db');
-  return existsSync(vault) ? withKnownKeys(vault, ({ signed }) => signed()) : [];
-}
-
 function hasFiles(data: string): boolean {
-  const db = openDatabase(logFile(resolve(data)), { readonly: true });
+  const db = openLogToRead(logFile(resolve(data)));
   try {
     return namesFiles(db);
   } finally {
@@ -149,7 +149,7 @@ function hasFiles(data: string): boolean {
 
 /** Whether a configuration's schema, or its rules, are others than those that a log ends with. */
 export function hasChanged(model: Model, data: string): boolean {
-  const db = openDatabase(logFile(resolve(data)), { readonly: true });
+  const db = openLogToRead(logFile(resolve(data)));
   try {
     const { isChanged, hasOtherRules } = differenceTo(epochsOf(readLog(db)).at(-1), model);
     return isChanged || hasOtherRules;
@@ -160,14 +160,17 @@ export function hasChanged(model: Model, data: string): boolean {
 
 function check(data: string, checkLog: boolean) {
   const directory = existingLog(data);
-  const keys = signedHeads(directory).map(({ key }) => key);
+  const vault = join(directory, 'vault.db');
+  const keys = existsSync(vault) ? withVault(vault, ({ signed }) => signed().map(({ key }) => key)) : [];
   const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log'), keys };
   return verifyDirectory(directory, checkLog, steps);
 }
 
-function report({ finding, events, notes }: ReturnType<typeof check>, praise: string): number {
+/** @param last what else the last line has to say where all is sound. */
+function report({ finding, events, notes }: ReturnType<typeof check>, praise: string, last: string[] = []): number {
   for (const note of notes) process.stdout.write(`note: ${note}\n`);
-  process.stdout.write(finding === null ? `${praise} (${events} events)\n` : `NOT SOUND: ${finding}\n`);
+  const sound = [`${praise} (${events} events)`, ...last].join('; ');
+  process.stdout.write(finding === null ? `${sound}\n` : `NOT SOUND: ${finding}\n`);
   return finding === null ? 0 : 1;
 }
 

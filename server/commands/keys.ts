@@ -1,32 +1,32 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createIds } from '../../events/ids.ts';
-import { BrokenLogError, isLog, upgradeLog } from '../../events/log-file.ts';
+import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
-import { openLog } from '../../events/sqlite-log.ts';
-import { openVault, withKnownKeys } from '../../events/vault.ts';
-import { hearAll, logFile } from '../../projections/boot.ts';
+import { openVault, withVault } from '../../events/vault.ts';
+import { logFile } from '../../projections/boot.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { type KeyNote, type KeyRecord, keyHistory } from '../notary/key-history.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
-import { existingLog, signedHeads, tellOfKeys } from './data.ts';
+import { existingLog } from './data.ts';
 import { readReason } from './reason.ts';
 import { printable } from './terminal.ts';
+import { type Opened, openToWrite, tellOfKeys } from './writing.ts';
 
 /** `annals keys history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, ['data'], { json: 'boolean' });
   const directory = existingLog(settings.data);
-  const db = openDatabase(logFile(directory), { readonly: true });
+  const db = openLogToRead(logFile(directory));
   try {
     return await reported(() => {
       requireLog(db);
       const vault = join(directory, 'vault.db');
       const { log } = readLog(db).head();
-      const known = existsSync(vault) ? withKnownKeys(vault, (keys) => keys.known(log)) : [];
+      const known = existsSync(vault) ? withVault(vault, (keys) => keys.known(log)) : [];
       const keys = keyHistory(db, known.find(({ retiredAt }) => retiredAt === null) ?? null);
       const lines = flags.json ? [JSON.stringify({ keys })] : keys.flatMap(linesOf);
       for (const line of lines) process.stdout.write(`${printable(line)}\n`);
@@ -65,31 +65,26 @@ export async function replaceKey(args: readonly string[], environment: NodeJS.Pr
   // A service that runs signs with the key that it has.
   const lock = lockDirectory(directory, 'annals keys replace');
   const db = openDatabase(logFile(directory), { durability: 'full' });
+  const vault = openVault(join(directory, 'vault.db'));
   try {
-    return await reported(() => replaceIn(db, directory, reason));
+    return await reported(() => replaceIn({ directory, db, vault }, reason));
   } finally {
+    vault.close();
     db.close();
     lock.release();
   }
 }
 
-async function replaceIn(db: Sqlite, directory: string, reason: string): Promise<number> {
-  upgradeLog(db);
-  requireLog(db);
+async function replaceIn(opened: Opened, reason: string): Promise<number> {
+  const { logKeys } = opened.vault;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
-  const log = openLog(db, ids, Date.now);
-  hearAll(directory, log, signedHeads(directory));
+  const log = openToWrite(opened, ids, Date.now);
   const { log: logId } = log.head();
   // What was not told yet comes before what is done now.
-  await tellOfKeys(directory, log, ids);
-  const vault = openVault(join(directory, 'vault.db'));
-  try {
-    vault.logKeys.replace(logId, { reason });
-    process.stdout.write(`auditors need to know the new key: ${vault.logKeys.current(logId).signer.key}\n`);
-  } finally {
-    vault.close();
-  }
-  await tellOfKeys(directory, log, ids);
+  await tellOfKeys(opened, log, ids);
+  logKeys.replace(logId, { reason });
+  process.stdout.write(`auditors need to know the new key: ${logKeys.current(logId).signer.key}\n`);
+  await tellOfKeys(opened, log, ids);
   return 0;
 }
 

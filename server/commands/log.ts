@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { show } from '../../config/suggest.ts';
 import type { Actor } from '../../events/envelope.ts';
-import { BrokenLogError, isLog } from '../../events/log-file.ts';
+import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
 import { type EventText, eventOf, type LogReader, readLog } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/boot.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
 import { shownText } from '../audit/event-text.ts';
 import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';
@@ -170,7 +169,7 @@ async function* pages(
 
 /** Reads the log of a data directory, beside a running service too. Whoever reads what is printed may go at any time. */
 export async function reading(data: string, run: (log: LogReader) => Promise<number>): Promise<number> {
-  const db = openDatabase(logFile(existingLog(data)), { readonly: true });
+  const db = openLogToRead(logFile(existingLog(data)));
   const over = new AbortController();
   try {
     if (!isLog(db)) throw new StartError('log.db is empty: no service has been started on it yet');

@@ -94,7 +94,7 @@ function ignoreHangUp(log: Logger): void {
 function welcome(
   { path, model }: Loaded,
   directory: Directory,
-  { baseUrl, address, size, setupUrl, mailUrl }: Ready,
+  { baseUrl, address, size, unsigned, setupUrl, mailUrl }: Ready,
 ): string {
   const { generatedKey } = directory;
   const key = generatedKey ?? '<your API key>';
@@ -110,7 +110,7 @@ function welcome(
     ...(setupUrl ? [`  Setup    ${setupUrl}  (makes the first user, once)`] : []),
     ...(mailUrl ? [`  Mail     ${mailUrl}  (what would be sent is shown here)`] : []),
     `  Config   ${path}`,
-    `  Data     ${directory.path}${size > 1 ? `  (${size} events at start)` : ''}`,
+    `  Data     ${directory.path}${size > 1 ? `  (${size} events at start${unsigned > 0 ? `, ${unsigned} of them not signed before` : ''})` : ''}`,
     '',
     '  Try it:',
     `  curl -H 'x-api-key: ${key}' '${baseUrl}${call}'`,

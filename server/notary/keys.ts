@@ -12,6 +12,7 @@ import type { KnownKey, LogKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseNote } from '../../events/notes.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { type Judges, judgesOf } from './witnesses.ts';
 
 /**
  * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of nothing.
@@ -30,6 +31,13 @@ export function disowningsOf(
   const [denied, events] = [told.filter(isDenied), told.filter((event) => !isDenied(event))];
   const ids = new Set(events.map(idOf));
   return { ids, events, denied, untold: [...inVault].filter((id) => !ids.has(id)) };
+}
+
+/** By what the checkpoints of a log are judged, as log and vault know its keys now. */
+export function judgesIn(log: LogReader, keys: Pick<LogKeys, 'known' | 'disowned'>): Judges {
+  const { log: logId } = log.head();
+  const known = keys.known(logId);
+  return judgesOf(known, disowningsOf(log, known, keys.disowned(logId)).ids);
 }
 
 /** What there is to say of disowned keys, a line each. */

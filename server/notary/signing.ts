@@ -1,18 +1,24 @@
 import type { Logger } from 'pino';
 import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
+import { unsealed } from '../../events/log-file.ts';
 import type { LogKeys } from '../../events/log-keys.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { rootOf, treeAt } from '../../events/merkle.ts';
 import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../events/notes.ts';
 import type { TreeHead } from '../../events/proofs.ts';
+import { isSealed } from '../../events/seals.ts';
 import { readStamps } from '../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
+import { judgesIn } from './keys.ts';
 import { type LogCheckpoint, type Notary, noRoomToSign } from './notary.ts';
+import { signedSize } from './witnesses.ts';
 
 /** The notary as the main thread has it. */
 export type MainNotary = Omit<Notary, 'verification'> & {
   /** Lets it sign: nothing is known that speaks against the log. */
   begin: () => void;
+  /** How many of the first events a key of this log has signed, as far as the log keeps it. */
+  signedSize: () => number;
   /** Lets it sign nothing any more, for this reason. */
   refuse: (reason: Error) => void;
   /** Signs what is not signed yet; closes what it reads. Nothing that keeps it from signing keeps a service from stopping. */
@@ -23,6 +29,8 @@ type Options = {
   /** The path of the log. */
   file: string;
   keys: LogKeys;
+  /** What the head of the log is sealed with. */
+  sealKey: string;
   /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
   /** Called when a checkpoint has been signed and kept. */
@@ -34,7 +42,7 @@ type Options = {
   milliseconds?: number;
 };
 
-/** Thrown when a signature would contradict an earlier one: the log is not the one that was signed before. */
+/** Thrown when a signature would contradict an earlier one, or be over what somebody else wrote: the log is not the one it was. */
 class ContradictionError extends Error {
   override name = 'ContradictionError';
 }
@@ -43,7 +51,16 @@ class ContradictionError extends Error {
  * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. What contradicts anything that the
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
-export function openNotary({ file, keys, keep, onSigned, log, now, milliseconds = 10_000 }: Options): MainNotary {
+export function openNotary({
+  file,
+  keys,
+  sealKey,
+  keep,
+  onSigned,
+  log,
+  now,
+  milliseconds = 10_000,
+}: Options): MainNotary {
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
@@ -69,6 +86,7 @@ export function openNotary({ file, keys, keep, onSigned, log, now, milliseconds 
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
     if (newest && before?.size === head.size && signed?.size === head.size) return describe(newest);
+    if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
     remember(signer.id, head);
     const time = new Date(now()).toISOString();
     const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
@@ -103,7 +121,7 @@ export function openNotary({ file, keys, keep, onSigned, log, now, milliseconds 
   async function signQuietly(): Promise<void> {
     try {
       const [newest] = checkpoints.recent(1);
-      if (newest?.size === reader.head().size && !hasFailed) return;
+      if (newest?.size === reader.head().size && isOurs(newest.note) && !hasFailed) return;
       await checkpoint();
       hasFailed = false;
     } catch (err) {
@@ -113,7 +131,12 @@ export function openNotary({ file, keys, keep, onSigned, log, now, milliseconds 
     }
   }
 
+  function isOurs(note: string): boolean {
+    return openNote(note, [keys.current(logId).signer]) !== null;
+  }
+
   return {
+    signedSize: () => signedSize(reader, checkpoints, judgesIn(reader, keys)),
     begin() {
       refusal = null;
       timer = setInterval(signQuietly, milliseconds).unref();

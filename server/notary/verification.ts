@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCheckpoints } from '../../events/checkpoints.ts';
+import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
+import { formatOf, type Head, hasSealed, openLogToRead, turnedBack, unsealed } from '../../events/log-file.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
-import { openVault, withKnownKeys } from '../../events/vault.ts';
+import { isSealed } from '../../events/seals.ts';
+import { type KnownSeals, openVault, withVault } from '../../events/vault.ts';
 import type { Finding } from '../../events/verify.ts';
 import { contradiction } from '../../events/witnesses.ts';
 import { logFile } from '../../projections/boot.ts';
@@ -16,34 +18,50 @@ import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
 import { ageOf, type Outsiders, vouchedFor } from './outside.ts';
 import { anchored, judge, judgesOf } from './witnesses.ts';
 
-/** What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at. */
-export type Verification = { finding: Finding | null; notes: string[]; isPartial: boolean };
+/**
+ * What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at, or nothing
+ * is signed. `last` is what the last line has to say of it.
+ */
+export type Verification = { finding: Finding | null; notes: string[]; last: string[]; isPartial: boolean };
 
 /** So many are read at a time from a store. */
 const atATime = 16;
 
-type Named = { name: string; note: string };
+type Named = { name: string; size: number; note: string };
 
 /**
- * Holds a log against all checkpoints that there are of it: what the key has signed last, those that the log keeps, those that
- * are anchored. One log for all of them means that they are consistent with each other too.
+ * Holds a log against the vault, whose key seals its head, and against all checkpoints that there are of it: what the key has signed
+ * last, those that the log keeps, those that are anchored. One log for all of them means that they are consistent with each other too.
+ *
+ * @param events of so many of the first events the last line tells how many are signed.
  */
 export async function verifyCheckpoints(
   directory: string,
   blobs: BlobSettings,
   outsiders: Outsiders,
+  events: number,
 ): Promise<Verification> {
-  const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 16 });
+  const db = openLogToRead(logFile(directory));
   const notes: string[] = [];
   const counts = { sound: 0, unknown: 0, disowned: 0 };
+  let signed = { size: 0, keyId: '' };
   let isPartial = false;
+  const found = (finding: Finding): Verification => ({ finding, notes, last: [], isPartial });
   try {
     const log = readLog(db);
-    const { size, recordedAt } = log.head();
+    const head = log.head();
+    const { size, recordedAt } = head;
     if (recordedAt !== '') notes.push(`the newest event is of ${recordedAt}, ${ageOf(recordedAt)}`);
     const vault = join(directory, 'vault.db');
-    const keys = existsSync(vault) ? withKnownKeys(vault, (known) => readKeys(log, known)) : null;
-    if (!keys) notes.push('there is no vault.db: nobody knows who signed the checkpoints');
+    const keys = existsSync(vault) ? withVault(vault, (known, seals) => readKeys(log, known, seals)) : null;
+    if (!keys)
+      notes.push('there is no vault.db: nobody knows who signed the checkpoints, or wrote what is behind the last');
+    const broken = keys && checkSeal(formatOf(db), head, keys.seals);
+    if (broken) return found(broken);
+    if (keys && formatOf(db) < 3)
+      notes.push(
+        `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format 3`,
+      );
     const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
     notes.push(...tellDisownings(disownings));
     if (disownings.untold.length > 0) isPartial = true;
@@ -54,30 +72,40 @@ export async function verifyCheckpoints(
       const finding = contradiction(log, Math.max(size, log.head().size), { name: 'the signing key', ...head }, () =>
         log.signedHeads(trusted),
       );
-      if (finding) return { finding, notes, isPartial };
+      if (finding) return found(finding);
     }
     const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
-      for await (const { name, note } of checkpoints) {
+      for await (const { name, size, note } of checkpoints) {
         const judgement = judge(log, judges, name, note);
         if ('finding' in judgement) return judgement.finding;
-        counts[judgement.verdict] += 1;
+        const { verdict, keyId } = judgement;
+        counts[verdict] += 1;
+        if (verdict === 'sound' && size > signed.size) signed = { size, keyId };
       }
       return null;
     };
-    const inLog = await look(kept(readCheckpoints(db)));
-    if (inLog) return { finding: inLog, notes, isPartial };
+    const rows = [...readCheckpoints(db).all()];
+    const inLog = await look(kept(rows));
+    if (inLog) return found(inLog);
     const outside = await vouchedFor(db, outsiders);
-    if (outside.finding) return { finding: outside.finding, notes, isPartial };
+    if (outside.finding) return found(outside.finding);
     try {
       const finding = await look(textsOf(blobs));
-      if (finding) return { finding, notes, isPartial };
+      if (finding) return found(finding);
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
       isPartial = true;
       notes.push(`the anchored checkpoints were not looked at: ${error.message}`);
     }
     notes.push(...tell(counts, keys !== null), ...outside.notes);
-    return { finding: null, notes, isPartial };
+    const last = [signedPart(signed, events)];
+    const newest = rows.at(-1);
+    const verdict = newest && judge(log, judges, '', newest.note);
+    if (newest && keys && verdict && 'verdict' in verdict && verdict.verdict === 'unknown')
+      last.push(
+        `the newest checkpoint in the log, of ${newest.size} events, is signed by a key that vault.db does not know`,
+      );
+    return { finding: null, notes, last, isPartial: isPartial || (events > 0 && signed.size === 0) };
   } finally {
     db.close();
   }
@@ -134,23 +162,45 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
   }
 }
 
-function readKeys(log: LogReader, keys: KnownKeys) {
+/** What is wrong with the seal of a log, by what the vault knows; null for nothing. */
+function checkSeal(format: number, head: Head, { key, sealed }: KnownSeals): Finding | null {
+  if (format < 3) return sealed.length === 0 ? null : turnedBack(format, hasSealed);
+  return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
+}
+
+function signedPart({ size, keyId }: { size: number; keyId: string }, events: number): string {
+  const count = Math.min(size, events);
+  return `${count} of ${events} events are signed${count === 0 ? ' by a key that is known' : ` by the key ${keyId}`}`;
+}
+
+function readKeys(log: LogReader, keys: KnownKeys, seals: KnownSeals) {
   const { log: logId } = log.head();
   const known = keys.known(logId);
   const disownings: Disownings = disowningsOf(log, known, keys.disowned(logId));
   const signed = keys.signed().filter((one) => one.log === logId);
-  return { known, disownings, signed: signed.map(({ size, root }) => ({ size, root: Buffer.from(root) })) };
+  const heads = signed.map(({ size, root }) => ({ size, root: Buffer.from(root) }));
+  return { known, disownings, seals, signed: heads };
 }
 
-function* kept({ all }: ReturnType<typeof readCheckpoints>): Generator<Named> {
-  for (const { size, note } of [...all()]) yield { name: `the checkpoint of position ${size}`, note };
+function* kept(rows: readonly KeptCheckpoint[]): Generator<Named> {
+  for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size: sizeIn(note), note };
+}
+
+/** How many events a checkpoint says that it is of; of one that is none, judges say so. */
+function sizeIn(note: string): number {
+  return parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0;
 }
 
 /** All that are anchored, in order; a few are read at a time. */
 async function* textsOf(settings: BlobSettings): AsyncGenerator<Named> {
   const store = openBlobStore(settings);
   const read = async (some: readonly Anchor[]): Promise<Named[]> =>
-    Promise.all(some.map(async ({ name, read }) => ({ name: anchored(name), note: await read() })));
+    Promise.all(
+      some.map(async ({ name, read }) => {
+        const note = await read();
+        return { name: anchored(name), size: sizeIn(note), note };
+      }),
+    );
   try {
     let some: Anchor[] = [];
     for await (const anchor of store.anchors()) {

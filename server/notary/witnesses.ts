@@ -1,3 +1,4 @@
+import { type CheckpointReader, keptCheckpoints } from '../../events/checkpoints.ts';
 import type { KnownKey } from '../../events/log-keys.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../events/notes.ts';
@@ -53,6 +54,16 @@ export function hear(
   const isKnown = verifiers.some(({ id }) => ids.includes(id));
   if (isKnown && !openNote(note, verifiers)) return { finding: `${name} is not signed by the key that it names` };
   return { verdict: isKnown ? 'sound' : 'unknown', keyId, head };
+}
+
+/** How many of the first events a key that counts has signed, as far as the log itself keeps it. */
+export function signedSize(log: LogReader, checkpoints: CheckpointReader, { verifiers }: Judges): number {
+  const { size } = log.head();
+  const newest = checkpoints.recent(keptCheckpoints).find(({ note }) => {
+    const head = parseCheckpoint(openNote(note, verifiers)?.text ?? '');
+    return head !== null && head.size <= size && log.rootAt(head.size).equals(head.root);
+  });
+  return newest?.size ?? 0;
 }
 
 /**

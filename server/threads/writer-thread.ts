@@ -8,6 +8,7 @@ import { createClock, jumpMilliseconds } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import type { SignedHead } from '../../events/log-keys.ts';
+import type { Seals } from '../../events/seals.ts';
 import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
@@ -24,6 +25,8 @@ export type WriterInput = {
   logId: string;
   /** What the keys of logs have signed: a log that does not go on from it is refused. */
   signed: readonly SignedHead[];
+  /** What the head of the log is sealed with. */
+  seals: Seals;
   /** Whether a schema is refused that changes what documents answer. */
   isStrict: boolean;
   /** As {@link BootOptions} has it. */
@@ -54,7 +57,7 @@ export type WriterOrder =
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'changes'; lines: readonly string[] }
-  | { kind: 'ready'; readFile: string; log: string; size: number }
+  | ({ kind: 'ready'; readFile: string; log: string; size: number } & Pick<Booted, 'found' | 'upgradedFrom'>)
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
   /** False: there was no room. */
@@ -69,7 +72,7 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
 const main = parentPort as MessagePort;
-const { directory, schema, rules, counter, clockCell, logId, signed, acceptsClock, isStrict } =
+const { directory, schema, rules, counter, clockCell, logId, signed, seals, acceptsClock, isStrict } =
   workerData as WriterInput;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
@@ -90,6 +93,7 @@ function start(): Started | null {
       now: clock.believed,
       logId,
       signed,
+      seals,
       acceptsClock,
       isStrict,
       onChanges: (lines) => say({ kind: 'changes', lines }),
@@ -99,7 +103,8 @@ function start(): Started | null {
     // What a process that was killed has not finished, before anybody reads; what other stores have is for the main thread.
     scrubber.scrub([]);
     const { log, size } = booted.log.head();
-    say({ kind: 'ready', readFile: booted.readFile, log, size });
+    const { readFile, found, upgradedFrom } = booted;
+    say({ kind: 'ready', readFile, log, size, found, upgradedFrom });
     return { ...booted, scrubber };
   } catch (error) {
     say({ kind: 'refused', message: advised(error as Error) });

@@ -36,8 +36,11 @@ export type Writer = {
   close: () => Promise<void>;
 };
 
-/** `log`: the id of the log. `size`: events in the log when the writer had started. */
-type Ready = { readFile: string; log: string; size: number };
+/**
+ * `log`: the id of the log. `size`: events in the log when the writer had started, `found` when it was opened. `upgradedFrom`: the
+ * format that it had, where it was an earlier one.
+ */
+type Ready = { readFile: string; log: string; size: number; found: number; upgradedFrom: number | null };
 
 /** What is told while the writer starts. */
 type Listener = { progress: Progress; onChanges: (lines: readonly string[]) => void };

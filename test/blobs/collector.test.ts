@@ -10,7 +10,7 @@ import { createCollector, maxCandidates, readCandidates } from '../../server/blo
 import { createPins } from '../../server/blobs/pins.ts';
 import { BlobsUnavailableError } from '../../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
-import { command, openTestLog } from '../events/logs.ts';
+import { command, openTestLog, seals } from '../events/logs.ts';
 
 const contents = ['a', 'b', 'c'];
 const sha = (text: string) => hash('sha256', text);
@@ -25,8 +25,8 @@ type World = { db: Sqlite; log: SqliteLog; stored: Set<string>; step: Step };
 function openMemoryLog(t: TestContext): Pick<World, 'db' | 'log'> {
   const db = openDatabase(':memory:');
   t.after(() => db.close());
-  createLog(db, 'annals/test');
-  return { db, log: openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now) };
+  createLog(db, 'annals/test', seals.key);
+  return { db, log: openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now, seals) };
 }
 
 /** The steps of an upload, as the routes do them; one that gives up records nothing. */

@@ -9,6 +9,7 @@ import { decideCreate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot } from '../../projections/boot.ts';
 import { run as runVerifier } from '../../verify/annals-verify.mjs';
+import { sealsIn } from '../events/logs.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { writeConfig } from '../helpers/service.ts';
@@ -37,7 +38,8 @@ function writeAhead(data: string, id: string, milliseconds: number): void {
   const { schema, rules } = checkConfig(config);
   const now = () => Date.now() + milliseconds;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
-  const { log, projector, close } = boot({ directory: data, schema, rules, ids, now, logId: 'none' });
+  const seals = sealsIn(data);
+  const { log, projector, close } = boot({ directory: data, schema, rules, ids, now, logId: 'none', seals });
   const target = { slug: 'posts', unique: [] };
   const made = ids.next();
   const current = { version: 1, document: { title: 'Right' } };

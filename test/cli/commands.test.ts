@@ -70,7 +70,7 @@ describe('annals verify', () => {
     const before = readdirSync(data).sort();
     const { code, stdout, stderr } = await runHere(['verify', '--data', data]);
     assert.deepEqual([code, stderr], [0, '']);
-    assert.match(stdout, /^sound: .*\(9 events\)$/m);
+    assert.match(stdout, /^sound: .*\(9 events\); 9 of 9 events are signed by the key [0-9a-f]{8}$/m);
     const withoutWal = (names: string[]) => names.filter((name) => !/-(wal|shm)$/.test(name));
     assert.deepEqual(withoutWal(readdirSync(data).sort()), withoutWal(before));
   });
@@ -78,7 +78,11 @@ describe('annals verify', () => {
   it('works beside a running service', async (t) => {
     const running = await startHere(t, config);
     await running.call('POST', posts, { title: 'x' });
-    const { code, stdout } = await runCommand(['verify', '--data', running.data]);
+    const unsigned = await runCommand(['verify', '--data', running.data]);
+    assert.equal(unsigned.code, 2);
+    assert.match(unsigned.stdout, /^sound: .*\(2 events\); 0 of 2 events are signed by a key that is known$/m);
+    await running.call('GET', '/api/audit/consistency?from=1');
+    const { code, stdout } = await runHere(['verify', '--data', running.data]);
     assert.equal(code, 0, stdout);
     assert.equal((await running.call('POST', posts, { title: 'y' })).status, 201);
   });

@@ -9,7 +9,9 @@ import Hapi from '@hapi/hapi';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { openVault } from '../../events/vault.ts';
+import { sealAnew } from '../../events/log-file.ts';
+import { sealSecret } from '../../events/seals.ts';
+import { openVault, readSecret } from '../../events/vault.ts';
 import { routes } from '../../server/routes.ts';
 import { bearer } from '../helpers/accounts.ts';
 import { answersOf, assertTold, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';
@@ -456,6 +458,7 @@ describe('The answers of the audit routes', () => {
       db.exec(`DROP TRIGGER "${name}"`);
     // Too many events after each, which nobody has to have made for that.
     db.exec('UPDATE head SET size = size + 200000; DELETE FROM checkpoints');
+    sealAnew(db, readSecret(join(service.data, 'vault.db'), sealSecret) ?? assert.fail('there is no key'));
     for (const operation of withStatus(422)) await vary(operation, 422, 'complete=true');
     const tables = db
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { createIds } from '../../events/ids.ts';
 import { openLog } from '../../events/sqlite-log.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { sealsIn } from '../events/logs.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
 import { acceptance, type Operation, rightCall } from './calls.ts';
 import { type Call, password, type World } from './world.ts';
@@ -98,7 +99,7 @@ export async function fill(world: Pick<World, 'send'>, folder: string): Promise<
  */
 export function overtake(data: string): number {
   const db = openDatabase(join(data, 'log.db'), { durability: 'full' });
-  const log = openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now);
+  const log = openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now, sealsIn(data));
   const streams = db.prepare("SELECT DISTINCT stream FROM events WHERE stream NOT LIKE 'system/%'").pluck().all();
   // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not know of it.
   const rivals = (streams as string[]).map((stream) => ({

@@ -31,7 +31,11 @@ const actor: fc.Arbitrary<Actor> = fc.record(
 const header: fc.Arbitrary<Header> = fc
   .tuple(
     fc.record({
-      v: fc.constant(1 as const),
+      form: fc.oneof(
+        fc.constant({ v: 1 as const }),
+        fc.constant({ v: 2 as const }),
+        fc.record({ v: fc.constant(2 as const), batch: fc.uuid({ version: 7 }) }),
+      ),
       log: text,
       position: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
       id: fc.uuid({ version: 7 }),
@@ -46,7 +50,8 @@ const header: fc.Arbitrary<Header> = fc
     }),
     fc.infiniteStream(fc.nat()),
   )
-  .map(([members, order]) => {
+  .map(([{ form, ...rest }, order]) => {
+    const members = { ...form, ...rest };
     const entries = Object.entries(members).map((entry) => [order.next().value as number, entry] as const);
     return Object.fromEntries(entries.sort(([a], [b]) => a - b).map(([, entry]) => entry)) as unknown as Header;
   });
@@ -85,6 +90,30 @@ describe('the header of an event', () => {
         '"recordedAt":"2026-11-20T12:00:00.000Z","schemaVersion":1,"stream":"posts/0198f0a0-0000-7000-8000-000000000001",' +
         '"type":"document.updated","v":1,"version":7}',
     );
+  });
+});
+
+describe('the header of an event of a bulk call', () => {
+  const header = {
+    log: 'annals/test',
+    position: 1,
+    id: '0198f0a0-0000-7000-8000-000000000000',
+    stream: 'posts/1',
+    version: 1,
+    type: 'document.created' as const,
+    schemaVersion: 1,
+    recordedAt: '2026-11-20T12:00:00.000Z',
+    actor: { type: 'system' as const },
+    correlationId: 'request',
+    batch: '0198f0a0-0000-7000-8000-00000000000b',
+    payload: 'sha256:00',
+  };
+
+  it('names it behind the actor, from version 2 on', () => {
+    const began =
+      '{"actor":{"type":"system"},"batch":"0198f0a0-0000-7000-8000-00000000000b","correlationId":"request",';
+    assert.ok(encodeHeader({ v: 2, ...header }).startsWith(began));
+    assert.ok(!encodeHeader({ v: 1, ...header }).includes('batch'));
   });
 });
 

@@ -14,7 +14,7 @@ import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { isDiskFull, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
-import { change, claim, command, contentOf, headersOf, noon, openTestLog, positionsOf } from './logs.ts';
+import { change, claim, command, contentOf, headersOf, noon, openTestLog, positionsOf, seals } from './logs.ts';
 
 /** How many transactions the write-ahead log holds: its frames that end one carry the size of the file. */
 function commitsIn(path: string): number {
@@ -76,14 +76,17 @@ describe('appending to the log', () => {
     const { log, db } = openTestLog(t);
     const context = { ip: '192.0.2.1', userAgent: 'a "browser"', reason: 'because é' };
     const actor = { type: 'user' as const, id: 'users/1' };
+    const batch = '0198f0a0-0000-7000-8000-00000000000b';
     const data = { id: '1', title: 'é\u0000\u2028', list: [1.5, null, { deep: true }] };
     const events: Command['events'] = [{ type: 'document.created', data }];
-    const { recorded } = log.append([command('posts/1', 0, { events, context, actor, correlationId: 'request-1' })]);
+    const { recorded } = log.append([
+      command('posts/1', 0, { events, context, actor, correlationId: 'request-1', batch }),
+    ]);
     const row = db.prepare('SELECT * FROM events JOIN payloads USING (position)').get() as Record<string, string>;
     const header = JSON.parse(row.header as string) as Header;
     assert.equal(encodeHeader(header), row.header);
     assert.deepEqual(header, {
-      v: 1,
+      v: 2,
       log: 'annals/test',
       position: 1,
       id: row.id,
@@ -94,6 +97,7 @@ describe('appending to the log', () => {
       recordedAt: '2026-11-20T12:00:00.000Z',
       actor,
       correlationId: 'request-1',
+      batch,
       payload: commitmentOf(row.body as string),
     });
     const { salt, ...payload } = JSON.parse(row.body as string) as JsonObject;
@@ -297,9 +301,9 @@ describe('appending to the log', () => {
     const path = join(temporaryFolder(t), 'log.db');
     const db = openDatabase(path, { durability: 'full' });
     t.after(() => db.close());
-    createLog(db, 'annals/test');
+    createLog(db, 'annals/test', seals.key);
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
-    const log = openLog(db, ids, () => ticks.shift() as number);
+    const log = openLog(db, ids, () => ticks.shift() as number, seals);
     log.append(times.map((_, index) => command(`posts/${index}`, 0)));
     assert.deepEqual(
       headersOf(db).map(({ recordedAt }) => Date.parse(recordedAt) - noon),
@@ -354,9 +358,9 @@ describe('appending to the log', () => {
     const path = join(temporaryFolder(t), 'log.db');
     const db = openDatabase(path, { durability: 'off' });
     t.after(() => db.close());
-    createLog(db, 'annals/test');
+    createLog(db, 'annals/test', seals.key);
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
-    const log = openLog(db, ids, () => noon);
+    const log = openLog(db, ids, () => noon, seals);
     const events = Array.from({ length: 6000 }, () => ({ type: 'document.updated' as const, data: {} }));
     for (let batch = 0; batch < 11; batch += 1) log.append([command('posts/1', batch * 6000, { events })]);
     const tiles = db.prepare('SELECT level, count(*), sum(length(hashes)) / 32 FROM tiles GROUP BY level').raw().all();
@@ -368,7 +372,7 @@ describe('appending to the log', () => {
     const sizes = [65_535, 65_536, 65_537, 65_792, 66_000];
     const roots = naiveRoots(db, sizes);
     for (const [index, size] of sizes.entries()) assert.deepEqual(log.rootAt(size), roots[index], `size ${size}`);
-    assert.deepEqual(openLog(db, ids, () => noon).head().root, roots.at(-1));
+    assert.deepEqual(openLog(db, ids, () => noon, seals).head().root, roots.at(-1));
   });
 
   it('undoes a whole batch when there is no room, and goes on when there is', (t) => {
@@ -426,9 +430,9 @@ describe('appending to the log', () => {
     fc.assert(
       fc.property(fc.array(fc.array(unit, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), (batches) => {
         const db = openDatabase(':memory:', { durability: 'off' });
-        createLog(db, 'annals/test');
+        createLog(db, 'annals/test', seals.key);
         const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
-        const log = openLog(db, ids, () => noon);
+        const log = openLog(db, ids, () => noon, seals);
         let model: Model = { size: 0, versions: new Map(), held: new Map() };
         for (const batch of batches) {
           // A command is decided on what was true before its batch, as requests are.
@@ -554,7 +558,9 @@ describe('the log', () => {
       'DELETE FROM payloads WHERE position = 290; DELETE FROM events WHERE position = 290':
         /events .* are missing|does not give the root/,
       'DELETE FROM head': /has 0 heads/,
-      "INSERT INTO head VALUES ('other', 0, zeroblob(32), '')": /has 2 heads/,
+      "INSERT INTO head VALUES ('other', 0, zeroblob(32), '', zeroblob(32))": /has 2 heads/,
+      'UPDATE head SET mac = zeroblob(32)': /the head of log\.db is not sealed by the key of vault\.db/,
+      "UPDATE head SET recorded_at = '2026-11-20T12:00:00.001Z'": /its time is not that of the last event/,
     };
     for (const [sql, message] of Object.entries(damages)) {
       const { log, db, reopen } = openTestLog(t);
@@ -574,10 +580,10 @@ describe('the log', () => {
     other.exec('CREATE TABLE events (position INTEGER)');
     assert.throws(() => isLog(other), /not an Annals log/);
     const newer = openDatabase(join(folder, 'newer.db'));
-    createLog(newer, 'annals/test');
+    createLog(newer, 'annals/test', seals.key);
     assert.equal(isLog(newer), true);
-    newer.pragma('user_version = 3');
-    assert.throws(() => isLog(newer), /format 3; this version of Annals reads format 2/);
+    newer.pragma('user_version = 4');
+    assert.throws(() => isLog(newer), /format 4; this version of Annals reads formats 1 to 3/);
     for (const db of [empty, other, newer]) db.close();
   });
 
@@ -588,7 +594,7 @@ describe('the log', () => {
     const count = reader.prepare('SELECT (SELECT count(*) FROM events), (SELECT size FROM head)').raw();
     const seen: unknown[] = [];
     const ids = { raise: () => {}, restart: () => {}, next: () => ({ id: `${seen.push(count.get())}`, at: noon }) };
-    const writer = openLog(openDatabase(path, { durability: 'full' }), ids, () => noon);
+    const writer = openLog(openDatabase(path, { durability: 'full' }), ids, () => noon, seals);
     writer.append([command('posts/1', 0), command('posts/2', 0)]);
     assert.deepEqual(seen, [
       [0, 0],

@@ -1,14 +1,29 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Header } from '../../events/envelope.ts';
 import { createIds, type Ids } from '../../events/ids.ts';
 import type { Change, Claim, Command, Outcome } from '../../events/log.ts';
 import { createLog } from '../../events/log-file.ts';
+import type { Seals } from '../../events/seals.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
+import { openVault } from '../../events/vault.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 export const noon = Date.parse('2026-11-20T12:00:00.000Z');
+
+/** What the heads of logs in tests are sealed with. */
+export const seals: Seals = { key: Buffer.alloc(32, 7).toString('base64url'), sealed: [] };
+
+/** What the vault of a folder has for that, made if it is missing: a service can be started there. */
+export function sealsIn(folder: string): Seals {
+  mkdirSync(folder, { recursive: true });
+  const vault = openVault(join(folder, 'vault.db'));
+  const found = vault.seals();
+  vault.close();
+  return found;
+}
 
 /** A log and what it was made with. */
 export type Opened = { db: Sqlite; log: SqliteLog; clock: { now: number }; path: string; reopen: () => SqliteLog };
@@ -20,9 +35,9 @@ export function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids
   const now = () => clock.now;
   const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
   const db = openDatabase(path, { durability: 'full' });
-  createLog(db, 'annals/test');
+  createLog(db, 'annals/test', seals.key);
   t.after(() => db.close());
-  return { db, log: openLog(db, ids, now), clock, path, reopen: () => openLog(db, ids, now) };
+  return { db, log: openLog(db, ids, now, seals), clock, path, reopen: () => openLog(db, ids, now, seals) };
 }
 
 export function change(stream: string, expectedVersion: number | null, rest: Partial<Change> = {}): Change {

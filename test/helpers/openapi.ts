@@ -15,6 +15,7 @@ import { makeOpenApi } from '../../server/openapi/document.ts';
 import { createToldOrigins } from '../../server/refused-origins.ts';
 import { routes } from '../../server/routes.ts';
 import { createState } from '../../server/state.ts';
+import { seals } from '../events/logs.ts';
 
 /** Nobody calls routes here. */
 const keeper = new Proxy({} as Keeper, { get: () => () => assert.fail('there are no secrets here') });
@@ -32,7 +33,7 @@ export async function withApp<T>(
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const ids = createIds(counter, Date.now);
   const { schema, rules } = model;
-  const { readFile } = boot({ directory, schema, rules, ids, now: Date.now, logId: 'annals/test' });
+  const { readFile } = boot({ directory, schema, rules, ids, now: Date.now, logId: 'annals/test', seals });
   const operatorHash = Buffer.alloc(32);
   const secrets = { site: null, apiKeys: [], secrets: [], operatorHash, attemptSecret: '' };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;

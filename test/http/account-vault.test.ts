@@ -8,16 +8,17 @@ import { decidePassword } from '../../events/accounts.ts';
 import { createIds } from '../../events/ids.ts';
 import { openLog } from '../../events/sqlite-log.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { sealsIn } from '../events/logs.ts';
 import { login } from '../helpers/accounts.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { temporaryFolder } from '../helpers/service.ts';
+import { temporaryFolder, writeConfig } from '../helpers/service.ts';
 
 const config = { bcryptCost: 4, collections: [{ slug: 'users', auth: { useAPIKey: true }, fields: [] }] };
 const password = 'correct horse battery';
 
 describe('A vault that was lost', () => {
-  it('is told at start, and its accounts go on with new passwords', async (t) => {
+  it('is told at start once the log is accepted without it, and its accounts go on with new passwords', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const first = await startHere(t, config, { data });
     const setupToken = /setup\?token=(\S+)/.exec(first.setupUrl ?? '')?.[1];
@@ -31,6 +32,11 @@ describe('A vault that was lost', () => {
     await first.stop();
     for (const name of readdirSync(data)) if (name.startsWith('vault.db')) rmSync(join(data, name));
 
+    const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
+    const refused = await runHere(['serve', '--port', '0', ...options]);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /not sealed by the key of vault\.db: .*--accept-foreign-writes/);
+    assert.equal((await runHere(['rebuild', '--accept-foreign-writes', ...options])).code, 0);
     const service = await startHere(t, config, { data });
     assert.match(service.output().stderr, /passwords that vault\.db lacks: 1;/);
     assert.equal((await login(service, 'users', 'ada@example.org', password)).status, 401);
@@ -115,7 +121,7 @@ function setAsBefore(data: string, id: string): void {
   const db = openDatabase(join(data, 'log.db'), { durability: 'full' });
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const change = decidePassword({ slug: 'users', id }, credential);
-  openLog(db, ids, Date.now).append([
+  openLog(db, ids, Date.now, sealsIn(data)).append([
     { ...change, actor: { type: 'system' }, correlationId: ids.next().id, context: {} },
   ]);
   db.close();

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { encodeHeader, type Header } from '../../events/envelope.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from '../../events/merkle.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { sealsIn } from '../events/logs.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, temporaryFolder } from '../helpers/service.ts';
@@ -21,7 +22,7 @@ const headers = { 'x-api-key': apiKey };
 const small = { from: 2, to: 3, late: 300 };
 
 function fill(folder: string): string {
-  const directory = openDirectory(folder, config);
+  const directory = openDirectory(folder, config, { seals: sealsIn(folder) });
   const id = directory.create('posts', { title: 'the first' });
   directory.update('posts', id, { title: 'the second' });
   for (let position = 4; position < small.late; position += 1) directory.create('posts', { title: `post ${position}` });

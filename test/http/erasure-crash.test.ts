@@ -9,6 +9,7 @@ import type { Config } from '../../config/define.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openEraser } from '../../server/erasure/eraser.ts';
 import { rewrite } from '../../storage/scrub.ts';
+import { sealsIn } from '../events/logs.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
@@ -73,7 +74,7 @@ async function finished({ call }: Pick<Service, 'call'>): Promise<void> {
 describe('an erasure that is broken off', () => {
   it('at any step is finished by the next start, in the data files before anything is answered', async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const directory = openDirectory(data, config);
+    const directory = openDirectory(data, config, { seals: sealsIn(data) });
     t.after(() => directory.close());
     const kept = directory.create('files', { alt: 'kept' });
     const id = directory.create('files', {
@@ -99,6 +100,7 @@ describe('an erasure that is broken off', () => {
       assert.deepEqual([remainsIn(copy, ['Quoll', sha256]), existsSync(blobIn(copy))], [[], false], name);
       assert.equal((await service.call('GET', `/api/collections/files/${id}`)).status, 404);
       assert.equal((await service.call('GET', `/api/collections/files/${kept}`)).body.alt, 'kept');
+      await service.call('GET', '/api/audit/consistency?from=1');
       const { code, stdout } = await runHere(['verify', '--data', copy]);
       assert.equal(code, 0, `${name}: ${stdout}`);
       assert.equal(recordedEvents(copy).at(-1)?.type, 'document.erased');
@@ -170,6 +172,7 @@ describe('an erasure that is broken off', () => {
         assert.equal((await again.call('GET', `/api/collections/files/${id}`)).body.alt, words[index]);
         assert.ok(remainsIn(service.data, [`the bytes of ${words[index]}`]).length > 0);
       }
+      await again.call('GET', '/api/audit/consistency?from=1');
       const { code, stdout } = await runHere(['verify', '--data', service.data]);
       assert.equal(code, 0, stdout);
     });

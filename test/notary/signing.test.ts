@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
-import { createLog as createLogFile } from '../../events/log-file.ts';
+import { createLog as createLogFile, sealAnew } from '../../events/log-file.ts';
 import { emptyRoot } from '../../events/merkle.ts';
 import { openNote, parseCheckpoint, parseVerifierKey } from '../../events/notes.ts';
 import { consistencyProof } from '../../events/proofs.ts';
@@ -13,6 +13,7 @@ import { createLog } from '../../server/logging.ts';
 import type { LogCheckpoint } from '../../server/notary/notary.ts';
 import { openNotary } from '../../server/notary/signing.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { seals } from '../events/logs.ts';
 import { verifyConsistency } from '../helpers/proofs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
@@ -20,15 +21,16 @@ import { temporaryFolder } from '../helpers/service.ts';
 function start(t: TestContext, folder = temporaryFolder(t)) {
   const file = join(folder, 'log.db');
   const db = openDatabase(file);
-  if (db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0) createLogFile(db, 'annals/test');
+  if (db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0) createLogFile(db, 'annals/test', seals.key);
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
-  const log = openLog(db, createIds(counter, Date.now), Date.now);
+  const log = openLog(db, createIds(counter, Date.now), Date.now, seals);
   const vault = openVault(join(folder, 'vault.db'));
   const lines: string[] = [];
   const kept: CheckpointChange[] = [];
   const notary = openNotary({
     file,
     keys: vault.logKeys,
+    sealKey: seals.key,
     keep: async (change) => {
       kept.push(change);
       log.keepCheckpoint(change);
@@ -68,7 +70,13 @@ function headOf({ note }: LogCheckpoint, verifierKey: string) {
 /** Takes a log back to before its first event. */
 function empty(db: Sqlite): void {
   db.exec('DROP TRIGGER payloads_delete; DROP TRIGGER events_delete; DELETE FROM payloads; DELETE FROM events');
-  db.prepare('UPDATE head SET size = 0, root = ?').run(emptyRoot);
+  setHead(db);
+}
+
+/** Has the head say that there is nothing, sealed by who has the key: the operator. */
+function setHead(db: Sqlite): void {
+  db.prepare('UPDATE head SET size = 0, root = ?').run(Buffer.from(emptyRoot));
+  sealAnew(db, seals.key);
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -143,7 +151,7 @@ describe('the notary', () => {
     // The log alone is taken back to before, with what it knows to be signed.
     db.exec('DROP TRIGGER payloads_delete; DROP TRIGGER events_delete');
     db.exec('DELETE FROM checkpoints; DELETE FROM payloads; DELETE FROM events');
-    db.prepare('UPDATE head SET size = 0, root = ?').run(Buffer.from(emptyRoot));
+    setHead(db);
     const { notary: other, append: appendOther, lines, kept } = start(t, folder);
     appendOther(4);
     await assert.rejects(other.checkpoint(), /the log was altered: it ends at position 4, and at position 5/);

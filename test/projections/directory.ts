@@ -10,12 +10,14 @@ import { uniqueFields } from '../../events/claims.ts';
 import { decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Change, Command, Outcome, RecordedEvent } from '../../events/log.ts';
+import type { Seals } from '../../events/seals.ts';
 import { type Accounts, openAccounts } from '../../projections/accounts.ts';
 import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { tablesOf } from '../../projections/tables.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { seals } from '../events/logs.ts';
 
 /** A data directory opened in this process as the writer thread opens it, and the decisions the server makes on it. */
 export type Directory = Booted & {
@@ -54,13 +56,13 @@ export function setClock(milliseconds: number): void {
 
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
-type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges'>;
+type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges'> & { seals?: Seals };
 
 /** Opens a data directory, made if it is missing. */
 export function openDirectory(directory: string, config: Config, how: How = {}): Directory {
   const { schema, rules } = checkConfig(config);
   mkdirSync(directory, { recursive: true });
-  const booted = boot({ directory, schema, rules, ids, now, logId: 'annals/test', ...how });
+  const booted = boot({ directory, schema, rules, ids, now, logId: 'annals/test', seals, ...how });
   const reader = openDatabase(booted.readFile, { readonly: true });
   registerFunctions(reader);
   const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));

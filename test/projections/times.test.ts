@@ -7,6 +7,7 @@ import type { JsonObject } from '../../config/schema.ts';
 import { createIds } from '../../events/ids.ts';
 import { SchemaError } from '../../projections/boot.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { sealsIn } from '../events/logs.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { type Directory, findingIn, openDirectory, quickFolder } from './directory.ts';
 
@@ -38,7 +39,7 @@ function startable(t: TestContext) {
     stop,
     start(config = configOf(clock), isRebuild = false): Directory {
       stop();
-      current = openDirectory(folder, config, { isRebuild });
+      current = openDirectory(folder, config, { isRebuild, seals: sealsIn(folder) });
       return current;
     },
   };

@@ -538,7 +538,7 @@ describe('tampering that is more than one byte', () => {
   it('is found when a header is not in canonical form, though it says the same', () => {
     const finding = findingAfter(small, (copy) => {
       copy.tamper(() => {
-        copy.log.exec(`UPDATE events SET header = replace(header, '"v":1', '"v": 1') WHERE position = 12`);
+        copy.log.exec(`UPDATE events SET header = replace(header, '"v":2', '"v": 2') WHERE position = 12`);
         repairHead(copy);
       });
     });
@@ -562,10 +562,13 @@ describe('tampering that is more than one byte', () => {
   it('is found when the head is gone or doubled, or the file says that it is another', () => {
     const after = (sql: string) => findingAfter(small, (copy) => copy.log.exec(sql));
     assert.equal(after('DELETE FROM head'), 'log.db has 0 heads');
-    assert.equal(after("INSERT INTO head SELECT 'other', size, root, recorded_at FROM head"), 'log.db has 2 heads');
+    assert.equal(
+      after("INSERT INTO head SELECT 'other', size, root, recorded_at, mac FROM head"),
+      'log.db has 2 heads',
+    );
     assert.equal(after('ALTER TABLE head RENAME COLUMN root TO Root'), 'the head of log.db is damaged');
     assert.equal(after('PRAGMA application_id = 1'), 'log.db is not an Annals log');
-    assert.match(after('PRAGMA user_version = 3'), /format 3/);
+    assert.match(after('PRAGMA user_version = 4'), /format 4/);
   });
 
   it('is found when a claim is added, deleted or given to another stream', () => {

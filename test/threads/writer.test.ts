@@ -10,7 +10,7 @@ import { connectWriter } from '../../server/threads/append.ts';
 import { startWriter } from '../../server/threads/writer.ts';
 import type { WriterRequests } from '../../server/threads/writer-thread.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
-import { command, noon } from '../events/logs.ts';
+import { command, noon, seals } from '../events/logs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const noonText = new Date(noon).toISOString();
@@ -30,6 +30,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     clockCell: newClockCell(),
     logId: 'annals/test',
     signed: [],
+    seals,
     acceptsClock: false,
     isStrict: false,
   };

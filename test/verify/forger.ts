@@ -8,6 +8,7 @@ import type { EventType } from '../../events/catalogue.ts';
 import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
 import { createLog } from '../../events/log-file.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { seals } from '../events/logs.ts';
 
 /** An event as a log holds it; `body` null once its payload is gone. */
 export type Entry = { header: Header; text: string; body: string | null };
@@ -233,7 +234,7 @@ function cloudEvent({ header: h }: Entry): string {
 /** Writes a `log.db`: whatever the entries are, its tables fit together, for nothing in the file holds a liar back. */
 export function writeLog(path: string, entries: readonly Entry[], notes: readonly string[] = []): void {
   const db = openDatabase(path, { durability: 'full' });
-  createLog(db, origin);
+  createLog(db, origin, seals.key);
   const guards = [
     'events_update',
     'events_delete',

@@ -74,8 +74,15 @@ async function verdictOnExport(
   return verdictOf(...pinned, exportIn(folder, name(), { manifest, text: changed }));
 }
 
+const batch = '019a0000-0000-7000-8000-00000000000b';
 const headers: [string, RegExp, (entry: Entry) => Entry][] = [
-  ['version of the header', /its header has version 2/, worded((text) => text.replace('"v":1', '"v":2'))],
+  ['version of the header', /its header has version 3/, worded((text) => text.replace('"v":1', '"v":3'))],
+  [
+    'batch of a header of version 1',
+    /its header has other members/,
+    worded((text) => text.replace('"correlationId"', `"batch":"${batch}","correlationId"`)),
+  ],
+  ['batch', /its batch is x, no UUID v7/, (entry) => rewritten(entry, { v: 2, batch: 'x' })],
   ['position', /its position is 0/, worded((text) => text.replace('"position":8', '"position":0'))],
   ['id', /event 8: its id is x, no UUID v7/, (entry) => rewritten(entry, { id: 'x' })],
   ['version', /event 8: its version is 0/, (entry) => rewritten(entry, { version: 0 })],

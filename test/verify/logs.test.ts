@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Header } from '../../events/envelope.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
@@ -37,6 +38,18 @@ function logOf({ entries = log, notes: held = notes, change }: Made = {}): strin
   }
   return path;
 }
+
+/** The head as formats 1 and 2 have it. */
+const formerHead = `
+  CREATE TEMP TABLE kept AS SELECT log, size, root, recorded_at FROM head;
+  DROP TABLE head;
+  CREATE TABLE head (
+    log TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    root BLOB NOT NULL CHECK (length(root) = 32),
+    recorded_at TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO head SELECT * FROM kept`;
 
 function at(position: number, change: (entry: Entry) => Entry, entries = log): Entry[] {
   return entries.map((entry, index) => (index === position - 1 ? change(entry) : entry));
@@ -113,18 +126,42 @@ describe('annals-verify on a copy of log.db', () => {
     );
   });
 
-  it('reads a log of format 1, and refuses what it does not know', async () => {
-    const older = logOf({
-      entries: log.slice(0, 2),
-      notes: [],
-      change: (db) =>
-        db.exec('DROP TABLE commands; DROP TABLE erasures; DROP TABLE checkpoints; PRAGMA user_version = 1'),
-    });
-    assert.match(await verdictOf('--trust-inside', older), /^0 SOUND/);
-    const newer = logOf({ change: (db) => db.pragma('user_version = 3') });
-    assert.match(await verdictOf(...pinned, newer), /^2 UNDECIDED: this log has format 3/);
+  it('reads logs of formats 1 and 2, and refuses what it does not know', async () => {
+    const former = (format: number) => (db: Sqlite) => {
+      db.exec(formerHead);
+      if (format === 1) db.exec('DROP TABLE commands; DROP TABLE erasures; DROP TABLE checkpoints');
+      db.pragma(`user_version = ${format}`);
+    };
+    const oldest = logOf({ entries: log.slice(0, 2), notes: [], change: former(1) });
+    assert.match(await verdictOf('--trust-inside', oldest), /^0 SOUND/);
+    assert.match(await verdictOf(...pinned, logOf({ change: former(2) })), /^0 SOUND/);
+    const newer = logOf({ change: (db) => db.pragma('user_version = 4') });
+    assert.match(await verdictOf(...pinned, newer), /^2 UNDECIDED: this log has format 4/);
     const other = logOf({ change: (db) => db.pragma('application_id = 1') });
     assert.match(await verdictOf(...pinned, other), /^2 UNDECIDED: this database is no log/);
+  });
+});
+
+describe('annals-verify on headers of both versions', () => {
+  const batch = '019a0000-0000-7000-8000-00000000000b';
+  const since = (position: number, change: Partial<Header>) =>
+    log.map((entry) => (entry.header.position < position ? entry : rewritten(entry, change)));
+  const signed = (entries: readonly Entry[]) => ({ entries, notes: [noteOf(entries, [signer], 6)] });
+
+  it('takes those of version 2 behind those of version 1, of bulk calls too', async () => {
+    assert.match(await verdictOf(...pinned, logOf(signed(since(8, { v: 2 })))), /^0 SOUND/);
+    assert.match(await verdictOf(...pinned, logOf(signed(since(8, { v: 2, batch })))), /^0 SOUND/);
+  });
+
+  it('rejects one of version 1 behind one of version 2, and one of version 2 in a log of format 2', async () => {
+    const entries = at(9, (entry) => rewritten(entry, { v: 1 }), since(8, { v: 2 }));
+    assert.match(
+      await verdictOf(...pinned, logOf(signed(entries))),
+      /^1 NOT SOUND: event 9 .*version 1, the one before it/,
+    );
+    const change = (db: Sqlite) => db.exec(`${formerHead}; PRAGMA user_version = 2`);
+    const former = logOf({ ...signed(since(8, { v: 2 })), change });
+    assert.match(await verdictOf(...pinned, former), /^1 NOT SOUND: event 8 .*version 2, in a log of format 2/);
   });
 });
 
@@ -250,7 +287,7 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
     says: /^1 NOT SOUND: the checkpoint of 6 events in the log is of another log, annals\/019a/,
   },
   'two heads': {
-    made: () => ({ change: sql("INSERT INTO head SELECT 'other', size, root, recorded_at FROM head") }),
+    made: () => ({ change: sql("INSERT INTO head SELECT 'other', size, root, recorded_at, mac FROM head") }),
     says: /^1 NOT SOUND: the log has no head, or more than one/,
   },
   'a payload of no event': {

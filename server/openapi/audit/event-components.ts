@@ -4,7 +4,7 @@ import { closed, count, cursor, described, isTrue, listOf, nothing, place, text,
 import { type Schema, schemaRef } from '../fields.ts';
 
 const header = closed({
-  v: { type: 'integer', enum: [1] },
+  v: { type: 'integer', enum: [1, 2], description: 'The version of the header: 1 in logs from before format 3.' },
   log: described(text, 'The id of the log: `annals/<UUID>`.'),
   position: described(place, 'The place in the whole log, gap-free from 1.'),
   id: { type: 'string', format: 'uuid' },

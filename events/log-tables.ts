@@ -1,0 +1,161 @@
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+
+/** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. Those before it are read for ever. */
+export const logFormat = 3;
+
+/** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
+export const logApplication = 0x416e6e73;
+
+/** Of format 3. `mac` seals the rest. */
+export const headTable = `
+CREATE TABLE head (
+  log TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32),
+  recorded_at TEXT NOT NULL,
+  mac BLOB NOT NULL CHECK (length(mac) = 32)
+) STRICT;
+`;
+
+/** Of formats 1 and 2. */
+const headWithoutMac = `
+CREATE TABLE head (
+  log TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  root BLOB NOT NULL CHECK (length(root) = 32),
+  recorded_at TEXT NOT NULL
+) STRICT;
+`;
+
+/**
+ * The tables of `log.db` that all formats have, but for the head. Every index but the two unique ones belongs to the read file.
+ *
+ * The triggers keep honest programs honest; the tree is what finds the others. INSERT OR REPLACE walks past triggers
+ * against UPDATE and DELETE in a connection without `recursive_triggers`, so inserting is guarded by itself.
+ */
+const tables = `
+CREATE TABLE events (
+  position INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  version INTEGER NOT NULL CHECK (version >= 1),
+  header TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX events_stream ON events (stream, version);
+CREATE UNIQUE INDEX events_id ON events (id);
+
+CREATE TABLE payloads (
+  position INTEGER PRIMARY KEY REFERENCES events (position),
+  enc INTEGER NOT NULL,
+  body ANY NOT NULL
+) STRICT;
+
+CREATE TABLE claims (
+  scope TEXT NOT NULL,
+  value TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  PRIMARY KEY (scope, value)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tiles (
+  level INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  hashes BLOB NOT NULL,
+  PRIMARY KEY (level, idx)
+) STRICT;
+
+CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_insert BEFORE INSERT ON events
+  WHEN NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM events)
+    OR EXISTS (SELECT 1 FROM events WHERE stream = NEW.stream AND version = NEW.version)
+    OR EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
+  BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER payloads_update BEFORE UPDATE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+CREATE TRIGGER payloads_insert BEFORE INSERT ON payloads
+  WHEN EXISTS (SELECT 1 FROM payloads WHERE position = NEW.position)
+  BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+`;
+
+/** Of format 1. */
+const formerDeleteGuard = `
+CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+`;
+
+/** What format 2 added. */
+export const addedTables = `
+-- Attempts that clients may repeat, by the keyed hash of their Idempotency-Key.
+CREATE TABLE commands (
+  key TEXT PRIMARY KEY,
+  fingerprint TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  recorded_at INTEGER NOT NULL
+) STRICT;
+
+-- Signed tree heads, and where copies of them have gone.
+CREATE TABLE checkpoints (
+  size INTEGER PRIMARY KEY,
+  note TEXT NOT NULL,
+  signed_at TEXT NOT NULL,
+  stored INTEGER NOT NULL DEFAULT 0,
+  posted INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- Erasures by the position of their event. While one is not done, payloads may be deleted.
+CREATE TABLE erasures (
+  position INTEGER PRIMARY KEY REFERENCES events (position),
+  files TEXT NOT NULL,
+  done INTEGER NOT NULL DEFAULT 0
+) STRICT;
+`;
+
+export const deleteGuard = `
+CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
+  WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE done = 0)
+  BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+`;
+
+/** What format 3 added: what time-stamp authorities (RFC 3161) said of checkpoints. */
+export const timestampsTable = `
+CREATE TABLE timestamps (
+  size INTEGER NOT NULL,
+  authority TEXT NOT NULL,
+  token BLOB NOT NULL,
+  received_at TEXT NOT NULL,
+  PRIMARY KEY (size, authority)
+) STRICT;
+`;
+
+/** Makes the tables of a format in an empty file, inside of a transaction. */
+export function makeTables(db: Sqlite, format: number): void {
+  db.exec(format < 3 ? headWithoutMac : headTable);
+  db.exec(tables);
+  db.exec(format < 2 ? formerDeleteGuard : addedTables + deleteGuard);
+  if (format > 2) db.exec(timestampsTable);
+  db.pragma(`application_id = ${logApplication}`);
+  db.pragma(`user_version = ${format}`);
+}
+
+/** The SQL of every table, index and trigger of a file. */
+export function schemaOf(db: Sqlite): unknown[] {
+  return db.prepare('SELECT type, name, sql FROM main.sqlite_schema ORDER BY type, name').all();
+}
+
+const expected = new Map<number, unknown[]>();
+
+/** What {@link schemaOf} gives for a log of a format. */
+export function expectedSchema(format: number): readonly unknown[] {
+  const schema = expected.get(format) ?? makeSchema(format);
+  expected.set(format, schema);
+  return schema;
+}
+
+function makeSchema(format: number): unknown[] {
+  const db = openDatabase(':memory:');
+  makeTables(db, format);
+  const schema = schemaOf(db);
+  db.close();
+  return schema;
+}

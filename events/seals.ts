@@ -1,0 +1,52 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Sqlite } from '../storage/sqlite.ts';
+import type { Head } from './log-file.ts';
+
+/** What a vault has to seal the heads of logs with. `sealed`: the ids of the logs that it has sealed before. */
+export type Seals = { key: string; sealed: readonly string[] };
+
+/** The name of the secret of a vault that heads are sealed with: 32 bytes in base64url. */
+export const sealSecret = 'log-head';
+
+const domain = 'annals-head-v1\0';
+
+/**
+ * The code that seals a head: HMAC-SHA-256 over "annals-head-v1", a zero byte and the canonical JSON (RFC 8785) of what the head says.
+ * Who writes to the log without the key of the vault cannot make one (docs/log-format.md).
+ */
+export function macOf(key: KeyObject, { log, size, root, recordedAt }: Omit<Head, 'mac'>): Buffer {
+  const text = JSON.stringify({ log, recordedAt, root: root.toString('hex'), size });
+  return createHmac('sha256', key)
+    .update(domain + text)
+    .digest();
+}
+
+/** The key of a vault for {@link macOf}: made once, for to take it from its text costs more than a code. */
+export function sealKeyOf(key: string): KeyObject {
+  return createSecretKey(key, 'base64url');
+}
+
+/** Whether a head is sealed by this key. */
+export function isSealed(key: string, head: Head): boolean {
+  return head.mac?.length === 32 && timingSafeEqual(head.mac, macOf(sealKeyOf(key), head));
+}
+
+const table = 'CREATE TABLE IF NOT EXISTS sealed_logs (log TEXT PRIMARY KEY) STRICT';
+
+/** Which logs a vault has sealed. Without its memory of that, an older format would do without a seal. */
+export function openSealed(db: Sqlite) {
+  db.exec(table);
+  const insert = db.prepare('INSERT INTO sealed_logs VALUES (?) ON CONFLICT DO NOTHING');
+  return {
+    all: (): string[] => readSealed(db),
+    add: (log: string): void => {
+      insert.run(log);
+    },
+  };
+}
+
+/** The ids of the logs that a vault has sealed; a vault from before there were seals has none. */
+export function readSealed(db: Sqlite): string[] {
+  const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'sealed_logs'`).pluck().get() === 1;
+  return isThere ? (db.prepare('SELECT log FROM sealed_logs').pluck().all() as string[]) : [];
+}

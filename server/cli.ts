@@ -89,7 +89,8 @@ signed, by which key; that uploaded files were not looked at, if the log names s
 ${bucketSettings} The settings have to be those of the service.
 
 Exit code 0: sound. 1: tampered with or different, the first bad event is named. 2: could not run, could not look at all of it,
-nothing is signed by a key that is known, or vault.db alone says that a key was disowned.`,
+nothing of a log older than a minute is signed by a key that is known, or vault.db alone says that a key was
+disowned.`,
     run: verify,
   },
   rebuild: {

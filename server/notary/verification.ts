@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
+import type { Header } from '../../events/envelope.ts';
 import { formatOf, type Head, hasSealed, openLogToRead, turnedBack, unsealed } from '../../events/log-file.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
@@ -105,7 +106,7 @@ export async function verifyCheckpoints(
       last.push(
         `the newest checkpoint in the log, of ${newest.size} events, is signed by a key that vault.db does not know`,
       );
-    return { finding: null, notes, last, isPartial: isPartial || (events > 0 && signed.size === 0) };
+    return { finding: null, notes, last, isPartial: isPartial || (signed.size === 0 && (!keys || isOld(log))) };
   } finally {
     db.close();
   }
@@ -166,6 +167,14 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
 function checkSeal(format: number, head: Head, { key, sealed }: KnownSeals): Finding | null {
   if (format < 3) return sealed.length === 0 ? null : turnedBack(format, hasSealed);
   return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
+}
+
+/** A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost checkpoints, or had no service. */
+const soonMilliseconds = 60_000;
+
+function isOld(log: LogReader): boolean {
+  const [first] = log.headers(0, Math.min(1, log.head().size));
+  return first !== undefined && Date.now() - Date.parse((JSON.parse(first) as Header).recordedAt) > soonMilliseconds;
 }
 
 function signedPart({ size, keyId }: { size: number; keyId: string }, events: number): string {

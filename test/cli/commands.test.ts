@@ -78,8 +78,9 @@ describe('annals verify', () => {
   it('works beside a running service', async (t) => {
     const running = await startHere(t, config);
     await running.call('POST', posts, { title: 'x' });
+    // Of a log that has just begun nothing need be signed yet; format-1 in formats.test.ts is an old one.
     const unsigned = await runCommand(['verify', '--data', running.data]);
-    assert.equal(unsigned.code, 2);
+    assert.equal(unsigned.code, 0, unsigned.stdout);
     assert.match(unsigned.stdout, /^sound: .*\(2 events\); 0 of 2 events are signed by a key that is known$/m);
     await running.call('GET', '/api/audit/consistency?from=1');
     const { code, stdout } = await runHere(['verify', '--data', running.data]);

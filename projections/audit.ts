@@ -76,9 +76,9 @@ export function openAuditFold(db: Sqlite) {
  */
 export type EventFilter = { collection?: string; type?: string; actor?: string };
 
-/** The types that a filter names. */
+/** The types that a filter names, each once. */
 export function typesOf(type: string): string[] {
-  return type.split(',');
+  return [...new Set(type.split(','))];
 }
 
 /** What a search came to: positions in their order, and how far it has looked. */

@@ -69,7 +69,8 @@ Environment, each also as …_FILE: ANNALS_SITES, ANNALS_CONFIG, ANNALS_DATA, AN
 ANNALS_STRICT_SCHEMA and ANNALS_ACCEPT_CLOCK (true, or false, the default), ANNALS_BASE_URL, ANNALS_API_KEY and ANNALS_SECRET
 (comma-separated lists), ANNALS_SMTP_URL, ANNALS_MAIL_FROM, ANNALS_LOG_LEVEL (fatal, error, warn, info, debug, silent), ANNALS_CHECKPOINT_WEBHOOK (an address to which signed checkpoints are posted),
 ANNALS_WITNESSES (a list of VERIFIER-KEY=URL: who cosigns checkpoints), ANNALS_TSA_URL (a time-stamp authority that says when
-they were there), ANNALS_TSA_CA (certificates in PEM that vouch for it).
+they were there), ANNALS_TSA_CA (certificates in PEM that vouch for it), ANNALS_VERIFY_PERCENT (how much of one core goes through
+the log again and again, 3 by default).
 
 ${bucketSettings} ANNALS_S3_CHECKPOINT_DAYS: for so many
 days Object Lock keeps each checkpoint in that bucket.`,

@@ -4,7 +4,7 @@ import { chooseNode, handOver } from '../runtime/node.js';
 // npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but the long ones.
 const args = process.argv.slice(2);
 const takesValue =
-  /^(-[rC]|--(import|require|conditions|env-file|test-(name-pattern|skip-pattern|reporter|reporter-destination|timeout|concurrency|shard|isolation|global-setup|rerun-failures|random-seed)))$/;
+  /^(-[rC]|--(import|require|conditions|env-file|test-(name-pattern|skip-pattern|reporter|reporter-destination|timeout|concurrency|shard|isolation|global-setup|rerun-failures|random-seed|coverage-(include|exclude|lines|branches|functions))))$/;
 const isOption = (arg, index) => arg.startsWith('-') || takesValue.test(args[index - 1] ?? '');
 const options = args.filter(isOption);
 const named = args.filter((arg, index) => !isOption(arg, index));

@@ -130,8 +130,8 @@ function acceptedLine(directory: string, vault: Vault, found: number): string {
     const log = readLog(db);
     const signed = signedSize(log, readCheckpoints(db), judgesIn(log, vault.logKeys));
     const count = found - signed;
-    const which = signed === 0 ? `all ${found} events` : `events ${signed + 1} to ${found}`;
-    const told = `, whoever wrote it; no key of vault.db has signed ${which}: annals log tail -n ${count} shows them`;
+    const which = signed === 0 ? `the ${found} events` : `the events ${signed + 1} to ${found}`;
+    const told = `, whoever wrote it; none of ${which} is signed by a key of vault.db: annals log tail -n ${count} shows them`;
     return `the log is sealed anew as it is${count > 0 ? told : ', and all of it is signed'}`;
   } finally {
     db.close();

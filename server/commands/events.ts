@@ -3,6 +3,7 @@ import {
   accountStream,
   auditStream,
   clockStream,
+  filesStream,
   globalStream,
   keyStream,
   schemaStream,
@@ -62,7 +63,7 @@ function collectionsIn(log: LogReader): string[] {
     ...globals.map(({ slug }) => globalStream(slug)),
     ...collections.flatMap(({ slug, auth }) => (auth ? [collectionOf(accountStream(slug, ''))] : [])),
     ...categories,
-    ...[schemaStream, auditStream, clockStream, keyStream],
+    ...[schemaStream, auditStream, clockStream, keyStream, filesStream],
   ];
 }
 

@@ -44,11 +44,12 @@ async function showOne(showing: Showing, stream: string): Promise<number> {
   if (!then) return refused(`${printable(stream)} was not there yet at position ${position}`);
   const { event, document } = then;
   if (!document) {
-    const what = event.header.type === 'document.deleted' ? 'was deleted' : 'has been erased';
-    const { version, recordedAt } = event.header;
-    return refused(
-      `${printable(stream)} ${what}: version ${version} at position ${event.header.position}, ${recordedAt}`,
-    );
+    const { type, version, recordedAt } = event.header;
+    const place = `version ${version} at position ${event.header.position}, ${recordedAt}`;
+    const name = printable(stream);
+    if (type === 'document.deleted') return refused(`${name} was deleted: ${place}`);
+    if (type === 'document.erased') return refused(`${name} has been erased: ${place}`);
+    return refused(`what ${name} said has been erased since: ${place}`);
   }
   if (json) await print(jsonOf({ event, document }));
   else {
@@ -117,7 +118,7 @@ export async function showAccess(args: readonly string[], environment: NodeJS.Pr
     const last = log.versionOf(stream);
     if (last === 0) return missing(stream);
     const version = asked ?? last;
-    if (version > last) return refused(`there is no version ${version}, the last is ${last}`);
+    if (version < 1 || version > last) return refused(`there is no version ${version}, the last is ${last}`);
     const event = histories.event(stream, version);
     const admission = await admissionOf(log, histories, event, () => true);
     if (flags.json) await print(printable(JSON.stringify(admission)));

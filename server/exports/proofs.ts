@@ -1,5 +1,6 @@
 import type { LogReader } from '../../events/log-reader.ts';
 import { treeAt } from '../../events/merkle.ts';
+import { openNote, parseVerifierKey } from '../../events/notes.ts';
 import { consistencyProof, inclusionProver } from '../../events/proofs.ts';
 import type { KeptToken } from '../../events/stamps.ts';
 import type { LogCheckpoint, Notary } from '../notary/notary.ts';
@@ -34,7 +35,8 @@ export type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
 /**
  * What ties a checkpoint to what was before it: those that others vouched for, for the event at a position and newest; and proofs from
- * their sizes, from those that were asked for, and from the newest checkpoints.
+ * their sizes, from those that were asked for, and from the newest checkpoints. A verifier has the key that signs now: what one before
+ * it has signed is not for it.
  */
 export async function tiesOf(
   log: LogReader,
@@ -42,7 +44,9 @@ export async function tiesOf(
   { size }: LogCheckpoint,
   { position, since }: { position: number; since: readonly number[] },
 ): Promise<{ earlier: Earlier[]; stamped: Stamped[] }> {
-  const [recent, stamped] = await Promise.all([notary.recent(maxEarlier), notary.stamped(position, size)]);
+  const verifiers = [parseVerifierKey(await notary.verifierKey())];
+  const [recent, around] = await Promise.all([notary.recent(maxEarlier), notary.stamped(position, size)]);
+  const stamped = around.filter(({ note }) => openNote(note, verifiers));
   const known = [...recent, ...stamped].map((checkpoint) => checkpoint.size);
   const sizes = new Set([...since, ...known].filter((one) => one > 0 && one < size));
   const earlier = [...sizes].sort((a, b) => a - b).map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));

@@ -51,7 +51,7 @@ type Options = {
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
 /** A witness serves many logs, and is asked once a minute at most. */
 const cosignedEach = 60_000;
-/** An authority is asked six times an hour at most: what it says stays in the log, some kilobytes each time. */
+/** An authority is asked six times an hour at most, and at each start and stop: what it says stays in the log, some kilobytes each time. */
 const stampedEach = 600_000;
 
 /** Brings checkpoints to the store of files, and to a webhook if there is one; checks at the start what is there. */

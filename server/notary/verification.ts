@@ -79,6 +79,8 @@ export async function verifyCheckpoints(
       for await (const { name, size, note } of checkpoints) {
         const judgement = judge(log, judges, name, note);
         if ('finding' in judgement) return judgement.finding;
+        if (sizeIn(note) !== size)
+          return `${name} is one of ${sizeIn(note)} events, and stands in the place of one of ${size}`;
         const { verdict, keyId } = judgement;
         counts[verdict] += 1;
         if (verdict === 'sound' && size > signed.size) signed = { size, keyId };
@@ -192,7 +194,7 @@ function readKeys(log: LogReader, keys: KnownKeys, seals: KnownSeals) {
 }
 
 function* kept(rows: readonly KeptCheckpoint[]): Generator<Named> {
-  for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size: sizeIn(note), note };
+  for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size, note };
 }
 
 /** How many events a checkpoint says that it is of; of one that is none, judges say so. */

@@ -9,7 +9,8 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
   'http-e-to-n': (folder, name) => folder === 'http' && name < 'o',
   'http-o-to-z': (folder) => folder === 'http',
   log: (folder) => ['events', 'projections', 'storage', 'verify'].includes(folder),
-  rest: () => true,
+  'rest-a-to-l': (folder) => folder < 'm',
+  'rest-m-to-z': () => true,
 };
 
 /**

@@ -213,7 +213,25 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.equal(copy.exit, 0, copy.text);
     assert.equal(readdirSync(join(folder, 'of the log')).length, 2);
 
+    // Another key signs: its packs leave out what it has not signed.
+    const replaced = ['keys', 'replace', '--reason', 'a test', '--data', data];
+    assert.equal((await runHere(replaced)).code, 0);
+    const later = await startHere(t, config, { data });
+    const newest = await later.call('GET', '/api/audit/log');
+    const again = await fetch(`${later.url}/api/audit/bundles/posts/${id}`, { headers: { 'x-api-key': apiKey } });
+    writeFileSync(pack, Buffer.from(await again.arrayBuffer()));
+    const taken = await run(['--key', newest.body.verifierKey, pack]);
+    assert.equal(taken.exit, 0, taken.text);
+    assert.equal((await later.call('GET', '/api/audit/stamps?covers=2')).body.stamped.length, 1);
+    await later.stop();
+
     const db = new Database(join(data, 'log.db'));
+    // The place of a newer one does not make it newer.
+    db.exec('BEGIN; UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE size = 2) WHERE size > 2');
+    db.exec('COMMIT');
+    const misplaced = await verify({ ANNALS_TSA_CA: ca });
+    assert.match(misplaced.stdout, /NOT SOUND: .* is one of 2 events, and stands in the place of one of 3$/m);
+    db.exec('DELETE FROM checkpoints WHERE size > 2');
     assert.equal(signedByLog(checkpoint), db.prepare('SELECT note FROM checkpoints WHERE size = 2').pluck().get());
     // Over another checkpoint, and rightly signed.
     db.prepare('UPDATE timestamps SET token = ?').run(await asked());

@@ -1,3 +1,3 @@
 import { runBatch } from '../helpers/batches.ts';
 
-runBatch('rest');
+runBatch('rest-m-to-z');

@@ -6,7 +6,6 @@ import { ownModule } from './package.ts';
 import type { Settings } from './settings/settings.ts';
 import { portsOf, startHttpThreads } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
-import { describeApart } from './threads/openapi.ts';
 
 /** Who answers the requests of a service. */
 export type Answering = {
@@ -48,16 +47,16 @@ export function answerInThreads({ settings, loaded, ...rest }: Options): Answeri
 const stopMilliseconds = 10_000;
 
 /** The main thread: a fifth less to start, and a quarter less memory. */
-export function answerHere({ settings: { host, port }, loaded }: Options): Answering {
+export function answerHere({ settings: { host, port } }: Options): Answering {
   // Where threads answer, this one needs no hapi.
   const http = import('./http.ts');
   let opening: Promise<() => Promise<void>> | null = null;
 
-  async function listen({ openHere, shared }: EngineReady): Promise<number> {
+  async function listen({ openHere }: EngineReady): Promise<number> {
     const { startServer, portOf } = await http;
     const opened = Promise.withResolvers<() => Promise<void>>();
     opening = opened.promise;
-    const app = openHere((api) => describeApart(api, loaded.path, shared));
+    const app = openHere();
     try {
       const server = await startServer(app, { host, port, isShared: false });
       opened.resolve(async () => {

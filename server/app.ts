@@ -120,7 +120,7 @@ export type App = Writing & {
   isProduction: boolean;
   /** Runs what no caller waits for; `close` does. What fails is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
-  /** An OpenAPI document as text, made when it is asked for first; that of the contract where none is named. */
+  /** An OpenAPI document as text, fetched when it is asked for first; that of the contract where none is named. */
   openApi: (api?: Api) => Promise<string>;
 };
 
@@ -146,8 +146,11 @@ export type Shared = {
   blobs: BlobSettings;
 };
 
-/** Makes an OpenAPI document as text; it is called once for each, unless it fails. */
+/** Gives an OpenAPI document as text; it is called once for each, unless it fails. */
 export type Describe = (api: Api) => Promise<string>;
+
+/** The same, as other threads call it. */
+export type Describing = { describe: Describe };
 
 type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
   App,

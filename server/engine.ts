@@ -8,7 +8,7 @@ import type { Progress } from '../projections/rebuild.ts';
 import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
 import { readUser } from './accounts/users.ts';
-import { type Describe, openApp, type Shared } from './app.ts';
+import { type Describe, type Describing, openApp, type Shared } from './app.ts';
 import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
 import { blobSettingsOf } from './blobs/store.ts';
 import { watchClock } from './clock.ts';
@@ -24,11 +24,14 @@ import { recordKeyChanges } from './notary/keys.ts';
 import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
 import { openVerifying, type Verifying } from './notary/verifying.ts';
+import { type Made, openDocumentCache } from './openapi/cache.ts';
+import type { Api } from './openapi/document.ts';
 import { createToldOrigins } from './refused-origins.ts';
 import type { Settings } from './settings/settings.ts';
 import { createState, type State, setState } from './state.ts';
 import { connectWriter } from './threads/append.ts';
 import type { Connect } from './threads/http.ts';
+import { describeApart } from './threads/openapi.ts';
 import { portTo, portToNotary, portToPins } from './threads/ports.ts';
 import { startWriter } from './threads/writer.ts';
 
@@ -53,7 +56,7 @@ export type EngineReady = {
   /** Makes the ways of one thread to this one, and to the writer. */
   connect: Connect;
   /** The service for requests that this very thread answers; to be closed before the engine stops. */
-  openHere: (openApi: Describe) => OpenApp;
+  openHere: () => OpenApp;
   /**
    * Mail begins, whose links are known now.
    *
@@ -146,6 +149,7 @@ export function startEngine(options: Options): Engine {
   let eraser: Eraser | null = null;
   let signedAtStart = 0;
   let unwatch = () => {};
+  let closeDocuments = () => {};
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
@@ -190,7 +194,11 @@ export function startEngine(options: Options): Engine {
       ...sharedOf(settings, directory),
     };
 
-    function openHere(openApi: Describe): OpenApp {
+    const documents = openDocumentCache({ directory: directory.path, subject: { model, ...shared }, log });
+    closeDocuments = documents.close;
+    const openApi: Describe = (api) => documents.read(api, () => describe(api, loaded, shared));
+
+    function openHere(): OpenApp {
       const { release, ...pins } = blobGuard.join();
       const erasers = erasersOf(finisher, blobGuard, mailer);
       const writing = connectWriter(writer.connect());
@@ -206,7 +214,7 @@ export function startEngine(options: Options): Engine {
 
     if (model.adminCollection !== null && !isBrief) {
       // The service as the main thread has it: it reads accounts as the threads that answer requests do.
-      app = openHere(notAsked);
+      app = openHere();
       // Before anybody can keep a password that no event names yet.
       if (directory.vault.isOf(logName)) sweep(mainKeeper, app);
       else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
@@ -228,6 +236,7 @@ export function startEngine(options: Options): Engine {
       notary: () => portToNotary(allNotary),
       pins: () => portToPins(blobGuard),
       eraser: () => portTo<Erasers>(erasersOf(finisher, blobGuard, mailer)),
+      openApi: () => portTo<Describing>({ describe: openApi }),
     };
     return { size, unsigned, shared, connect, openHere, announce };
   }
@@ -265,6 +274,7 @@ export function startEngine(options: Options): Engine {
       ready.catch(() => {});
       setState(state, 'stopping');
       unwatch();
+      closeDocuments();
       await (mail ?? mailer)?.close();
       await app?.close();
       await eraser?.close();
@@ -350,8 +360,11 @@ function sharedOf(settings: Settings, directory: Directory) {
   };
 }
 
-function notAsked(): Promise<never> {
-  return Promise.reject(new Error('nobody asks the main thread itself'));
+/** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */
+async function describe(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
+  if (path !== null) return describeApart(api, path, shared);
+  const { describe: describeHere } = await import('./openapi/describe.ts');
+  return describeHere(api, model, shared);
 }
 
 function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {

@@ -13,7 +13,8 @@ const hasModes = process.platform !== 'win32';
 const forOthers = 0o077;
 
 /** What the service itself keeps in a data directory, as files: others may lie there too. */
-const own = /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|seeded)$/;
+const own =
+  /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|seeded|openapi(-audit)?\.cache)$/;
 
 /**
  * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to everybody. Gives

@@ -4,14 +4,12 @@ import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { checkConfig } from '../../config/check.ts';
 import type { Progress } from '../../projections/rebuild.ts';
-import type { App, Shared } from '../app.ts';
+import type { App } from '../app.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { openServer } from '../http.ts';
 import { createLog } from '../logging.ts';
-import type { Api } from '../openapi/document.ts';
-import { describeApart } from '../threads/openapi.ts';
 import { createGate } from './gate.ts';
 import type { Given, LineSink } from './options.ts';
 
@@ -68,10 +66,10 @@ export function startEmbedded(given: Given): Embedded {
       progress: progressIn(log),
       onFailure: fail,
     });
-    const { shared, openHere, announce } = await engine.ready;
+    const { openHere, announce } = await engine.ready;
     isEngineReady = true;
     if (ending) throw closedError();
-    const here = openHere((api) => describe(api, here, loaded, shared));
+    const here = openHere();
     app = here;
     server = await openServer(here);
     const { setupUrl, mailUrl } = announce(null);
@@ -165,13 +163,6 @@ function closedError(): Error {
 async function load({ config }: Given): Promise<Pick<Loaded, 'model' | 'seed'> & { path: string | null }> {
   if (typeof config === 'string') return loadConfiguration(config);
   return { path: null, model: checkConfig(config), seed: null };
-}
-
-/** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */
-async function describe(api: Api, app: App, { path }: { path: string | null }, shared: Shared): Promise<string> {
-  if (path !== null) return describeApart(api, path, shared);
-  const { makeOpenApi } = await import('../openapi/document.ts');
-  return makeOpenApi(app, api);
 }
 
 const progressMilliseconds = 5000;

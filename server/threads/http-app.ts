@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Keeper } from '../accounts/keeper.ts';
-import { openApp, type Shared } from '../app.ts';
+import { type Describing, openApp, type Shared } from '../app.ts';
 import type { Pins } from '../blobs/pins.ts';
 import type { Loaded } from '../configuration.ts';
 import type { Erasers } from '../erasure/eraser.ts';
@@ -9,10 +9,9 @@ import { gatherLines, type LogSink } from '../logging.ts';
 import type { Notary } from '../notary/notary.ts';
 import { connectWriter } from './append.ts';
 import { callsThrough } from './calls.ts';
-import { describeApart } from './openapi.ts';
 
 /** The ways of a thread that answers requests to the others. */
-export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser']: MessagePort };
+export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'openApi']: MessagePort };
 
 /** What such a thread tells: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
@@ -20,7 +19,7 @@ export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; l
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
   const { loaded, shared, ports, log } = options;
-  const { writer, keeper, notary, pins, eraser } = ports;
+  const { writer, keeper, notary, pins, eraser, openApi } = ports;
   return openApp({
     model: loaded.model,
     shared,
@@ -30,7 +29,7 @@ export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: 
     pins: callsThrough<Pins>(pins),
     eraser: callsThrough<Erasers>(eraser),
     log,
-    openApi: (api) => describeApart(api, loaded.path, shared),
+    openApi: callsThrough<Describing>(openApi).describe,
   });
 }
 

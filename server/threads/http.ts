@@ -50,8 +50,15 @@ type Options = {
 export type ThreadInput = { pulse: Pulse };
 
 /** The ports of one thread more. */
-export function portsOf({ writer, keeper, notary, pins, eraser }: Connect): Ports {
-  return { writer: writer(), keeper: keeper(), notary: notary(), pins: pins(), eraser: eraser() };
+export function portsOf({ writer, keeper, notary, pins, eraser, openApi }: Connect): Ports {
+  return {
+    writer: writer(),
+    keeper: keeper(),
+    notary: notary(),
+    pins: pins(),
+    eraser: eraser(),
+    openApi: openApi(),
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Shared } from '../app.ts';
+import type { Made } from '../openapi/cache.ts';
 import type { Api } from '../openapi/document.ts';
 import { ownModule } from '../package.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
@@ -8,17 +9,19 @@ import type { OpenApiInput } from './openapi-thread.ts';
 const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
 
 /**
- * Makes an OpenAPI document as text, in a thread that ends with it: what makes it is large, and busy for long enough that
- * requests would wait.
+ * Makes an OpenAPI document, in a thread that ends with it: what makes it is large, and busy for long enough that requests would
+ * wait.
  *
  * @param config the path of the configuration.
  * @param shared what of it is secret stays here.
  */
-export function describeApart(api: Api, config: string, shared: Shared): Promise<string> {
+export function describeApart(api: Api, config: string, shared: Shared): Promise<Made> {
   const input = { config, api, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs } };
   const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), {
     workerData: input satisfies OpenApiInput,
   });
+  // Who stops does not wait for it.
+  worker.unref();
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

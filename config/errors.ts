@@ -3,6 +3,8 @@ import type { JsonObject } from './schema.ts';
 /** What went wrong, in words that mean nothing of HTTP; `server/errors.ts` is the one place that turns them into a status. */
 export type ErrorCode =
   | 'invalid'
+  /** What was sent cannot be read at all, so no field is to blame. */
+  | 'malformed'
   | 'unauthorized'
   | 'forbidden'
   | 'not-found'
@@ -10,6 +12,9 @@ export type ErrorCode =
   | 'precondition-failed'
   | 'unprocessable'
   | 'too-large'
+  | 'too-slow'
+  | 'unsupported-type'
+  | 'out-of-range'
   | 'too-many'
   | 'unavailable';
 

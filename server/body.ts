@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import Boom from '@hapi/boom';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
 import { cutField, DomainError, type FieldError } from '../config/errors.ts';
@@ -28,7 +27,7 @@ const dropMilliseconds = 5000;
  * Reads a JSON body to its end; undefined when there is none.
  *
  * @param patience how many milliseconds the client may take.
- * @throws DomainError `too-large`; a 400 for what is not JSON in UTF-8, a 408 for a client that takes too long.
+ * @throws DomainError `too-large`; `malformed` for what is not JSON in UTF-8, `too-slow` for a client that takes too long.
  */
 export async function readBody(request: Request, maxBytes: number, patience = defaultPatience): Promise<unknown> {
   refuseEncoded(request);
@@ -37,10 +36,11 @@ export async function readBody(request: Request, maxBytes: number, patience = de
   return bytes.length === 0 ? undefined : parse(bytes);
 }
 
-/** @throws a 415 for a body that is compressed. */
+/** @throws DomainError `unsupported-type` for a body that is compressed. */
 export function refuseEncoded({ headers: { 'content-encoding': encoding } }: Request): void {
   if (encoding === undefined || encoding === 'identity') return;
-  throw Boom.unsupportedMediaType(
+  throw new DomainError(
+    'unsupported-type',
     `the body must not be encoded, got content-encoding ${String(encoding).slice(0, 50)}`,
   );
 }
@@ -94,13 +94,13 @@ export async function dropRest({ headers, payload, raw: { req } }: Request): Pro
 }
 
 /** The refusal of a body whose client went away. */
-export function endedEarly(): Boom.Boom {
-  return Boom.badRequest('the body ended too early');
+export function endedEarly(): DomainError {
+  return new DomainError('malformed', 'the body ended too early');
 }
 
 /** The refusal of a body that did not come in time. */
-export function tooSlow(): Boom.Boom {
-  return Boom.clientTimeout('the body took too long to arrive');
+export function tooSlow(): DomainError {
+  return new DomainError('too-slow', 'the body took too long to arrive');
 }
 
 function tooLarge(maxBytes: number): DomainError {
@@ -114,14 +114,15 @@ function parse(bytes: Buffer): unknown {
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw Boom.badRequest('the body is not valid UTF-8');
+    throw new DomainError('malformed', 'the body is not valid UTF-8');
   }
   let value: unknown;
   try {
     value = Bourne.parse(text);
   } catch (error) {
     const isForbidden = (error as Error).message.includes('forbidden prototype');
-    throw Boom.badRequest(isForbidden ? 'the body must not hold the key "__proto__"' : 'the body is not valid JSON');
+    const problem = isForbidden ? 'the body must not hold the key "__proto__"' : 'the body is not valid JSON';
+    throw new DomainError('malformed', problem);
   }
   refuseLostNumbers(text);
   return value;

@@ -1,19 +1,30 @@
 import Boom from '@hapi/boom';
-import type { Lifecycle, Request } from '@hapi/hapi';
+import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../config/errors.ts';
 import { AlteredEventError } from '../events/altered.ts';
 import { isStoreFailure, storeRefusal } from './blobs/refusals.ts';
 import { dropRest } from './body.ts';
+import { OutOfRangeError } from './media/ranges.ts';
 import { requestId } from './requests.ts';
+import type { State } from './state.ts';
 
+/**
+ * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here: `hooks.ts`, where
+ * it is the author's own, `listener.ts` for what is not even a request, `embedded/gate.ts` where there is no service to ask, and
+ * `mail/mailbox.ts`, a server of its own for development.
+ */
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,
+  malformed: 400,
   unauthorized: 401,
   forbidden: 403,
   'not-found': 404,
   conflict: 409,
+  'too-slow': 408,
   'precondition-failed': 412,
   'too-large': 413,
+  'unsupported-type': 415,
+  'out-of-range': 416,
   unprocessable: 422,
   'too-many': 429,
   unavailable: 503,
@@ -85,7 +96,18 @@ function translate(error: DomainError): Boom.Boom {
   if (error.code === 'invalid') boom.output.payload.error = 'Validation Error';
   if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
   if (error.details) Object.assign(boom.output.payload, error.details);
+  if (error instanceof OutOfRangeError) boom.output.headers['content-range'] = `bytes */${error.size}`;
   const retryAfter = error.retryAfter ?? (error.code === 'unavailable' ? defaultRetrySeconds : null);
   if (retryAfter !== null) boom.output.headers['retry-after'] = String(retryAfter);
   return boom;
+}
+
+/** Answers what state the service is in: 503 where it is not meant to be used, which is no error. */
+export function answerState(h: ResponseToolkit, status: State) {
+  return h.response({ status }).code(status === 'ready' ? 200 : 503);
+}
+
+/** The status of an answer as the log has it: 499 where the client did not wait for one. */
+export function statusSent(response: Request['response'] | undefined): number {
+  return response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
 }

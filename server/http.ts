@@ -4,6 +4,7 @@ import Hapi, { type Server } from '@hapi/hapi';
 import type { App } from './app.ts';
 import type { Backlog } from './backlog.ts';
 import { stoodInLine, takeTurns } from './door.ts';
+import { statusSent } from './errors.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from './listener.ts';
 import { passesAnyway } from './overload.ts';
 import { actorOf, addressOf, requestId } from './requests.ts';
@@ -50,13 +51,12 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
     // The hundreds of requests of a first load are not what the reader of the log wants to see first.
     if (state() === 'starting') return;
     const { response, info, method, path, raw } = request;
-    const status = response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
     const took = info.completed || info.responded;
     log.info({
       requestId: requestId(request),
       method: method.toUpperCase(),
       path,
-      status,
+      status: statusSent(response),
       milliseconds: took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null,
       actor: actorOf(request),
       ip: addressOf(request),

@@ -1,4 +1,3 @@
-import Boom from '@hapi/boom';
 import type { Lifecycle } from '@hapi/hapi';
 import { cutField, DomainError, invalidField } from '../config/errors.ts';
 import { show } from '../config/suggest.ts';
@@ -12,7 +11,7 @@ const mustBe = 'must be UTF-8 in percent-encoding';
  * Refuses a URL that is no UTF-8. hapi has no word for what is wrong with a path, and in a query reads U+FFFD for what it cannot
  * read. A `%` that no two hexadecimal digits follow stands for itself there, as in the URL standard, and in a path for nothing.
  *
- * @throws a 400; DomainError `invalid` naming the parameter.
+ * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
  */
 export const checkUrl: Lifecycle.Method = ({ raw: { req } }, h) => {
   const [url = ''] = (req.url ?? '').split('#', 1);
@@ -45,7 +44,7 @@ export function pathProblem(path: string): string {
 }
 
 function checkPath(path: string): void {
-  if (!isUtf8(path)) throw Boom.badRequest(pathProblem(path));
+  if (!isUtf8(path)) throw new DomainError('malformed', pathProblem(path));
 }
 
 function checkParameter(parameter: string): void {

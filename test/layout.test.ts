@@ -170,6 +170,71 @@ describe('The import direction (style 1.1)', () => {
   });
 });
 
+/** Files that choose the status of an error, and why they have to stands in the first. */
+const choosers = [
+  'server/errors.ts',
+  'server/hooks.ts',
+  'server/listener.ts',
+  'server/embedded/gate.ts',
+  'server/mail/mailbox.ts',
+];
+
+/** Where a source text chooses a status from 400 on, beside what it says in comments. */
+function statusesIn(text: string): string[] {
+  const code = text.replace(/^\s*\/\/.*$/gm, '').replace(/\/\*.*?\*\//gs, '');
+  const byBoom = /\bBoom\.(?!isBoom\b)\w+\(/g;
+  const byCall = /(?:\.code|writeHead|\brefuse)\([^;\n]*?\b(?:4\d\d|5[01]\d)\b/g;
+  const byNumber = /(?:\bstatus(?:Code)? = |[:[?] ?)(?:4\d\d|5[01]\d)\b/g;
+  return [byBoom, byCall, byNumber].flatMap((pattern) => [...code.matchAll(pattern)].map(([found]) => found));
+}
+
+describe('The status of an error', () => {
+  // What is described is in openapi/, and commands look at answers.
+  const sources = globSync('server/**/*.ts', {
+    cwd: root,
+    exclude: ['server/openapi/**'],
+  }).map((file) => file.replaceAll('\\', '/'));
+  const found = new Map(sources.map((file) => [file, statusesIn(readFileSync(join(root, file), 'utf8'))]));
+
+  it('is chosen in server/errors.ts, and by the files that its comment names', () => {
+    const others = [...found].filter(([file, statuses]) => statuses.length > 0 && !choosers.includes(file));
+    assert.deepEqual(others, []);
+    const comment = readFileSync(join(root, 'server/errors.ts'), 'utf8');
+    for (const file of choosers.slice(1)) assert.ok(comment.includes(`\`${file.slice('server/'.length)}\``), file);
+  });
+
+  it('is chosen by each of these', () => {
+    assert.deepEqual(
+      choosers.filter((file) => found.get(file)?.length === 0),
+      [],
+    );
+  });
+
+  it('is found where a file chooses it', () => {
+    const choosing = [
+      "throw Boom.notFound('there is no such file');",
+      'const boom = new Boom.Boom(error.message, { statusCode });',
+      'throw Object.assign(new Error(), { statusCode: 418 });',
+      "return h.response({ status }).code(status === 'ready' ? 200 : 503);",
+      "refuse(response, 404, 'no');",
+      'response.writeHead(417, {});',
+      'const statusCode = known ? 409 : 410;',
+      "return [404, 'no'];",
+      "const statusOf = { 'not-found': 404 };",
+      'const status = response?.statusCode ?? 499;',
+    ];
+    for (const source of choosing) assert.notDeepEqual(statusesIn(source), [], source);
+    const others = [
+      'return response.code(201);',
+      'if (answered.status >= 400 || status === 401) return 2;',
+      'return error instanceof DomainError || Boom.isBoom(error);',
+      '/** Answers with `statusCode: 404`. */',
+      'const chunk = 500;',
+    ];
+    for (const source of others) assert.deepEqual(statusesIn(source), [], source);
+  });
+});
+
 describe('docs/architecture.md', () => {
   it('names every folder of server/ and every file of client/', () => {
     const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');

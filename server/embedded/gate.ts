@@ -70,8 +70,13 @@ export function createGate(log: Logger): Gate {
   };
 }
 
+/** Answers that there is no such route. */
+export function refuseUnknown(response: ServerResponse, message: string): void {
+  refuse(response, 404, message);
+}
+
 /** Answers with an error as the contract has it (section 7). */
-export function refuse(response: ServerResponse, statusCode: number, message: string): void {
+function refuse(response: ServerResponse, statusCode: number, message: string): void {
   const { error } = new Boom.Boom('', { statusCode }).output.payload;
   const body = JSON.stringify({ statusCode, error, message });
   response.writeHead(statusCode, {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refuse } from './gate.ts';
+import { refuseUnknown } from './gate.ts';
 import { readOptions, type ServiceOptions } from './options.ts';
 import { urlBelow } from './paths.ts';
 import { type EmbeddedReady, startEmbedded } from './service.ts';
@@ -30,7 +30,7 @@ export function mount(options: ServiceOptions): Mount {
     const { before, url } = whereabouts(request, given.path);
     if (url !== null) answer(request, response, url, before);
     else if (next) next();
-    else if (!response.headersSent) refuse(response, 404, `there is no ${request.method} ${pathOf(request)}`);
+    else if (!response.headersSent) refuseUnknown(response, `there is no ${request.method} ${pathOf(request)}`);
   }
 
   return { handler, ready, close };

@@ -1,5 +1,6 @@
 import type { Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
+import { answerState } from '../errors.ts';
 import { healthOperation, readyOperation } from '../openapi/system-operations.ts';
 
 /** `/health`: the process answers. `/ready`: it is also meant to be used, 503 during the first load and at the end. */
@@ -15,10 +16,7 @@ export function health(server: Server, app: App): void {
       method: 'GET',
       path: '/ready',
       options: { auth: false, plugins: { openApi: readyOperation } },
-      handler: (_request, h) => {
-        const status = app.state();
-        return h.response({ status }).code(status === 'ready' ? 200 : 503);
-      },
+      handler: (_request, h) => answerState(h, app.state()),
     },
   ]);
 }

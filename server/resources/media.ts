@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import Boom from '@hapi/boom';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../config/errors.ts';
@@ -40,8 +39,8 @@ function refuseOddPaths(server: Server): void {
     const { url = '' } = request.raw.req;
     if (!url.includes(mediaRoot) && !request.path.includes(mediaRoot)) return h.continue;
     const [path = ''] = url.split(/[?#]/, 1);
-    if (hasDotSegment(path)) throw Boom.notFound('there is no such file');
-    if (!isUtf8(path)) throw Boom.notFound(`there is no such file: ${pathProblem(path)}`);
+    if (hasDotSegment(path)) throw new DomainError('not-found', 'there is no such file');
+    if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
     return h.continue;
   });
 }

@@ -6,7 +6,7 @@ import type { Backlog } from '../backlog.ts';
 import { noPayload } from '../body.ts';
 import { type Cors, corsOf } from '../cors.ts';
 import { answerOthers } from '../cors-routes.ts';
-import { answerErrors } from '../errors.ts';
+import { answerErrors, answerState } from '../errors.ts';
 import { logRequests, neverListening } from '../http.ts';
 import { type ToldOrigins, tellOfRefused } from '../refused-origins.ts';
 import { requestId } from '../requests.ts';
@@ -78,10 +78,7 @@ export async function openCommon({ state, counts, told, backlog, log }: Options)
       method: 'GET',
       path: '/ready',
       options: { auth: false },
-      handler: (_request, h) => {
-        const status = state();
-        return h.response({ status }).code(status === 'ready' ? 200 : 503);
-      },
+      handler: (_request, h) => answerState(h, state()),
     },
     {
       method: '*',

@@ -1,4 +1,3 @@
-import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
@@ -49,12 +48,17 @@ export function boundaryOf(contentType: string): string | null {
   throw new DomainError('invalid', message, [{ field: 'content-type', message }]);
 }
 
+/** The refusal of a body that is no type which the route takes, in hapi's words for the others. */
+export function wrongType(): DomainError {
+  return new DomainError('unsupported-type', 'Unsupported Media Type');
+}
+
 /**
  * Reads a form to its end: texts, and at most one file, which `take` reads while it arrives. The order of the parts counts
  * for nothing. An input for a file that was left empty, as browsers send it, is none.
  *
  * @param maxTextBytes of all texts together.
- * @throws DomainError `invalid` or `too-large`; a 415 for a compressed body, a 408 for one that arrives too slowly.
+ * @throws DomainError `invalid` or `too-large`; `unsupported-type` for a compressed body, `too-slow` for one that arrives too slowly.
  */
 export async function readForm<T>(
   request: Request,
@@ -64,7 +68,7 @@ export async function readForm<T>(
 ): Promise<Form<T>> {
   refuseEncoded(request);
   const boundary = boundaryOf(String(request.headers['content-type']));
-  if (boundary === null) throw Boom.unsupportedMediaType();
+  if (boundary === null) throw wrongType();
   const bounds = boundsOf(maxTextBytes);
   const texts = new Map<string, string[]>();
   let file: T | null = null;

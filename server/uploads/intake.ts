@@ -1,4 +1,3 @@
-import Boom from '@hapi/boom';
 import type { Request, RouteOptions } from '@hapi/hapi';
 import type { Collection, Operation } from '../../config/model.ts';
 import { requireLiving } from '../accounts/sessions.ts';
@@ -6,7 +5,7 @@ import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
 import { jsonPayload, readBody } from '../body.ts';
 import { fileTooLarge } from '../inspection/inspect.ts';
-import { boundaryOf, formType, longestForm } from './form.ts';
+import { boundaryOf, formType, longestForm, wrongType } from './form.ts';
 import { compileTexts } from './form-values.ts';
 import { type Upload, withUpload } from './receive.ts';
 
@@ -44,7 +43,7 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
     const { 'content-type': given, 'content-length': length } = request.headers;
     const type = String(given ?? jsonType);
     if (boundaryOf(type) === null) {
-      if (!/^application\/json *(;|$)/i.test(type)) throw Boom.unsupportedMediaType();
+      if (!/^application\/json *(;|$)/i.test(type)) throw wrongType();
     } else if (Number(length) > longest) {
       throw fileTooLarge(maxFileSize);
     }

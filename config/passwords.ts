@@ -1,4 +1,5 @@
 import Joi from 'joi';
+import type { Collection, Global } from './model.ts';
 
 /** The least that a password has, in characters as people count them. */
 export const minPasswordCharacters = 8;
@@ -30,4 +31,11 @@ export function secret(problem: (text: string) => string | undefined = () => und
     const must = typeof value === 'string' ? problem(value) : 'be a text';
     return must === undefined ? value : helpers.error('secret', { must });
   });
+}
+
+/** A body as rules may look at it: that there is a password, but not which: it is for nobody's eyes, the author's neither. */
+export function withHiddenPassword({ model }: { model: Collection | Global }, body: unknown): unknown {
+  const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
+  if (!isAccount || !Object.hasOwn(body, 'password')) return body;
+  return { ...body, password: true };
 }

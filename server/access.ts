@@ -1,9 +1,9 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, AccessRule, Model, Operation, RequestView, User } from '../config/model.ts';
+import { withHiddenPassword } from '../config/passwords.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Today, Where } from '../projections/where.ts';
-import { withHiddenPassword } from './accounts/passwords.ts';
 import { noteAdmission } from './admission.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';

@@ -6,18 +6,15 @@ import { DomainError } from '../config/errors.ts';
 import type { Actor } from '../events/envelope.ts';
 import { clearCookie, cookieCollections, cookieName, cookieOf, isForeign } from './accounts/cookies.ts';
 import { type Claims, tokenReader } from './accounts/tokens.ts';
-import { readUser } from './accounts/users.ts';
 import type { App } from './app.ts';
 import { refuseMisplaced } from './concurrency/headers.ts';
+import type { ApiKey } from './ports.ts';
 
 /** The name of the authentication strategy; every route names it, for a default would be server-wide. */
 export const strategy = 'annals';
 
 /** The strategy of public routes that look at no credential, such as login. */
 export const publicStrategy = 'annals-public';
-
-/** A valid API key, by the hash it is compared with, and the opaque id that events name. */
-export type ApiKey = { hash: Buffer; id: string };
 
 /** @param opaqueId gives the id that may stand in the log for a key. */
 export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => string): ApiKey[] {
@@ -65,7 +62,7 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
 
   function asUser(request: Request, { sub: id, collection: slug, sid }: Claims): UserCredentials {
     // Read when somebody asks: most requests have no rule that does.
-    request.app.readUser = () => readUser(app, slug, id);
+    request.app.readUser = () => app.userOf(slug, id);
     return { actor: { type: 'user', id: `${slug}/${id}` } satisfies Actor, session: { sid, slug, id } };
   }
 

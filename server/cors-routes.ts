@@ -1,6 +1,5 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { App } from './app.ts';
-import { strategy } from './authentication.ts';
 import { noPayload } from './body.ts';
 import { type Cors, corsOf, isClosedToOthers } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
@@ -10,12 +9,17 @@ import { noRoute } from './requests.ts';
 /**
  * Lets pages of other origins in, as the configuration says; of the others it says in the log how to let them in.
  *
+ * @param auth the strategy by which a credential is looked at that came with what a browser asks: they send none.
  * @returns what every answer has to say to browsers.
  */
-export function openToOthers(server: Server, app: Pick<App, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>): AddHeaders {
+export function openToOthers(
+  server: Server,
+  app: Pick<App, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>,
+  auth: string,
+): AddHeaders {
   const { model, log, baseUrl, toldOrigins: told } = app;
   const cors = corsOf(model.cors);
-  const add = cors && answerOthers(server, () => cors, noRoute, strategy);
+  const add = cors && answerOthers(server, () => cors, noRoute, auth);
   const advice = (origin: string) => `write cors: ['${[...model.cors, origin].join("', '")}'] in the configuration`;
   const tell = tellOfRefused({ log, told, baseUrl, advice });
   return (request, headers) => {
@@ -30,7 +34,7 @@ export function openToOthers(server: Server, app: Pick<App, 'model' | 'log' | 'b
  *
  * @param current what is open now; null for nothing.
  * @param refusal what is answered to a request that asks for something else.
- * @param auth the strategy by which a credential is looked at that came all the same: browsers send none.
+ * @param auth as above; without it no credential is looked at.
  * @returns what every answer has to say to browsers.
  */
 export function answerOthers(

@@ -90,3 +90,10 @@ export function isClosedToOthers(path: string): boolean {
 function withOrigin(vary: unknown): string {
   return vary === undefined ? 'origin' : `${vary},origin`;
 }
+
+/** Whether an origin is that of pages of the service: by the host that is called, or by where clients reach it. */
+export function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
+  if (!URL.canParse(text)) return false;
+  const { host, origin } = new URL(text);
+  return host === ownHost || (baseUrl !== null && origin === new URL(baseUrl).origin);
+}

@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import { openVault, type Vault } from '../events/vault.ts';
 import { prepareDirectory, writing } from '../storage/data-directory.ts';
 import { lockDirectory } from '../storage/lock.ts';
-import { type ApiKey, readApiKeys } from './authentication.ts';
+import { readApiKeys } from './authentication.ts';
+import type { ApiKey } from './ports.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */

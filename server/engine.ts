@@ -5,28 +5,26 @@ import { createClock, newClockCell } from '../events/clock.ts';
 import { createIds, newestOf } from '../events/ids.ts';
 import { logFile } from '../projections/boot.ts';
 import type { Progress } from '../projections/rebuild.ts';
-import { createKeeper, type Keeper, type MainKeeper } from './accounts/keeper.ts';
+import { createKeeper, type MainKeeper } from './accounts/keeper.ts';
 import { hasUsers, setupTokenId } from './accounts/setup.ts';
-import { readUser } from './accounts/users.ts';
-import { type Describe, type Describing, openApp, type Shared } from './app.ts';
 import { type BlobGuard, openBlobGuard } from './blobs/guard.ts';
 import { blobSettingsOf } from './blobs/store.ts';
 import { watchClock } from './clock.ts';
 import type { Loaded } from './configuration.ts';
 import { type Directory, openDirectory } from './directory.ts';
-import { type Eraser, type Erasers, openEraser } from './erasure/eraser.ts';
+import { type Eraser, openEraser } from './erasure/eraser.ts';
 import { startReactor } from './mail/reactor.ts';
 import { type Mailer, openMail } from './mail/transport.ts';
 import { type Anchoring, openAnchoring } from './notary/anchoring.ts';
-import { certificatesIn } from './notary/authority.ts';
-import { parseWitness } from './notary/cosigning.ts';
 import { recordKeyChanges } from './notary/keys.ts';
-import type { Notary } from './notary/notary.ts';
 import { type MainNotary, openNotary } from './notary/signing.ts';
 import { openVerifying, type Verifying } from './notary/verifying.ts';
+import { type Describe, type Describing, openApp, type Shared } from './open-app.ts';
 import { type Made, openDocumentCache } from './openapi/cache.ts';
-import type { Api } from './openapi/document.ts';
+import type { Api, Erasers, Keeper, Notary } from './ports.ts';
 import { createToldOrigins } from './refused-origins.ts';
+import { certificatesIn } from './settings/certificates.ts';
+import { parseWitness } from './settings/cosigners.ts';
 import type { Settings } from './settings/settings.ts';
 import { createState, type State, setState } from './state.ts';
 import { connectWriter } from './threads/append.ts';
@@ -363,7 +361,7 @@ function sharedOf(settings: Settings, directory: Directory) {
 /** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */
 async function describe(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
   if (path !== null) return describeApart(api, path, shared);
-  const { describe: describeHere } = await import('./openapi/describe.ts');
+  const { describe: describeHere } = await import('./describe.ts');
   return describeHere(api, model, shared);
 }
 
@@ -393,8 +391,7 @@ type Token = MainKeeper['token'];
 type MailOptions = { app: OpenApp; mailer: Mailer; baseUrl: string; token: Token };
 
 function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
-  const { model, site, accounts, appendAnyway: append, log, clock } = app;
-  const userOf = (slug: string, id: string) => readUser(app, slug, id);
+  const { model, site, accounts, userOf, appendAnyway: append, log, clock } = app;
   const reactor = startReactor({
     model,
     baseUrl,

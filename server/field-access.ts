@@ -2,16 +2,10 @@ import type { Request } from '@hapi/hapi';
 import type { InvalidBody } from '../config/documents.ts';
 import { DomainError } from '../config/errors.ts';
 import type { AccessArgs, Field, FieldRule } from '../config/model.ts';
+import { withHiddenPassword } from '../config/passwords.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../config/schema.ts';
-import { withHiddenPassword } from './accounts/passwords.ts';
 import type { Target } from './app.ts';
-import { anyField } from './hooks.ts';
 import { isTrusted, momentOf, userOf, viewOf } from './requests.ts';
-
-/** True when some field of this target is not for every reader. */
-export function hasReadRules({ fields }: Target['model']): boolean {
-  return anyField(fields, ({ access }) => Boolean(access?.read));
-}
 
 /**
  * Refuses values for fields that the caller may not write.

@@ -10,24 +10,6 @@ import { noteRequest } from './threads/pulse.ts';
 /** What hooks are told: the operation, and the document as it was before it (null on create). */
 export type Occasion = { request: Request; operation: Operation; doc: JsonObject | null };
 
-/** True when a write of this target runs hooks, so that what they return has to be checked again. */
-export function hasChangeHooks({ hooks, fields }: Target['model']): boolean {
-  return Boolean(hooks.beforeChange) || anyField(fields, (field) => Boolean(field.hooks?.beforeChange));
-}
-
-/** True when a read of this target runs hooks. */
-export function hasReadHooks({ hooks, fields }: Target['model']): boolean {
-  return Boolean(hooks.beforeRead ?? hooks.afterRead) || anyField(fields, (field) => Boolean(field.hooks?.afterRead));
-}
-
-/** True when a field, at any depth, passes the test. */
-export function anyField(fields: readonly Field[], passes: (field: Field) => boolean): boolean {
-  return fields.some((field) => {
-    const inside = [field.fields ?? [], ...(field.blocks ?? []).map((block) => block.fields)];
-    return passes(field) || inside.some((nested) => anyField(nested, passes));
-  });
-}
-
 /**
  * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what the
  * one before returned.

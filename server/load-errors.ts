@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { show } from '../config/suggest.ts';
 
 /** Modules of our own are not where an author's mistake is. */
-const ours = import.meta.dirname + sep;
+const ours = fileURLToPath(new URL('./', import.meta.url));
 const extensions = ['.ts', '.mts', '.js', '.mjs', '.cts', '.cjs', '.json'];
 
 /**

@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import type { Logger } from 'pino';
-import { isOwnOrigin } from './accounts/cookies.ts';
-import { isClosedToOthers } from './cors.ts';
+import { isClosedToOthers, isOwnOrigin } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
-
-/** The origins that have been told of, for all threads: a hash of each. */
-export type ToldOrigins = Int32Array<SharedArrayBuffer>;
+import type { ToldOrigins } from './ports.ts';
 
 /** Callers may make up as many as they like. */
 const mostTold = 20;

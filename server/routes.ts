@@ -60,7 +60,12 @@ export const routes: Plugin<{ app: App; backlog?: Backlog }> = {
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
     server.ext(
       'onPreResponse',
-      answerErrors(log, backlog.admit, openToOthers(server, app), app.site === null ? varyByCaller : varyBySite),
+      answerErrors(
+        log,
+        backlog.admit,
+        openToOthers(server, app, strategy),
+        app.site === null ? varyByCaller : varyBySite,
+      ),
     );
     shedWrites(server, app);
     for (const resource of resources) resource(server, app);

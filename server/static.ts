@@ -20,9 +20,9 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Where a file of our own is, by its path in this folder. */
-export function ownFile(path: string): string {
-  return fileURLToPath(new URL(path, import.meta.url));
+/** Where a file of our own is, by its path from a module. @param from `import.meta.url` of who asks. */
+export function ownFile(path: string, from: string): string {
+  return fileURLToPath(new URL(path, from));
 }
 
 /** Serves a file to everybody. It is read once, and not sent to a caller who has it. */

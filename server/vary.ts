@@ -1,4 +1,4 @@
-import type { Request } from '@hapi/hapi';
+import type { Request, ResponseObject } from '@hapi/hapi';
 import { strategy } from './authentication.ts';
 import type { AddHeaders, AnswerHeaders } from './errors.ts';
 
@@ -36,4 +36,9 @@ function looksAtCaller({ route }: Request): boolean {
 
 function addVary(headers: AnswerHeaders, names: string): void {
   headers.vary = headers.vary === undefined ? names : `${headers.vary},${names}`;
+}
+
+/** Marks an answer that holds a token: no cache may keep it (RFC 6750, section 5.3). */
+export function unstored(response: ResponseObject): ResponseObject {
+  return response.header('cache-control', 'no-store');
 }

@@ -2,6 +2,7 @@ import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { presenterOf, sendText } from '../answers.ts';
 import type { App } from '../app.ts';
+import { unstored } from '../vary.ts';
 import { setCookie } from './cookies.ts';
 import { type AuthTarget, tokenFor } from './sessions.ts';
 
@@ -26,9 +27,4 @@ export function userAnswersOf(app: App, target: AuthTarget) {
   }
 
   return { userText, sendSession };
-}
-
-/** Marks an answer that holds a token: no cache may keep it (RFC 6750, section 5.3). */
-export function unstored(response: ResponseObject): ResponseObject {
-  return response.header('cache-control', 'no-store');
 }

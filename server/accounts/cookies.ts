@@ -1,6 +1,7 @@
 import type { Request, ResponseToolkit, ServerStateCookieOptions } from '@hapi/hapi';
 import type { Collection, Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
+import { isOwnOrigin } from '../cors.ts';
 
 /**
  * The cookie that holds the token of a session of this collection's users. Of several sites under one address each has its own:
@@ -80,11 +81,4 @@ export function isForeign(request: Request, baseUrl: string | null): boolean {
   const { 'sec-fetch-site': site, origin } = headers;
   if (site !== undefined) return site !== 'same-origin';
   return typeof origin !== 'string' || !isOwnOrigin(origin, info.host, baseUrl);
-}
-
-/** Whether an origin is that of pages of the service: by the host that is called, or by where clients reach it. */
-export function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
-  if (!URL.canParse(text)) return false;
-  const { host, origin } = new URL(text);
-  return host === ownHost || (baseUrl !== null && origin === new URL(baseUrl).origin);
 }

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../config/errors.ts';
-import type { TokenKind } from './keeper.ts';
+import type { TokenKind } from '../ports.ts';
 
 const macBytes = 32;
 /** Far more than one of ours has: what is longer is not even decoded. */

@@ -79,13 +79,6 @@ export async function withPasswordOf<T>(
   return result;
 }
 
-/** A body as rules may look at it: that there is a password, but not which: it is for nobody's eyes, the author's neither. */
-export function withHiddenPassword({ model }: Target, body: unknown): unknown {
-  const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
-  if (!isAccount || !Object.hasOwn(body, 'password')) return body;
-  return { ...body, password: true };
-}
-
 /** Who changes their own password stays logged in here. */
 function ownSession({ auth }: Request, { slug, id }: AccountRef): string | undefined {
   const session = auth.credentials.user?.session;

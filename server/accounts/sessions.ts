@@ -5,7 +5,6 @@ import type { AuthOptions, Collection } from '../../config/model.ts';
 import type { AccountRef, NewSession } from '../../events/accounts.ts';
 import type { App, Target } from '../app.ts';
 import { signToken } from './tokens.ts';
-import { readUser } from './users.ts';
 
 /** A collection whose documents are accounts. */
 export type AuthTarget = Target<Collection & { auth: AuthOptions }>;
@@ -52,7 +51,7 @@ export function becomeUser(app: App, request: Request, { slug, id }: AccountRef,
   request.auth.credentials = {
     user: { actor: { type: 'user', id: `${slug}/${id}` }, session: { sid, slug, id } },
   };
-  request.app.readUser = () => readUser(app, slug, id);
+  request.app.readUser = () => app.userOf(slug, id);
 }
 
 /**

@@ -4,16 +4,8 @@ import { DomainError } from '../../config/errors.ts';
 import { objectSchema } from '../../config/fields.ts';
 import type { Tail } from '../../events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../storage/blobs.ts';
+import type { Candidates, Collect, Collected } from '../ports.ts';
 import type { PinBoard } from './pins.ts';
-
-/** Files of a store that no event up to a position of the log names. `store`: which store, as `storeName` has it. */
-export type Candidates = { store: string; position: number; sha256: string[] };
-
-/** Which of the candidates were removed, and which the store does not let go of. The others are needed after all. */
-export type Collected = { removed: string[]; held: { sha256: string; because: string }[] };
-
-/** Removes the candidates that nothing needs, one after the other. */
-export type Collect = (candidates: Candidates) => Promise<Collected>;
 
 /** At most as many candidates go in one call: a slow bucket has to answer for all of them before the caller gives up. */
 export const maxCandidates = 200;

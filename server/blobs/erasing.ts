@@ -3,11 +3,23 @@ import { openTail, readNamings } from '../../events/blobs.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { BlobHeldError, type BlobStore } from '../../storage/blobs.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import type { BlobGuard } from './guard.ts';
 import type { PinBoard } from './pins.ts';
 
 /** As many events are looked at before others get their turn in this thread: some milliseconds. */
 const chunk = 2000;
+
+/** What erasures ask about files. */
+export type FileErasing = {
+  /**
+   * Removes files that no event names any more, and gives those that may be still there: somebody sends the same bytes just now,
+   * or the store does not let go of them, for the reason in `held`.
+   *
+   * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
+   */
+  erase: (sha256: readonly string[]) => Promise<{ left: string[]; held: BlobHeldError | null }>;
+  /** Which of these files are named by events of other streams than these. */
+  neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
+};
 
 type Options = {
   /** The log. */
@@ -22,7 +34,7 @@ type Options = {
  * Makes what removes the files of erased documents. Other documents may have the same bytes, which only the whole log can tell.
  * It is read before a file is withheld from uploads, and from there to its end afterwards: so the argument of the collector holds.
  */
-export function openFileErasing({ db, pins, remove, ready }: Options): Pick<BlobGuard, 'erase' | 'neededBeside'> {
+export function openFileErasing({ db, pins, remove, ready }: Options): FileErasing {
   const log = readLog(db);
 
   async function named(sha256: readonly string[], upTo: number, isOther: (stream: string) => boolean) {

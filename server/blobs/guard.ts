@@ -5,21 +5,22 @@ import type { Model } from '../../config/model.ts';
 import { openTail } from '../../events/blobs.ts';
 import { logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
-import { type BlobHeldError, type BlobStore, BlobsRefusedError } from '../../storage/blobs.ts';
+import { type BlobStore, BlobsRefusedError } from '../../storage/blobs.ts';
 import { largestObject } from '../../storage/bucket-store.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import type { Pins } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Writer } from '../threads/writer.ts';
 import { createCollector } from './collector.ts';
 import { createDiscarding } from './discarding.ts';
-import { openFileErasing } from './erasing.ts';
-import { createPins, type Pins } from './pins.ts';
+import { type FileErasing, openFileErasing } from './erasing.ts';
+import { createPins } from './pins.ts';
 import { createReadiness } from './readiness.ts';
 import { isStoreFailure, type StoreFailure, storeRefusal } from './refusals.ts';
 import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
 
 /** Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread. */
-export type BlobGuard = {
+export type BlobGuard = FileErasing & {
   /**
    * What a thread that answers requests may ask. `release` is called when the thread is gone, and lets go of what it had
    * pinned, once that cannot be named any more.
@@ -27,15 +28,6 @@ export type BlobGuard = {
   join: () => Pins & { release: () => Promise<void> };
   /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
   store: () => Promise<BlobStore>;
-  /**
-   * Removes files that no event names any more, and gives those that may be still there: somebody sends the same bytes just now,
-   * or the store does not let go of them, for the reason in `held`.
-   *
-   * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
-   */
-  erase: (sha256: readonly string[]) => Promise<{ left: string[]; held: BlobHeldError | null }>;
-  /** Which of these files are named by events of other streams than these. */
-  neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
   close: () => void;
 };
 

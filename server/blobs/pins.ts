@@ -1,19 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 import { BlobsUnavailableError } from '../../storage/blobs.ts';
-import type { Collect } from './collector.ts';
-
-/**
- * Keeps the collector of unused files away from those that an upload is about to name in an event: pinned before they are
- * looked for in the store, unpinned when the event is recorded, or never will be. While nobody knows which, the pin stays.
- */
-export type Pins = {
-  /** Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be stored. */
-  pin: (sha256: string) => Promise<void>;
-  unpin: (sha256: string) => Promise<void>;
-  /** Has a file removed some time later, unless an event names it or somebody has pinned it: its upload was refused. */
-  discard: (sha256: string) => Promise<void>;
-  collect: Collect;
-};
+import type { Pins } from '../ports.ts';
 
 /** The pins that one thread holds. `release`: it is gone, and what it had asked for is recorded or never will be. */
 export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => void };

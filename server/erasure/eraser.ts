@@ -6,19 +6,7 @@ import type { Obstacle, Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import type { BlobGuard } from '../blobs/guard.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
-
-/** What threads that answer requests ask of the one that finishes erasures. */
-export type Erasers = {
-  /** Waits a while for the erasure at a position to be finished; false when it goes on in the background. */
-  settle: (position: number) => Promise<boolean>;
-  /** Which of these files are needed by other streams than these. */
-  neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
-  /** How many caught mails to these addresses there are. */
-  countMails: (emails: readonly string[]) => Promise<number>;
-  forgetMails: (emails: readonly string[]) => Promise<void>;
-  /** What is in the way of the erasure at a position, for whoever may see that it is not finished; null when that is not known. */
-  obstacle: (position: number) => Promise<string | null>;
-};
+import type { Erasers } from '../ports.ts';
 
 /** Finishes erasures: what they leave to be done after they have been recorded. */
 export type Eraser = {

@@ -3,8 +3,8 @@ import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Actor, Header } from '../../events/envelope.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { escapeHtml } from '../html.ts';
-import type { LogCheckpoint } from '../notary/notary.ts';
 import { eventsOf } from '../past/reading.ts';
+import type { LogCheckpoint } from '../ports.ts';
 import { foldShown } from './bundle-fold.ts';
 import { payloadOf, type ShownEvent, showEvent } from './shown.ts';
 

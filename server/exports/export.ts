@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
-import type { LogCheckpoint } from '../notary/notary.ts';
 import { eventsBetween } from '../past/reading.ts';
+import type { LogCheckpoint } from '../ports.ts';
 import { version } from '../version.ts';
 import { eventsThatFit, type Filters } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';

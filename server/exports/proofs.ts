@@ -3,7 +3,7 @@ import { treeAt } from '../../events/merkle.ts';
 import { openNote, parseVerifierKey } from '../../events/notes.ts';
 import { consistencyProof, inclusionProver } from '../../events/proofs.ts';
 import type { KeptToken } from '../../events/stamps.ts';
-import type { LogCheckpoint, Notary } from '../notary/notary.ts';
+import type { LogCheckpoint, Notary } from '../ports.ts';
 
 /** Makes the proofs that events are in a tree of `size` events, as the formats have them. */
 export function proverOf(log: LogReader, size: number): (position: number) => string[] {

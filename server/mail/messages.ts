@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AccountUrls, MailArgs, MailKind, MailTemplate } from '../../config/model.ts';
-import type { TokenKind } from '../accounts/keeper.ts';
 import { escapeHtml } from '../html.ts';
+import type { TokenKind } from '../ports.ts';
 
 /** What a recipient reads: both forms say the same. The subject is one line. */
 export type Message = { subject: string; text: string; html: string };

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { MailKind, Model, User } from '../../config/model.ts';
 import type { Append, NewEvent } from '../../events/log.ts';
 import type { Accounts, WaitingMail } from '../../projections/accounts.ts';
-import type { TokenKind } from '../accounts/keeper.ts';
+import type { TokenKind } from '../ports.ts';
 import { linkOf, tokenKindOf, writeMessage } from './messages.ts';
 import { type Mailer, Undeliverable } from './transport.ts';
 

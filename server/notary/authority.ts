@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 
 /** A time-stamp authority: its address, which may hold a secret, and whose certificates it has to lead up to; none: any. */
 export type Authority = { url: string; trusted: readonly X509Certificate[] };
@@ -6,19 +6,4 @@ export type Authority = { url: string; trusted: readonly X509Certificate[] };
 /** What an authority is called in what is kept and told. */
 export function authorityName({ url }: Authority): string {
   return new URL(url).host;
-}
-
-/**
- * The certificates in a text of PEM.
- *
- * @throws RangeError when there is none, or one cannot be read.
- */
-export function certificatesIn(pem: string): X509Certificate[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw new RangeError('holds no certificate in PEM');
-  try {
-    return blocks.map((block) => new X509Certificate(block));
-  } catch {
-    throw new RangeError('holds a certificate that cannot be read');
-  }
 }

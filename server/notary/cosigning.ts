@@ -1,34 +1,9 @@
-import { cosignaturesOf, isCosignedBy, parseWitnessKey, type WitnessKey } from '../../events/cosignatures.ts';
+import { cosignaturesOf, isCosignedBy, type WitnessKey } from '../../events/cosignatures.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { parseNote } from '../../events/notes.ts';
 import { consistencyProof } from '../../events/proofs.ts';
+import type { Witness } from '../settings/cosigners.ts';
 import { ask } from './asking.ts';
-
-/** Somebody outside who cosigns checkpoints: the key, and the address before `add-checkpoint`. */
-export type Witness = { key: WitnessKey; prefix: string };
-
-/**
- * Reads a witness as settings have it, `VERIFIER-KEY=URL`. The key has no `=`, for its bytes fill their base64.
- *
- * @throws RangeError saying what is wrong; nothing of the URL is shown, for it may hold a secret.
- */
-export function parseWitness(text: string): Witness {
-  const [, key = '', address = ''] = /^([^+]*\+[^+]*\+[A-Za-z0-9+/]*)=(.*)$/.exec(text) ?? [];
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash)
-    throw new RangeError('has no http or https address without ? and # after the = behind its key');
-  return { key: witnessKey(key), prefix: url.href.replace(/\/*$/, '/') };
-}
-
-function witnessKey(text: string): WitnessKey {
-  try {
-    return parseWitnessKey(text);
-  } catch {
-    throw new RangeError(
-      'has no verifier key of a witness: name+id+key, of the type 04 (C2SP tlog-cosignature, Ed25519)',
-    );
-  }
-}
 
 /**
  * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. What the witness has seen is asked

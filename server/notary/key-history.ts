@@ -1,30 +1,9 @@
 import { readCheckpoints } from '../../events/checkpoints.ts';
-import type { Actor } from '../../events/envelope.ts';
 import { type NamedKey, readKeyEvents } from '../../events/key-events.ts';
 import { readLog } from '../../events/log-reader.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
+import type { KeyRecord } from '../ports.ts';
 import { signerIn } from './keys.ts';
-
-/** An event about a key. */
-export type KeyNote = { position: number; recordedAt: string; actor: Actor; reason: string };
-
-/** A checkpoint that the log keeps: how many events it is of, and when it was signed. */
-type Signed = { size: number; signedAt: string };
-
-/**
- * A key of a log. `verifierKey` is null where nobody has it any more. `since` is the event by which it began to sign, null for the
- * first; `first` and `last` are of those checkpoints of it that the log keeps.
- */
-export type KeyRecord = {
-  id: string;
-  verifierKey: string | null;
-  signs: boolean;
-  since: KeyNote | null;
-  first: Signed | null;
-  last: Signed | null;
-  replaced: (KeyNote & { by: string }) | null;
-  disowned: (KeyNote & { signed: number | null }) | null;
-};
 
 /**
  * All keys that a log has had, oldest first, by what it tells itself.

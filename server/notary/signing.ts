@@ -9,8 +9,9 @@ import type { TreeHead } from '../../events/proofs.ts';
 import { isSealed } from '../../events/seals.ts';
 import { readStamps } from '../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
+import type { LogCheckpoint, Notary } from '../ports.ts';
+import { noRoomToSign } from '../threads/no-room.ts';
 import { judgesIn } from './keys.ts';
-import { type LogCheckpoint, type Notary, noRoomToSign } from './notary.ts';
 import { signedSize } from './witnesses.ts';
 
 /** The notary as the main thread has it. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { LogKeys } from '../../events/log-keys.ts';
+import type { Verification } from '../ports.ts';
 import { joinVerifier } from '../threads/verifier.ts';
-import type { Verification } from './notary.ts';
 
 /** Goes through the log again and again beside the service. */
 export type Verifying = {

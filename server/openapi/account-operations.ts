@@ -1,9 +1,9 @@
 import Joi from 'joi';
 import type { Collection, Model } from '../../config/model.ts';
-import { anyField, hasChangeHooks, hasReadHooks } from '../hooks.ts';
+import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
 import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from './answers.ts';
 import type { Account, Caller } from './callers.ts';
-import { type Operation, readsThroughHooks } from './operations.ts';
+import { type Operation, readsThroughHooks } from './operation.ts';
 
 /** Routes that look at no credential, whose calls are counted. */
 const counted: Caller = { kind: 'anybody', isCounted: true };

@@ -1,6 +1,6 @@
 import type { AuthOptions, Collection, Global, Model, Operation as Right } from '../../config/model.ts';
+import { anyField } from '../../config/traits.ts';
 import { cookieName } from '../accounts/cookies.ts';
-import { anyField } from '../hooks.ts';
 import { type Answers, json, refusals, refusalsForNow } from './answers.ts';
 import type { Schema } from './fields.ts';
 

@@ -3,7 +3,7 @@ import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, flag, ignored, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
-import { previewSchemas } from './preview-operations.ts';
+import { previewSchemas } from './preview-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { conditionSchemas, whereOf } from './where.ts';
 

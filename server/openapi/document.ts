@@ -1,7 +1,7 @@
-import Hapi, { type RequestRoute } from '@hapi/hapi';
+import Hapi, { type Plugin, type RequestRoute } from '@hapi/hapi';
 import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
-import { routes } from '../routes.ts';
+import type { Api } from '../ports.ts';
 import { version } from '../version.ts';
 import { auditSchemas } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
@@ -10,12 +10,9 @@ import { ofGlobalsTag, ofTag } from './descriptions.ts';
 import type { Schema } from './fields.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type Draft, mend } from './mend.ts';
-import type { Operation } from './operations.ts';
+import type { Operation } from './operation.ts';
 
 const jsonPath = '/openapi.json';
-
-/** The documents that there are: a route is in one of them, by its path. */
-export type Api = 'contract' | 'audit';
 
 const description =
   'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. What was written under an earlier ' +
@@ -45,8 +42,10 @@ const contents: Record<Api, Contents> = {
 /**
  * Makes an OpenAPI document of the service: hapi-swagger writes it from the routes, on a server of its own that never
  * listens, and {@link mend} mends what it cannot know. This takes a tenth of a second and more: do it once.
+ *
+ * @param routes all of the service; those that describe an operation of this document are in it.
  */
-export async function makeOpenApi(app: App, api: Api = 'contract'): Promise<string> {
+export async function makeOpenApi(app: App, routes: Plugin<{ app: App }>, api: Api = 'contract'): Promise<string> {
   const { tags, schemas } = contents[api];
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: routes, options: { app } });

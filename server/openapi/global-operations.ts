@@ -22,7 +22,7 @@ import {
   type Operation,
   readRefusals,
   writeRefusals,
-} from './operations.ts';
+} from './operation.ts';
 
 /** `GET /api/globals/<slug>` */
 export function readGlobalOperation(model: Model, target: Global): Operation {

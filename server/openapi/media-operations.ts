@@ -1,8 +1,8 @@
 import Joi from 'joi';
 import type { Collection } from '../../config/model.ts';
-import { hasReadHooks } from '../hooks.ts';
+import { hasReadHooks } from '../../config/traits.ts';
 import { asOfThen, bytes, headersOf, json, ofHooks, refusals, refusalsOfStore } from './answers.ts';
-import { momentOnly, type Operation } from './operations.ts';
+import { momentOnly, type Operation } from './operation.ts';
 
 const file = Joi.object({
   id: Joi.string().guid().required().description('The id of the document.'),

@@ -2,7 +2,7 @@ import type { Model } from '../../config/model.ts';
 import { asOfThen, json, refusals, refusalsOfThen } from './answers.ts';
 import { ofEveryRoute } from './audit/answers.ts';
 import type { Schema } from './fields.ts';
-import { momentOnly, type Operation } from './operations.ts';
+import { momentOnly, type Operation } from './operation.ts';
 
 /** `GET /api/schemas` */
 export function schemasOperation({ publicSchema }: Model): Operation {

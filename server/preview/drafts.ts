@@ -4,13 +4,8 @@ import { DomainError } from '../../config/errors.ts';
 import type { Draft, Room } from '../../events/drafts.ts';
 import type { Vault } from '../../events/vault.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
+import type { KeptDraft, NewDraft } from '../ports.ts';
 import { previewSeconds } from './tokens.ts';
-
-/** A draft as it comes; `caller` is a user, or an API key by its opaque id. */
-export type NewDraft = Pick<Draft, 'collection' | 'document' | 'data'> & { caller: string; isKey: boolean };
-
-/** A draft as it is shown; `data` is JSON. */
-export type KeptDraft = Pick<Draft, 'collection' | 'document' | 'data'>;
 
 type Options = {
   drafts: Vault['drafts'];

@@ -8,8 +8,9 @@ import { authorize } from '../access.ts';
 import { requireLiving } from '../accounts/sessions.ts';
 import type { App, Target } from '../app.ts';
 import { refuseMissing } from '../document-access.ts';
+import type { KeptDraft } from '../ports.ts';
 import { actorOf } from '../requests.ts';
-import { callerOf, type KeptDraft } from './drafts.ts';
+import { callerOf } from './drafts.ts';
 import { openPreview, signPreview } from './tokens.ts';
 
 /**

@@ -9,7 +9,10 @@ import { contentSecurityPolicy, ownFile, serveFile } from '../static.ts';
 const pages = ['accept-invite', 'reset-password', 'setup'] as const;
 
 /** No collection can be in the way: a slug has no dot. */
-const assets: Record<string, string> = { 'account.js': 'text/javascript', 'account.css': 'text/css' };
+const assets = [
+  { name: 'account.js', type: 'text/javascript', file: ownFile('../account-pages/account.js', import.meta.url) },
+  { name: 'account.css', type: 'text/css', file: ownFile('../account-pages/account.css', import.meta.url) },
+];
 
 /** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one. */
 const headers = {
@@ -20,7 +23,7 @@ const headers = {
 
 /** `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a client. */
 export function accountPages(server: Server, { collections }: Pick<App, 'collections'>): void {
-  const shell = once(() => readFile(ownFile('account-pages/index.html'), 'utf8'));
+  const shell = once(() => readFile(ownFile('../account-pages/index.html', import.meta.url), 'utf8'));
   for (const { model } of collections.values()) {
     if (!model.auth) continue;
     const login = `data-login="${escapeHtml(model.urls.login ?? '')}"`;
@@ -42,7 +45,5 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
 
 /** What those pages load: the same for every collection. */
 export function accountAssets(server: Server): void {
-  for (const [name, type] of Object.entries(assets)) {
-    serveFile(server, `/account/${name}`, { file: ownFile(`account-pages/${name}`), type, headers });
-  }
+  for (const { name, ...asset } of assets) serveFile(server, `/account/${name}`, { ...asset, headers });
 }

@@ -2,7 +2,7 @@ import type { Request, Server } from '@hapi/hapi';
 import { readLogin } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import { decideFailedLogin, decideLogin, decideRefresh, decideRevoke } from '../../events/accounts.ts';
-import { unstored, userAnswersOf } from '../accounts/answers.ts';
+import { userAnswersOf } from '../accounts/answers.ts';
 import { clearCookie, setCookie } from '../accounts/cookies.ts';
 import { countCall } from '../accounts/counting.ts';
 import { tooBusy } from '../accounts/passwords.ts';
@@ -31,6 +31,7 @@ import {
 } from '../openapi/account-operations.ts';
 import { readNoQuery } from '../query.ts';
 import { addressOf } from '../requests.ts';
+import { unstored } from '../vary.ts';
 
 /** Who calls, and since when (contract, section 4.4): login, logout, the current user, sessions; for each auth collection. */
 export function accounts(server: Server, app: App): void {

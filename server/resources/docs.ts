@@ -4,9 +4,9 @@ import { contentSecurityPolicy, ownFile, serveFile } from '../static.ts';
 
 /** All that the page needs, by its path: nothing comes from elsewhere, and no other file can be reached. */
 const files: Record<string, { file: string; type: string }> = {
-  '/api/docs': { file: ownFile('docs/index.html'), type: 'text/html' },
-  '/api/docs/docs.js': { file: ownFile('docs/docs.js'), type: 'text/javascript' },
-  '/api/docs/docs.css': { file: ownFile('docs/docs.css'), type: 'text/css' },
+  '/api/docs': { file: ownFile('../docs/index.html', import.meta.url), type: 'text/html' },
+  '/api/docs/docs.js': { file: ownFile('../docs/docs.js', import.meta.url), type: 'text/javascript' },
+  '/api/docs/docs.css': { file: ownFile('../docs/docs.css', import.meta.url), type: 'text/css' },
   '/api/docs/swagger-ui-bundle.js': {
     file: carriedFile('swagger-ui-dist/swagger-ui-bundle.js'),
     type: 'text/javascript',

@@ -12,7 +12,7 @@ import { exportZip } from '../exports/export.ts';
 import { tiesOf } from '../exports/proofs.ts';
 import { countOf, readBundleQuery, readExportQuery, recordExport } from '../exports/request.ts';
 import { type Bundled, bundleOperation, exportOperation } from '../openapi/audit/export-operations.ts';
-import type { Operation } from '../openapi/operations.ts';
+import type { Operation } from '../openapi/operation.ts';
 import { noteReason } from '../reason.ts';
 import { requestId } from '../requests.ts';
 

@@ -13,7 +13,6 @@ import { type AuditRights, requireAudit } from '../audit/rights.ts';
 import { type Subject as SubjectName, streamOf } from '../audit/subjects.ts';
 import { readVersionQuery, readVersionRange } from '../audit/version-query.ts';
 import { strategy } from '../authentication.ts';
-import type { KeyNote } from '../notary/key-history.ts';
 import { eventsOperation, keysOperation, logOperation } from '../openapi/audit/event-operations.ts';
 import {
   admissionOperation,
@@ -22,7 +21,8 @@ import {
   historyOperation,
   versionOperation,
 } from '../openapi/audit/history-operations.ts';
-import type { Operation } from '../openapi/operations.ts';
+import type { Operation } from '../openapi/operation.ts';
+import type { KeyNote } from '../ports.ts';
 import { readNoQuery, readWhole } from '../query.ts';
 
 /** What has a history of its own. */

@@ -3,9 +3,9 @@ import { requireSchemaAccess } from '../access.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
-import type { Api } from '../openapi/document.ts';
-import type { Operation } from '../openapi/operations.ts';
+import type { Operation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
+import type { Api } from '../ports.ts';
 import { readNoQuery } from '../query.ts';
 
 /** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */

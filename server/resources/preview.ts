@@ -1,7 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import { readDraft } from '../../config/drafts.ts';
 import { DomainError } from '../../config/errors.ts';
-import { unstored } from '../accounts/answers.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../authentication.ts';
@@ -10,6 +9,7 @@ import { previewDataOperation, previewTokenOperation } from '../openapi/preview-
 import { keepPreview, readPreview } from '../preview/preview.ts';
 import { readNoQuery, readPreviewQuery } from '../query.ts';
 import { actorOf } from '../requests.ts';
+import { unstored } from '../vary.ts';
 
 /** Drafts, shown to whoever has the token, before they are written (contract, section 4.6). */
 export function preview(server: Server, app: App): void {

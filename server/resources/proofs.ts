@@ -9,7 +9,6 @@ import type { App } from '../app.ts';
 import { requireAudit } from '../audit/rights.ts';
 import { hasTile, parseTilePath, tileBytes } from '../audit/tiles.ts';
 import { strategy } from '../authentication.ts';
-import type { LogCheckpoint } from '../notary/notary.ts';
 import {
   checkpointOperation,
   consistencyOperation,
@@ -17,6 +16,7 @@ import {
   stampsOperation,
   tileOperation,
 } from '../openapi/audit/proof-operations.ts';
+import type { LogCheckpoint } from '../ports.ts';
 import { readNoQuery, readOnly, readWhole } from '../query.ts';
 import { noRoute } from '../requests.ts';
 

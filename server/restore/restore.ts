@@ -1,6 +1,7 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type FieldError, invalidField } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
+import { hasChangeHooks } from '../../config/traits.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { decideNothing } from '../../events/accounts.ts';
 import { type Current, decideRestore } from '../../events/documents.ts';
@@ -13,7 +14,7 @@ import { atMostOnce, isNamed } from '../concurrency/attempts.ts';
 import { sendTagged } from '../concurrency/etags.ts';
 import { replayOf } from '../concurrency/replay.ts';
 import { hiddenPaths } from '../field-access.ts';
-import { after, beforeChange, hasChangeHooks } from '../hooks.ts';
+import { after, beforeChange } from '../hooks.ts';
 import { mayRead } from '../past/versions.ts';
 import { readDryRun } from '../query.ts';
 import { danglingIn } from '../relations.ts';

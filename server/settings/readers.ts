@@ -1,8 +1,8 @@
 import { isSmtpUrl } from '../../config/addresses.ts';
 import { senderRule, smtpUrlMust } from '../../config/check-email.ts';
 import { didYouMean } from '../../config/suggest.ts';
-import { certificatesIn } from '../notary/authority.ts';
-import { parseWitness } from '../notary/cosigning.ts';
+import { certificatesIn } from './certificates.ts';
+import { parseWitness } from './cosigners.ts';
 
 // Each reads the text of a setting. What it throws names its source, the variable, the flag or the place in a file, and what it must
 // be; never what may be secret.

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
 import type { Backlog } from '../backlog.ts';
 import { createListener, guardListener } from '../listener.ts';
-import type { ToldOrigins } from '../refused-origins.ts';
+import type { ToldOrigins } from '../ports.ts';
 import type { State } from '../state.ts';
 import { type Counts, noSite, openCommon } from './common.ts';
 import { siteOf } from './find.ts';

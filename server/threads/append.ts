@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
-import { DomainError } from '../../config/errors.ts';
 import { clockJumped } from '../../events/clock.ts';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import { mostWaiting, tooMany } from '../waiting.ts';
+import { noRoom } from './no-room.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './writer-thread.ts';
 
 /** One command that waits for the writer: how long its text is, and since when. */
@@ -83,11 +83,6 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
     },
     isCrowded,
   };
-}
-
-/** The refusal of what would have to be written to a disk that is full. */
-export function noRoom(): DomainError {
-  return new DomainError('unavailable', 'there is no room on the disk: nothing was written, try again later');
 }
 
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {

@@ -1,12 +1,9 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { Keeper } from '../accounts/keeper.ts';
-import { type Describing, openApp, type Shared } from '../app.ts';
-import type { Pins } from '../blobs/pins.ts';
 import type { Loaded } from '../configuration.ts';
-import type { Erasers } from '../erasure/eraser.ts';
 import { gatherLines, type LogSink } from '../logging.ts';
-import type { Notary } from '../notary/notary.ts';
+import { type Describing, openApp, type Shared } from '../open-app.ts';
+import type { Erasers, Keeper, Notary, Pins } from '../ports.ts';
 import { connectWriter } from './append.ts';
 import { callsThrough } from './calls.ts';
 

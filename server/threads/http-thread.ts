@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { portOf, startServer } from '../http.ts';
 import type { Address } from '../listener.ts';
 import { createLog } from '../logging.ts';
+import type { Shared } from '../open-app.ts';
 import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 import { showPulse } from './pulse.ts';

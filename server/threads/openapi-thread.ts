@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { Shared } from '../app.ts';
 import { loadConfiguration } from '../configuration.ts';
-import { describe } from '../openapi/describe.ts';
-import type { Api } from '../openapi/document.ts';
+import { describe } from '../describe.ts';
+import type { Shared } from '../open-app.ts';
+import type { Api } from '../ports.ts';
 
 /** What the thread is started with that makes an OpenAPI document, says it, and ends. */
 export type OpenApiInput = { config: string; api: Api; shared: Shared };

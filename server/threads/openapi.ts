@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import type { Shared } from '../app.ts';
+import type { Shared } from '../open-app.ts';
 import type { Made } from '../openapi/cache.ts';
-import type { Api } from '../openapi/document.ts';
 import { ownModule } from '../package.ts';
+import type { Api } from '../ports.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
 /** Who describes the service needs no files, and no keys to a bucket. */

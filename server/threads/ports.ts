@@ -1,7 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { BlobGuard } from '../blobs/guard.ts';
-import type { Pins } from '../blobs/pins.ts';
-import type { Notary } from '../notary/notary.ts';
+import type { Notary, Pins } from '../ports.ts';
 import { answerCalls } from './calls.ts';
 
 /** A port through which another thread calls these functions. `onClose` is called when that one lets go of it. */

@@ -1,11 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { Shared } from '../app.ts';
 import { createBacklog } from '../backlog.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { openServer, portOf } from '../http.ts';
 import { type Address, listen as listenOn } from '../listener.ts';
 import { createLog } from '../logging.ts';
-import type { ToldOrigins } from '../refused-origins.ts';
+import type { Shared } from '../open-app.ts';
+import type { ToldOrigins } from '../ports.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import { stateIn } from '../state.ts';
 import type { ThreadInput } from './http.ts';

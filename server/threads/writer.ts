@@ -2,8 +2,8 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
-import { noRoomToSign } from '../notary/notary.ts';
 import { ownModule } from '../package.ts';
+import { noRoomToSign } from './no-room.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */

@@ -6,8 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import bcrypt from 'bcrypt';
 import type { DomainError } from '../../config/errors.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
-import { type Checked, createKeeper, type Keeper, type MainKeeper } from '../../server/accounts/keeper.ts';
+import { createKeeper, type MainKeeper } from '../../server/accounts/keeper.ts';
 import type { LockRule } from '../../server/accounts/lockout.ts';
+import type { Checked, Keeper } from '../../server/ports.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

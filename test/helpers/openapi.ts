@@ -7,11 +7,11 @@ import { checkConfig } from '../../config/check.ts';
 import { newClockCell } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot, logFile } from '../../projections/boot.ts';
-import type { Keeper } from '../../server/accounts/keeper.ts';
-import { type App, openApp } from '../../server/app.ts';
+import type { App } from '../../server/app.ts';
 import { createLog } from '../../server/logging.ts';
-import type { Notary } from '../../server/notary/notary.ts';
+import { openApp } from '../../server/open-app.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
+import type { Keeper, Notary } from '../../server/ports.ts';
 import { createToldOrigins } from '../../server/refused-origins.ts';
 import { routes } from '../../server/routes.ts';
 import { createState } from '../../server/state.ts';
@@ -64,7 +64,7 @@ export async function withApp<T>(
       collect: async () => ({ removed: [], held: [] }),
     },
     log: createLog('silent', { write: () => {} }),
-    openApi: (api) => makeOpenApi(app, api),
+    openApi: (api) => makeOpenApi(app, routes, api),
   });
   try {
     return await run(app);

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { cosignaturesOf, parseWitnessKey } from '../../events/cosignatures.ts';
 import { parseNote } from '../../events/notes.ts';
-import { parseWitness } from '../../server/notary/cosigning.ts';
+import { parseWitness } from '../../server/settings/cosigners.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { type HereService, startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';

@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import { schemaVersionOf } from '../../../events/catalogue.ts';
 import { json, retryAfter } from '../answers.ts';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../operation.ts';
 import { ofEveryRoute } from './answers.ts';
 
 /** Where a page begins. */

@@ -1,6 +1,6 @@
 import Joi from 'joi';
 import { json, refusalForNow, refusals } from '../answers.ts';
-import { type Operation, reason } from '../operations.ts';
+import { type Operation, reason } from '../operation.ts';
 import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from './answers.ts';
 import { atPosition, filters, range, stream } from './event-operations.ts';
 

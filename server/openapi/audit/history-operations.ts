@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import type { Subject } from '../../audit/subjects.ts';
 import { json } from '../answers.ts';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../operation.ts';
 import { ofEveryRoute, unknownToLog } from './answers.ts';
 import { after, limit } from './event-operations.ts';
 

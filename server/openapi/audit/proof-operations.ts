@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import { json } from '../answers.ts';
 import { schemaRef } from '../fields.ts';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../operation.ts';
 import { ofEveryRoute, plainText, refusalOfSigning, unknownToLog } from './answers.ts';
 import { atPosition } from './event-operations.ts';
 

@@ -1,9 +1,10 @@
-import type { Model } from '../../config/model.ts';
-import type { Keeper } from '../accounts/keeper.ts';
-import { openApp, type Shared } from '../app.ts';
-import { createLog } from '../logging.ts';
-import { fingerprintOf, type Made } from './cache.ts';
-import { type Api, makeOpenApi } from './document.ts';
+import type { Model } from '../config/model.ts';
+import { createLog } from './logging.ts';
+import { openApp, type Shared } from './open-app.ts';
+import { fingerprintOf, type Made } from './openapi/cache.ts';
+import { makeOpenApi } from './openapi/document.ts';
+import type { Api, Keeper } from './ports.ts';
+import { routes } from './routes.ts';
 
 const refuse = () => Promise.reject(new Error('this only describes the service'));
 
@@ -17,7 +18,7 @@ export async function describe(api: Api, model: Model, shared: Shared): Promise<
   const log = createLog('silent', { write: () => {} });
   const app = openApp({ model, shared, writing, keeper, notary, pins, eraser, log, openApi: refuse });
   try {
-    return { fingerprint: fingerprintOf(api, app), document: await makeOpenApi(app, api) };
+    return { fingerprint: fingerprintOf(api, app), document: await makeOpenApi(app, routes, api) };
   } finally {
     await app.close();
   }

@@ -1,0 +1,142 @@
+import Joi from 'joi';
+import type { Collection, Field, Global, Model } from '../../config/model.ts';
+import { hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
+import {
+  type Answers,
+  ofHooks,
+  refusalForNow,
+  refusals,
+  refusalsForNow,
+  refusalsOfThen,
+  refusalsOfUploads,
+} from './answers.ts';
+import type { Caller } from './callers.ts';
+import type { Examples } from './examples.ts';
+import type { Form } from './uploads.ts';
+
+/** What the OpenAPI document says about a route. */
+export type Operation = {
+  /** Unique in the document, and the same from one start to the next. */
+  id: string;
+  tag: string;
+  summary: string;
+  /** What it does, in CommonMark: more than the summary says. */
+  description: string;
+  params?: Joi.ObjectSchema;
+  query?: Joi.ObjectSchema;
+  headers?: Joi.ObjectSchema;
+  /** The name of the schema of the parameter `where`, and examples of it. */
+  where?: { schema: string; examples: Examples };
+  /** The name of the schema of a JSON body. */
+  body?: string;
+  /** The form that is taken, in the place of a JSON body or beside it. */
+  form?: Form;
+  /** Without those that follow from who calls. */
+  answers: Answers;
+  caller: Caller;
+};
+
+declare module '@hapi/hapi' {
+  interface PluginSpecificConfiguration {
+    /** Gives what the OpenAPI document says about the route: called when the document is made, never for a request. */
+    openApi?: () => Operation;
+  }
+}
+
+/** How deep relations are followed. */
+export const depth = Joi.number()
+  .integer()
+  .min(0)
+  .default(0)
+  .description('How many levels of related documents stand in the place of their ids; above 10 is 10.')
+  .example(1);
+/** The moment that is read. */
+export const asOf = Joi.string().description(
+  'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
+);
+/** The query of a document or global that is read. */
+export const depthAndMoment = Joi.object({ depth, asOf });
+/** A query that says nothing but the moment. */
+export const momentOnly = Joi.object({ asOf });
+/** The headers of a document or global that is read. */
+export const ifKnown = Joi.object({
+  'If-None-Match': Joi.string().description('The `ETag` of the answer that is there already.'),
+});
+/** Which version of a document or global a write is meant for, as a header. */
+export const ifMatch = Joi.string().description(
+  'The `ETag` of the document as it is known, or `*`: else 412, and nothing is done.',
+);
+/** Why the caller writes, as a header. */
+export const reason = Joi.string()
+  .max(500)
+  .description("Why. What is not latin1 is percent-encoded UTF-8 after `UTF-8''` (RFC 8187).");
+
+const key = Joi.string()
+  .min(1)
+  .max(255)
+  .pattern(/^[!-~]+$/)
+  .description('Names this attempt: sent again within 7 days with the same body, it gets the first answer again.');
+
+/** What a write may say about itself. */
+export function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {
+  const isNeeded = target.kind === 'collection' && target.requiresReason;
+  return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, 'Idempotency-Key': key, ...others });
+}
+
+/** The query of a restore. */
+export const dryRun = Joi.object({
+  dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
+});
+
+/** How a read is refused, but for who may not. */
+export function readRefusals(model: Model, target: Collection | Global): Answers {
+  return {
+    ...refusals([400, 500]),
+    ...refusalOfLookingBack(target),
+    ...refusalsOfThen(),
+    ...ofHooks(readsThroughHooks(model, target)),
+  };
+}
+
+/** Who may look back is for the audit rule to say, but where whoever may read may look back too. */
+function refusalOfLookingBack(target: Collection | Global): Answers {
+  return target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403]);
+}
+
+/** How a write is refused, but for who may not. It is answered as a read is, but takes no `depth`. */
+export function writeRefusals(target: Collection | Global): Answers {
+  const collection = target.kind === 'collection' ? target : null;
+  return {
+    ...refusals([400, 408, 413, 415, 500]),
+    ...refusalForNow(),
+    ...(collection?.auth ? refusalsForNow([503]) : {}),
+    ...(collection?.upload ? refusalsOfUploads() : {}),
+    ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
+  };
+}
+
+/** True when a read of a target, to any depth, runs hooks. */
+export function readsThroughHooks(model: Model, target: Collection | Global): boolean {
+  return [...withinDepth(model, target)].some(hasReadHooks);
+}
+
+/** A target with every collection whose documents `depth` may put into its answers. */
+function withinDepth({ collections }: Model, target: Collection | Global): Set<Collection | Global> {
+  const found = new Set([target]);
+  // What is added on the way is walked too.
+  for (const { fields } of found) {
+    for (const slug of relatedIn(fields)) {
+      const related = collections.get(slug);
+      if (related) found.add(related);
+    }
+  }
+  return found;
+}
+
+function relatedIn(fields: readonly Field[]): string[] {
+  return fields.flatMap((field) => {
+    const slug = field.relationTo ?? field.collection;
+    const inside = [...(field.fields ?? []), ...(field.blocks ?? []).flatMap((block) => block.fields)];
+    return [...(slug ? [slug] : []), ...relatedIn(inside)];
+  });
+}

@@ -1,0 +1,164 @@
+import type { Draft } from '../events/drafts.ts';
+import type { Actor } from '../events/envelope.ts';
+import type { StampedCheckpoint } from '../events/stamps.ts';
+
+// What the threads that answer requests ask of the main thread and share with it. Types alone.
+
+/**
+ * What a login is checked against. `address` is the caller's; `credential` is null where there is no such account, or one
+ * without a password.
+ */
+export type Attempt = {
+  address: string;
+  collection: string;
+  email: string;
+  credential: string | null;
+  password: string;
+};
+
+/**
+ * What became of an attempt: the same kinds, in the same time, whether there is such an account or not. `seconds`: until
+ * the lock ends. `lockedUntil` (milliseconds since the epoch) is set by the attempt that locks the account.
+ */
+export type Checked =
+  | { kind: 'right' }
+  | { kind: 'wrong'; lockedUntil: number | null }
+  | { kind: 'locked'; seconds: number }
+  /** Too many wait for their passwords to be looked at: the caller may come again. */
+  | { kind: 'busy'; seconds: number };
+
+/** What a one-time token is for: one of one kind or collection opens nothing of another. */
+export type TokenKind = 'invite' | 'reset' | 'setup';
+
+/**
+ * Keeps what is secret about accounts. All threads that answer requests share one, in the main thread: so counting is exact,
+ * and one connection has the vault. Hashing is done by threads of its own.
+ */
+export type Keeper = {
+  /** Counts a call of a public account route; gives the seconds to wait when there were too many, else 0. */
+  limit: (address: string, email: string | null) => Promise<number>;
+  /** Whether one more mail that anybody can ask for may go to an account. */
+  mayMail: (collection: string, id: string) => Promise<boolean>;
+  /** Looks at a password, unless its account is locked. */
+  check: (attempt: Attempt) => Promise<Checked>;
+  /** Hashes and keeps a password for a caller; gives the credential that names it, or null when too many wait. */
+  keep: (password: string, address: string) => Promise<string | null>;
+  /** Forgets a password that nothing names any longer. */
+  forget: (credential: string) => Promise<void>;
+  /** Ends a lock and the count of failures; false when there was neither. */
+  unlock: (collection: string, email: string) => Promise<boolean>;
+  /** The id that a one-time token was made for, or null when it was not made here. */
+  openToken: (kind: TokenKind, collection: string, token: string) => Promise<string | null>;
+  /** Says that something was recorded that causes a mail. */
+  mailWaits: () => Promise<void>;
+  /** Keeps a draft for a preview; gives the id that finds it. */
+  keepDraft: (draft: NewDraft) => Promise<string>;
+  /** The draft of an id; null when there is none, or no longer. */
+  draft: (id: string) => Promise<KeptDraft | null>;
+  dropDraft: (id: string) => Promise<void>;
+};
+
+/** A draft as it comes; `caller` is a user, or an API key by its opaque id. */
+export type NewDraft = Pick<Draft, 'collection' | 'document' | 'data'> & { caller: string; isKey: boolean };
+
+/** A draft as it is shown; `data` is JSON. */
+export type KeptDraft = Pick<Draft, 'collection' | 'document' | 'data'>;
+
+/**
+ * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the log's
+ * first `size` events.
+ */
+export type LogCheckpoint = { size: number; root: string; note: string; signedAt: string };
+
+/**
+ * What the service has found of the log that it goes through beside all else: `verified` says up to which position and when it last
+ * found nothing wrong, null before the first time; `altered` what is wrong, in words, and among which events the first of it is,
+ * where that is known.
+ */
+export type Verification = {
+  verified: { to: number; at: string } | null;
+  altered: { finding: string; from: number | null; to: number | null; at: string } | null;
+};
+
+/** Signs what the log is. All threads share one, in the main thread, which has the key. */
+export type Notary = {
+  /**
+   * The newest checkpoint, of the log as it is now: one is signed if it has grown since.
+   *
+   * @throws DomainError `unavailable` when there is no room on the disk for it.
+   */
+  checkpoint: () => Promise<LogCheckpoint>;
+  /** The newest checkpoints, newest first. */
+  recent: (count: number) => Promise<LogCheckpoint[]>;
+  /** Of each who vouches from outside the first checkpoint that holds the event at a position, and the newest, up to `size` events. */
+  stamped: (position: number, size: number) => Promise<StampedCheckpoint[]>;
+  /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
+  verifierKey: () => Promise<string>;
+  /** Whether the log is still what was signed, as far as the service has looked. */
+  verification: () => Promise<Verification>;
+};
+
+/** An event about a key. */
+export type KeyNote = { position: number; recordedAt: string; actor: Actor; reason: string };
+
+/** A checkpoint that the log keeps: how many events it is of, and when it was signed. */
+type Signed = { size: number; signedAt: string };
+
+/**
+ * A key of a log. `verifierKey` is null where nobody has it any more. `since` is the event by which it began to sign, null for the
+ * first; `first` and `last` are of those checkpoints of it that the log keeps.
+ */
+export type KeyRecord = {
+  id: string;
+  verifierKey: string | null;
+  signs: boolean;
+  since: KeyNote | null;
+  first: Signed | null;
+  last: Signed | null;
+  replaced: (KeyNote & { by: string }) | null;
+  disowned: (KeyNote & { signed: number | null }) | null;
+};
+
+/**
+ * Keeps the collector of unused files away from those that an upload is about to name in an event: pinned before they are
+ * looked for in the store, unpinned when the event is recorded, or never will be. While nobody knows which, the pin stays.
+ */
+export type Pins = {
+  /** Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be stored. */
+  pin: (sha256: string) => Promise<void>;
+  unpin: (sha256: string) => Promise<void>;
+  /** Has a file removed some time later, unless an event names it or somebody has pinned it: its upload was refused. */
+  discard: (sha256: string) => Promise<void>;
+  collect: Collect;
+};
+
+/** Files of a store that no event up to a position of the log names. `store`: which store, as `storeName` has it. */
+export type Candidates = { store: string; position: number; sha256: string[] };
+
+/** Which of the candidates were removed, and which the store does not let go of. The others are needed after all. */
+export type Collected = { removed: string[]; held: { sha256: string; because: string }[] };
+
+/** Removes the candidates that nothing needs, one after the other. */
+export type Collect = (candidates: Candidates) => Promise<Collected>;
+
+/** What threads that answer requests ask of the one that finishes erasures. */
+export type Erasers = {
+  /** Waits a while for the erasure at a position to be finished; false when it goes on in the background. */
+  settle: (position: number) => Promise<boolean>;
+  /** Which of these files are needed by other streams than these. */
+  neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
+  /** How many caught mails to these addresses there are. */
+  countMails: (emails: readonly string[]) => Promise<number>;
+  forgetMails: (emails: readonly string[]) => Promise<void>;
+  /** What is in the way of the erasure at a position, for whoever may see that it is not finished; null when that is not known. */
+  obstacle: (position: number) => Promise<string | null>;
+};
+
+/** A valid API key, by the hash it is compared with, and the opaque id that events name. */
+export type ApiKey = { hash: Buffer; id: string };
+
+/** The origins that have been told of, for all threads: a hash of each. */
+export type ToldOrigins = Int32Array<SharedArrayBuffer>;
+
+/** The documents that there are: a route is in one of them, by its path. */
+export type Api = 'contract' | 'audit';

@@ -27,6 +27,9 @@ export const serveHolder = 'annals serve';
 /** Whose one is that a service works on inside of another server. */
 export const embeddedHolder = 'Annals inside of another server';
 
+/** Whose one is that a command has for a moment, in which it answers nobody. */
+export const briefHolders = { export: 'annals export', collect: 'annals blobs gc' } as const;
+
 /**
  * Takes a data directory, made if it is missing.
  *

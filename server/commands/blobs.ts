@@ -14,6 +14,7 @@ import { blobSettingsOf, storeName } from '../blobs/store.ts';
 import { type Holding, holdingsOf, type Problem, type StoreVerdict, verifyStore } from '../blobs/verify.ts';
 import { loadConfiguration } from '../configuration.ts';
 import type { Collected } from '../ports.ts';
+import { briefHolders } from '../directory.ts';
 import { readSettings } from '../settings/command.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
@@ -120,7 +121,7 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
   return callOrDoAlone(settings, order, async () => {
     // Asked for each batch: to wait each time for a service that will not let go would take most of the time.
-    const lock = lockDirectory(directory, 'annals blobs gc', 0);
+    const lock = lockDirectory(directory, briefHolders.collect, 0);
     try {
       settle(directory);
       const { remove } = blobs;

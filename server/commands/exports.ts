@@ -6,6 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loadConfiguration } from '../configuration.ts';
+import { briefHolders } from '../directory.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
@@ -110,7 +111,7 @@ async function carryOut(settings: Settings, order: Order) {
   const loaded = await loadConfiguration(settings.config);
   return callAsOperator(settings, loaded, order, async () => {
     // A service that starts under another configuration records that: nothing that an export should do by the way.
-    const lock = lockDirectory(resolve(settings.data), 'annals export', 0);
+    const lock = lockDirectory(resolve(settings.data), briefHolders.export, 0);
     try {
       if (hasChanged(loaded.model, settings.data)) {
         throw new UsageError(

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../config/schema.ts';
 import { readSecret } from '../../events/vault.ts';
 import { LockedError } from '../../storage/lock.ts';
 import type { Loaded } from '../configuration.ts';
-import { embeddedHolder, serveHolder } from '../directory.ts';
+import { briefHolders, embeddedHolder, serveHolder } from '../directory.ts';
 import { operatorSecret } from '../engine.ts';
 import { createLog, standardError } from '../logging.ts';
 import { type Service, startService } from '../service.ts';
@@ -21,6 +21,9 @@ export class CallError extends Error {
   override name = 'CallError';
 }
 
+/** Thrown when the service that was called ends, or has ended, without having had what was asked of it: nothing was done. */
+class NotTakenError extends CallError {}
+
 /** What a command asks of the service: a POST, or with `take` a GET. `reason`: why, where that is recorded. */
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
 
@@ -30,11 +33,14 @@ export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) =
 /** How the service answered: `body` is the contract's, of an error too. */
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
 
-const patienceMilliseconds = 10_000;
+/** How long is waited for a process that starts, or ends: it may take ten seconds for what it has taken. */
+const patienceMilliseconds = 30_000;
 const pauseMilliseconds = 200;
 const callMilliseconds = 60_000;
 /** How long what is taken in may stand still. */
 const stallMilliseconds = 300_000;
+
+const isBrief = new Set<string>(Object.values(briefHolders));
 
 /**
  * Calls the service as its operator, whom no rule is asked about: the one that works on the data directory, else one of this
@@ -76,8 +82,8 @@ export async function callOrDoAlone(
       if (answered) return answered;
       if (Date.now() > end) throw new CallError(`${error.message}, and does not answer`);
     }
-    // It starts, or it stops.
     await wait(pauseMilliseconds);
+    if (order.take?.signal.aborted) throw new CallError('stopped');
   }
 }
 
@@ -116,10 +122,10 @@ function secretOf({ directory }: Service): string {
   return directory.vault.secret(operatorSecret);
 }
 
-/** Calls the service that has the directory; null when it does not answer now. */
+/** Calls the service that has the directory; null when it does not answer now, and has done nothing. */
 async function callHolder({ data, site }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
   const { holder } = locked;
-  if (!holder) return null;
+  if (!holder || isBrief.has(holder.what)) return null;
   const isEmbedded = holder.what === embeddedHolder;
   if (holder.what !== serveHolder && !isEmbedded) throw locked;
   // Under its address there is something else here, or nothing.
@@ -132,7 +138,7 @@ async function callHolder({ data, site }: Settings, locked: LockedError, order: 
   try {
     return await call({ address: holder.address, secret: readOperatorSecret(data), site }, order);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
+    if (error instanceof NotTakenError) return null;
     throw error;
   }
 }
@@ -151,11 +157,21 @@ function readOperatorSecret(data: string): string {
   return secret;
 }
 
-/** With an agent of its own: the global one may be told by the environment to send everything through a proxy. */
+/** What becomes of a connection to a process that ends, or has ended. */
+const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+
+/**
+ * With an agent of its own: the global one may be told by the environment to send everything through a proxy. What is to be done is
+ * sent when the service says that it takes it (RFC 9110, section 10.1.1), for which it waits then before it ends: so what is
+ * not answered before that was not done. What is only taken may be asked for again as long as nothing of it has come.
+ *
+ * @throws NotTakenError when the connection was closed before that; CallError.
+ */
 async function call(
   { address, secret, site }: { address: string; secret: string; site: string | null },
   { path, body, reason, take }: Order,
 ): Promise<Answered> {
+  const text = JSON.stringify(body ?? {});
   const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
     method: take ? 'GET' : 'POST',
     agent: false,
@@ -163,24 +179,40 @@ async function call(
     headers: {
       authorization: `Annals-Operator ${secret}`,
       ...(site === null ? {} : { 'x-site-id': site }),
-      ...(take ? {} : { 'content-type': 'application/json' }),
+      ...(take ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      ...(take ? {} : { expect: '100-continue' }),
       'user-agent': `annals/${version()}`,
       ...(reason === undefined ? {} : { 'x-change-reason': reason }),
     },
   });
-  if (take) outgoing.setTimeout(stallMilliseconds, () => outgoing.destroy(new Error('nothing came for a long time')));
-  outgoing.end(take ? undefined : JSON.stringify(body));
+  // What goes wrong once an answer has begun is an error of that, too.
+  outgoing.on('error', () => {});
+  let isTaken = false;
+  if (take) {
+    outgoing.setTimeout(stallMilliseconds, () => outgoing.destroy(new Error('nothing came for a long time')));
+    outgoing.end();
+  } else {
+    outgoing.once('continue', () => {
+      isTaken = true;
+      outgoing.end(text);
+    });
+  }
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     const status = response.statusCode ?? 0;
     if (!take || status !== 200) return { status, body: (await json(response)) as Answered['body'] };
+    isTaken = true;
     await take.receive(response);
     return { status, body: {} };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') throw error;
     if (take?.signal.aborted) throw new CallError('stopped');
-    const what = take ? 'did not send all of it' : 'did not answer, and may have done what was asked';
-    throw new CallError(`${address} ${what}: ${messageOf(error)}`);
+    const doubt = isTaken ? 'did not answer, and may have done what was asked' : 'did not answer';
+    const message = `${address} ${take ? 'did not send all of it' : doubt}: ${messageOf(error)}`;
+    const isOver = !isTaken && isClosed.has(String((error as NodeJS.ErrnoException).code));
+    throw isOver ? new NotTakenError(message) : new CallError(message);
+  } finally {
+    // It would wait to send what a service did not want that has refused it.
+    outgoing.destroy();
   }
 }
 

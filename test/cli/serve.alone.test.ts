@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -479,6 +480,38 @@ describe('The end of a service', () => {
       assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
     };
     await Promise.all([endBy('SIGTERM'), endBy('SIGINT')]);
+  });
+
+  it('answers what it has said it takes, and does nothing that it has not', async (t) => {
+    const service = await startService(t, config, { environment: noThreads });
+    const { hostname, port } = new URL(service.url);
+    const ask = (title: string) => {
+      const body = JSON.stringify({ title });
+      const socket = connect(Number(port), hostname);
+      let said = '';
+      socket
+        .on('error', () => {})
+        .on('data', (chunk) => {
+          said += chunk;
+        });
+      const head = `POST ${posts} HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${apiKey}\r\nexpect: 100-continue\r\n`;
+      const rest = `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+      return { socket, begin: () => socket.write(head + rest), go: () => socket.write(body), said: () => said };
+    };
+    const [taken, late] = [ask('taken'), ask('late')];
+    const isOver = once(late.socket, 'end');
+    taken.begin();
+    await eventually(() => taken.said().startsWith('HTTP/1.1 100 Continue'));
+    service.child.kill('SIGTERM');
+    // It ends the connections over which nothing has come: so it has begun to stop.
+    await isOver;
+    late.begin();
+    late.go();
+    taken.go();
+    await eventually(() => taken.said().includes('HTTP/1.1 201 Created'));
+    assert.equal(await service.stop(), 0);
+    assert.equal(late.said(), '');
+    assert.equal(recordedEvents(service.data).filter(({ type }) => type === 'document.created').length, 1);
   });
 
   it('does not come at SIGHUP, which is logged, nor by what that interrupts', async (t) => {

@@ -186,8 +186,8 @@ Exit code 0: shown. 1: the log has no such document or version. 2: wrong usage, 
 Events that fit all that is said, oldest first. Works beside a running service, and on a copy of log.db alone. annals export
 saves them with what proves them.
 
-  --collection C  a collection's slug, globals/SLUG, accounts/COLLECTION, system/schema, system/audit, system/keys;
-                  globals, accounts or system for all of these
+  --collection C  a collection's slug, globals/SLUG, accounts/COLLECTION, system/schema, system/audit, system/clock,
+                  system/keys, system/files; globals, accounts or system for all of these
   --stream S      one document: COLLECTION/ID
   --type T        a type, or several with commas between: document.deleted,document.erased
   --actor A       user, apiKey, system or anonymous, or an id such as COLLECTION/ID or that of an API key
@@ -413,7 +413,7 @@ function help(): string {
 }
 
 /** Codes of errors whose message says all there is to say: what, and of which file or address. */
-const plain = new Set(['EACCES', 'EADDRNOTAVAIL', 'ENOSPC', 'ENOTFOUND', 'EPERM', 'EROFS']);
+const plain = new Set(['EACCES', 'EADDRNOTAVAIL', 'ENOSPC', 'ENOTFOUND', 'EPERM', 'EROFS', 'SQLITE_NOTADB']);
 
 function explain(error: unknown, name: string): number {
   if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);

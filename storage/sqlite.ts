@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
+import { basename } from 'node:path';
 import Database from 'better-sqlite3';
 import { createPrivate } from './private.ts';
 
@@ -65,6 +66,8 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
     return db;
   } catch (error) {
     db.close();
+    // SQLite does not say which.
+    if (isNoDatabase(error)) (error as Error).message = `${basename(path)}: ${(error as Error).message}`;
     throw error;
   }
 }
@@ -130,6 +133,10 @@ function mayOpenMore(): boolean {
 /** True where SQLite could not open a file. */
 export function isUnopened(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_CANTOPEN') === true;
+}
+
+function isNoDatabase(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_NOTADB';
 }
 
 /** True where this process, or all of the system, may open no more files. */

@@ -21,6 +21,7 @@ import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
 import { showProgress } from './progress.ts';
+import { readReason } from './reason.ts';
 
 /** A log and the store of its files, both open. */
 type Opened = {
@@ -148,9 +149,10 @@ function settle(directory: string): void {
 export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const known = { record: 'boolean', reason: 'string' } as const;
   const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known);
-  if (flags.record && flags.reason === undefined)
-    throw new UsageError('--reason is missing: the log keeps why files are lost');
   if (!flags.record && flags.reason !== undefined) throw new UsageError('--reason goes with --record');
+  const problems: string[] = [];
+  const reason = flags.record ? readReason(flags.reason, 'why files are lost', problems) : null;
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return withStore(settings, async (opened) => {
     const { blobSettings, db, blobs } = opened;
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
@@ -162,8 +164,8 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
       print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
     if (stored.size === 0 && needed > 0) print(`note: ${store} holds no file at all: is it the right one?`);
     for (const problem of problems) print(textOf(problem));
-    if (flags.reason !== undefined) {
-      const refused = await record(opened, verdict, flags.reason);
+    if (reason !== null) {
+      const refused = await record(opened, verdict, reason);
       if (refused !== null) return refused;
     } else if (suspectsOf(opened, verdict).some(({ state }) => state === 'missing')) {
       print('note: the log does not say that what is missing is lost: --record --reason TEXT puts that on record');

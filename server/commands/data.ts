@@ -65,8 +65,9 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   const reason = isAccepted ? readAcceptance(flags.reason) : '';
   if (!isAccepted && flags.reason !== undefined)
     throw new UsageError('--reason goes with --accept-lost-events, which the log keeps the reason of');
-  if (flags.check && flags['accept-foreign-writes'])
-    throw new UsageError('--check changes nothing, so it does not go with --accept-foreign-writes');
+  for (const flag of ['accept-lost-events', 'accept-foreign-writes'] as const) {
+    if (flags.check && flags[flag]) throw new UsageError(`--check changes nothing, so it does not go with --${flag}`);
+  }
   if (flags.check)
     return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);

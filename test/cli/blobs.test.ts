@@ -154,6 +154,12 @@ describe('annals blobs gc beside a running service', () => {
     );
     assert.match((await record()).stderr, /^--reason is missing: the log keeps why files are lost/);
     assert.match((await blobs('verify --reason x')).stderr, /^--reason goes with --record/);
+    // Also where there is nothing to record.
+    const unsaid = await record('--reason', ' ');
+    assert.deepEqual(
+      [unsaid.code, unsaid.stderr.split('\n')[0]],
+      [2, '--reason must be a text of 1 to 500 characters that says why'],
+    );
   });
 
   it('takes from its operator alone what became of files, and looks itself', async () => {

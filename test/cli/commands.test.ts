@@ -172,6 +172,28 @@ describe('annals verify', () => {
   });
 });
 
+describe('A vault.db that is no database', () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const commands = [
+    ['verify'],
+    ['rebuild', '--config', configFile],
+    ['serve', '--port', '0', '--config', configFile],
+    ['keys', 'history'],
+    ['keys', 'replace', '--reason', 'a test'],
+    ['clock', 'correct', '--today', today, '--reason', 'a test'],
+  ];
+  for (const command of commands) {
+    it(`is named by annals ${command.slice(0, 2).join(' ').replace(/ -.*/, '')}, which ends with 2`, async (t) => {
+      const data = await copy(t);
+      for (const end of ['-wal', '-shm']) rmSync(join(data, `vault.db${end}`), { force: true });
+      writeFileSync(join(data, 'vault.db'), 'this is no database, and longer than a header of one');
+      const { code, stderr } = await runHere([...command, '--data', data]);
+      assert.equal(code, 2);
+      assert.match(stderr, /^vault\.db: file is not a database(; annals verify says more about the log)?\n$/);
+    });
+  }
+});
+
 describe('annals rebuild', () => {
   it('builds the read tables anew, the same as before', async (t) => {
     const data = await copy(t);
@@ -206,6 +228,9 @@ describe('annals rebuild', () => {
     assert.equal(code, 0);
     assert.match(stdout, /^equal: /m);
     assert.ok(readFileSync(readFile(data)).equals(before));
+    const accepting = await runHere(['rebuild', '--check', '--accept-lost-events', '--reason', 'x', '--data', data]);
+    assert.equal(accepting.code, 2);
+    assert.match(accepting.stderr, /^--check changes nothing, so it does not go with --accept-lost-events\n/);
   });
 
   it('refuses a log that lost events until it is told to accept that', async (t) => {
@@ -281,7 +306,7 @@ describe('annals config check', () => {
     const unread = await runHere(['config', 'check', '--config', configFile, '--against', broken]);
     assert.deepEqual(
       [unread.code, unread.stderr],
-      [2, `${broken} cannot be looked at: file is not a database; annals verify says more\n`],
+      [2, `${broken} cannot be looked at: log.db: file is not a database; annals verify says more\n`],
     );
   });
 

@@ -6,8 +6,8 @@ import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
 import { isUuid7 } from './ids.ts';
-import { formatOf, isLog } from './log-file.ts';
-import { type LogReader, readLog } from './log-reader.ts';
+import { formatOf, type Head, isLog } from './log-file.ts';
+import { readLog } from './log-reader.ts';
 import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
 import { contradicted, firstAltered, lost, type Witness } from './witnesses.ts';
@@ -38,10 +38,10 @@ export function verifyLog(
   look: (header: Header) => void = () => {},
 ): Finding | null {
   if (!isLog(db)) return 'log.db is empty';
-  const log = readLog(db);
-  const { size } = log.head();
+  const head = readLog(db).head();
+  const { size } = head;
   const events = () => {
-    const steps = checkEvents(db, log, { look });
+    const steps = checkEvents(db, head, { look });
     for (let step = steps.next(); ; step = steps.next()) {
       if (step.done) return step.value?.finding ?? null;
       if (step.value % 500 === 0 || step.value === size) progress(step.value, size);
@@ -53,16 +53,17 @@ export function verifyLog(
 }
 
 /**
- * The same in steps, beside a service that goes on writing and for as long as it takes: what was there at the first step. Each step
- * is a read of its own; it gives the position that was reached. SQLite's own check takes too long at a time: instead, each event is
- * looked for where the index of streams has it.
+ * The same in steps, beside a service that goes on writing and for as long as it takes. Each step is a read of its own; it gives the
+ * position that was reached. SQLite's own check takes too long at a time: instead, each event is looked for where the index of
+ * streams has it.
  *
+ * @param head that of the log as it was read before: what is behind it is left alone.
  * @param seen heads that the log once had, smallest first: they tell between which of them it was altered first.
  */
-export function* verifyInSteps(db: Sqlite, seen: readonly Witness[]): Generator<number, Trouble | null> {
+export function* verifyInSteps(db: Sqlite, head: Head, seen: readonly Witness[]): Generator<number, Trouble | null> {
   const finding = checkErasures(db) ?? checkCounts(db) ?? checkTriggers(db);
   if (finding !== null) return { finding, from: null, to: null };
-  return yield* checkEvents(db, readLog(db), { look: () => {}, seen });
+  return yield* checkEvents(db, head, { look: () => {}, seen });
 }
 
 /** SQLite's own check, which also proves that the indexes say what the tables say. */
@@ -98,13 +99,12 @@ function dataIn(body: string): JsonObject | null {
   }
 }
 
-/** @param seen given where the log is being written: then what is behind the first head is left alone. */
+/** @param seen given where the log is being written: then what is behind the head is left alone. */
 function* checkEvents(
   db: Sqlite,
-  log: LogReader,
+  { size, root, log: logId, recordedAt }: Head,
   { look, seen }: { look: (header: Header) => void; seen?: readonly Witness[] },
 ): Generator<number, Trouble | null> {
-  const { size, root, log: logId, recordedAt } = log.head();
   const isLive = seen !== undefined;
   const atOnce = isLive ? chunk.live : chunk.alone;
   const select = db.prepare(

@@ -169,6 +169,8 @@ export function startEngine(options: Options): Engine {
       file: logFile(directory.path),
       logId: logName,
       keys: directory.vault.logKeys,
+      sealKey: directory.vault.seals().key,
+      now: clock.believed,
       percent: isBrief ? 0 : settings.verifyPercent,
       log,
     });

@@ -72,8 +72,8 @@ export type LogCheckpoint = { size: number; root: string; note: string; signedAt
 
 /**
  * What the service has found of the log that it goes through beside all else: `verified` says up to which position and when it last
- * found nothing wrong, null before the first time; `altered` what is wrong, in words, and among which events the first of it is,
- * where that is known.
+ * found nothing wrong, null before the first time; `altered` what it has found last that is wrong, in words, and among which events the
+ * first of it is, where that is known. It stays when nothing is wrong any more, which a later `verified` tells.
  */
 export type Verification = {
   verified: { to: number; at: string } | null;

@@ -17,7 +17,7 @@ import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
 import { ageOf, type Outsiders, vouchedFor } from './outside.ts';
-import { anchored, judge, judgesOf } from './witnesses.ts';
+import { anchored, judge, judgesOf, misplaced } from './witnesses.ts';
 
 /**
  * What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at, or nothing
@@ -79,8 +79,8 @@ export async function verifyCheckpoints(
       for await (const { name, size, note } of checkpoints) {
         const judgement = judge(log, judges, name, note);
         if ('finding' in judgement) return judgement.finding;
-        if (sizeIn(note) !== size)
-          return `${name} is one of ${sizeIn(note)} events, and stands in the place of one of ${size}`;
+        const wrong = misplaced(name, { size: sizeIn(note) }, size);
+        if (wrong !== null) return wrong;
         const { verdict, keyId } = judgement;
         counts[verdict] += 1;
         if (verdict === 'sound' && size > signed.size) signed = { size, keyId };

@@ -16,20 +16,30 @@ type Options = {
   file: string;
   logId: string;
   keys: LogKeys;
+  /** What the head of the log is sealed with. */
+  sealKey: string;
   /** How much of one core it may take: 0 for nothing, and at 100 it never rests. */
   percent: number;
   log: Logger;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
   milliseconds?: { first: number; between: number };
 };
 
 const usual = { first: 10_000, between: 60_000 };
 const never = { first: 0, between: 0 };
 
-/** Starts to go through the log. What is wrong is logged once, and again when it is something else. */
-export function openVerifying({ file, logId, keys, percent, log, milliseconds }: Options): Verifying {
+/**
+ * Starts to go through the log. What is wrong is logged once, and again when it is something else or was right in between. That it was
+ * found is told until the end: who puts back what was there has altered the log twice.
+ */
+export function openVerifying(options: Options): Verifying {
+  const { file, logId, keys, sealKey, percent, log, now, milliseconds } = options;
   const { first, between } = milliseconds ?? (percent === 100 ? never : usual);
   const verifier = joinVerifier();
   let verification: Verification = { verified: null, altered: null };
+  /** What was wrong the last time. */
+  let finding: string | null = null;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
   if (percent > 0) schedule(first);
@@ -41,7 +51,7 @@ export function openVerifying({ file, logId, keys, percent, log, milliseconds }:
   async function pass(): Promise<void> {
     try {
       const { signed } = keys.current(logId);
-      const known = { keys: keys.known(logId), disowned: keys.disowned(logId), signed };
+      const known = { keys: keys.known(logId), disowned: keys.disowned(logId), signed, sealKey };
       const looked = await verifier.look({ file, known, percent });
       if (looked) conclude(looked);
     } catch (err) {
@@ -51,16 +61,14 @@ export function openVerifying({ file, logId, keys, percent, log, milliseconds }:
   }
 
   function conclude({ to, trouble }: NonNullable<Awaited<ReturnType<typeof verifier.look>>>): void {
-    const at = new Date().toISOString();
-    if (!trouble) {
-      verification = { verified: { to, at }, altered: null };
-      return;
-    }
-    const isNew = verification.altered?.finding !== trouble.finding;
-    verification = { ...verification, altered: { ...trouble, at } };
+    const at = new Date(now()).toISOString();
+    const isNew = trouble !== null && trouble.finding !== finding;
+    finding = trouble?.finding ?? null;
+    if (!trouble) verification = { ...verification, verified: { to, at } };
+    else verification = { ...verification, altered: { ...trouble, at } };
     if (!isNew) return;
-    const { finding, ...events } = trouble;
-    log.fatal(events, `the log is not what was recorded: ${finding}; run "annals verify"`);
+    const { finding: found, ...events } = trouble;
+    log.fatal(events, `the log is not what was recorded: ${found}; run "annals verify"`);
   }
 
   return {

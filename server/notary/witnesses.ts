@@ -56,6 +56,11 @@ export function hear(
   return { verdict: isKnown ? 'sound' : 'unknown', keyId, head };
 }
 
+/** What is found where a checkpoint stands in a row of another size than it is of; null where it stands in its own. */
+export function misplaced(name: string, { size }: Pick<TreeHead, 'size'>, row: number): Finding | null {
+  return size === row ? null : `${name} is one of ${size} events, and stands in the place of one of ${row}`;
+}
+
 /** How many of the first events a key that counts has signed, as far as the log itself keeps it. */
 export function signedSize(log: LogReader, checkpoints: CheckpointReader, { verifiers }: Judges): number {
   const { size } = log.head();

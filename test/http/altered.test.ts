@@ -135,9 +135,24 @@ const otherTime: Lie = {
   at: null,
 };
 
+const zeroSeal: Lie = {
+  name: 'a head that somebody has sealed with zeros',
+  tell: (db) => db.exec('UPDATE head SET mac = zeroblob(32)'),
+  told: /./,
+  found: /^the head of log\.db is not sealed by the key of vault\.db: somebody wrote to log\.db who does not have it$/,
+  at: null,
+};
+const elsewhere: Lie = {
+  name: 'a checkpoint in the place of another',
+  tell: (db) => db.exec('UPDATE checkpoints SET size = size - 1'),
+  told: /./,
+  found: /^the checkpoint of position \d+ is one of \d+ events, and stands in the place of one of \d+$/,
+  at: null,
+};
+
 /** Writes into `log.db` as somebody does who has the file: without its triggers, and with no other mark. Gives what undoes it. */
 function tamper(data: string, tell: Lie['tell']): () => void {
-  const tables = ['events', 'payloads', 'tiles', 'head'];
+  const tables = ['events', 'payloads', 'tiles', 'head', 'checkpoints'];
   let kept: [string, Record<string, unknown>[]][] = [];
   within(data, (db) => {
     kept = tables.map((table) => [table, db.prepare(`SELECT rowid AS rowid, * FROM ${table}`).all()] as never);
@@ -145,6 +160,7 @@ function tamper(data: string, tell: Lie['tell']): () => void {
   });
   return () =>
     within(data, (db) => {
+      db.exec('DELETE FROM checkpoints');
       for (const [table, rows] of kept) {
         for (const row of rows) {
           const names = Object.keys(row).filter((name) => name !== 'rowid' || table === 'head' || table === 'tiles');
@@ -328,6 +344,7 @@ describe('A service that goes through its log', () => {
   const fatal = () => service.lines().filter(({ level }) => level === 60);
 
   it('says up to where it has found nothing wrong, and when', async () => {
+    await ask(service, 'GET', '/api/audit/checkpoint');
     const body = await eventually(async () => {
       const log = await logNow();
       return log.verified?.to === log.size ? log : null;
@@ -337,7 +354,7 @@ describe('A service that goes through its log', () => {
     assert.deepEqual(fatal(), []);
   });
 
-  for (const { name, tell, told, found, at } of [zeroed, otherTime, ...lies]) {
+  for (const { name, tell, told, found, at } of [zeroed, otherTime, zeroSeal, elsewhere, ...lies]) {
     it(`finds ${name}, says so once in its log, and to auditors`, async () => {
       const before = fatal().length;
       const undo = tamper(service.data, tell);
@@ -358,7 +375,12 @@ describe('A service that goes through its log', () => {
       } finally {
         undo();
       }
-      await eventually(async () => ((await logNow()).altered ? null : true));
+      const { altered, verified, size } = await eventually(async () => {
+        const log = await logNow();
+        return log.verified.at > log.altered.at ? log : null;
+      });
+      assert.equal(verified.to, size);
+      assert.match(altered.finding, found, 'what was found once is told until the restart');
     });
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { joinVerifier } from '../../server/threads/verifier.ts';
+import { seals } from '../events/logs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { openDirectory } from '../projections/directory.ts';
 
@@ -15,7 +16,7 @@ describe('The thread that goes through logs', () => {
     directory.close();
     const job = {
       file: join(folder, 'log.db'),
-      known: { keys: [], disowned: new Set<string>(), signed: null },
+      known: { keys: [], disowned: new Set<string>(), signed: null, sealKey: seals.key },
       percent: 100,
     };
     const [first, second] = [joinVerifier(), joinVerifier()];

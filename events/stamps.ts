@@ -12,7 +12,8 @@ export type StampedCheckpoint = { size: number; note: string; tokens: KeptToken[
 const looked = 100;
 
 type Row = { size: number; note: string };
-type TokenRow = { size: number; authority: string; token: Buffer };
+/** A token as it is kept, beside the size of the checkpoint that it is over. */
+export type TokenRow = { size: number; authority: string; token: Buffer };
 
 /** Reads which checkpoints of a log others have vouched for. */
 export function readStamps(db: Sqlite) {
@@ -41,14 +42,14 @@ export function readStamps(db: Sqlite) {
     /**
      * Of each who vouches the first checkpoint that holds the event at a position, and the newest one, up to `size` events; by size.
      */
-    around: (position: number, size: number): StampedCheckpoint[] => {
+    around: db.transaction((position: number, size: number): StampedCheckpoint[] => {
       const found = new Map<number, StampedCheckpoint>();
       for (const { from, newest } of kinds) {
         for (const rows of [from.all(position, size), newest.all(size)] as Row[][])
           for (const row of firsts(rows.map(withTokens))) found.set(row.size, row);
       }
       return [...found.values()].sort((a, b) => a.size - b.size);
-    },
+    }),
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
     /** All tokens that are kept, by the size of the checkpoint that they are over. */
     tokens: () => selectAll.iterate() as IterableIterator<TokenRow>,

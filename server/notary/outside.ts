@@ -3,7 +3,7 @@ import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.t
 import { cosignaturesOf, type WitnessKey } from '../../events/cosignatures.ts';
 import { inWords } from '../../events/durations.ts';
 import { parseNote, signedByLog } from '../../events/notes.ts';
-import { readStamps } from '../../events/stamps.ts';
+import { readStamps, type TokenRow } from '../../events/stamps.ts';
 import type { Finding } from '../../events/verify.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 
@@ -16,12 +16,26 @@ export type Outsiders = { witnesses: readonly WitnessKey[]; trusted: readonly X5
 /** What was found: the times that others say, as lines for the operator, or what of it is wrong. */
 type Vouched = { finding: Finding | null; notes: string[] };
 
+/** The checkpoints of a log, and the tokens that others have given for them. */
+export type Vouchable = { checkpoints: readonly KeptCheckpoint[]; tokens: readonly TokenRow[] };
+
+/** Reads them as they are at one moment: a token whose checkpoint came since would be over nothing. */
+export function readVouched(db: Sqlite): Vouchable {
+  const read = db.transaction(() => ({
+    checkpoints: [...readCheckpoints(db).all()],
+    tokens: [...readStamps(db).tokens()],
+  }));
+  return read();
+}
+
 /** What others than the log vouch for. */
-export async function vouchedFor(db: Sqlite, { witnesses, trusted }: Outsiders): Promise<Vouched> {
-  const checkpoints = [...readCheckpoints(db).all()];
+export async function vouchedFor(
+  { checkpoints, tokens }: Vouchable,
+  { witnesses, trusted }: Outsiders,
+): Promise<Vouched> {
   const cosigned = cosignedIn(checkpoints, witnesses);
   if (cosigned.finding) return cosigned;
-  const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), db, trusted);
+  const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), tokens, trusted);
   if (stamped.finding) return stamped;
   const notes = [...cosigned.notes, ...stamped.notes];
   return { finding: null, notes: notes.length > 0 ? notes : ['nobody from outside says when a checkpoint was there'] };
@@ -47,10 +61,9 @@ function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly 
 /** @param notes those of the checkpoints, by size. */
 async function stampedIn(
   notes: ReadonlyMap<number, string>,
-  db: Sqlite,
+  tokens: readonly TokenRow[],
   trusted: readonly X509Certificate[],
 ): Promise<Vouched> {
-  const tokens = [...readStamps(db).tokens()];
   if (tokens.length === 0) return { finding: null, notes: [] };
   const { isVouchedFor, readToken, TokenError } = await import('./tokens.ts');
   const seen: Seen[] = [];

@@ -86,9 +86,12 @@ export function openNotary({
     const [newest] = checkpoints.recent(1);
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
-    if (newest && before?.size === head.size && signed?.size === head.size) return describe(newest);
+    const isSigned = before?.size === head.size;
+    if (newest && isSigned && signed?.size === head.size) return describe(newest);
     if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
     remember(signer.id, head);
+    // An older vault had forgotten that. Signed once more, it would lose what others have said of it.
+    if (newest && isSigned) return describe(newest);
     const time = new Date(now()).toISOString();
     const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
     await keep({ kind: 'signed', ...change });
@@ -122,7 +125,7 @@ export function openNotary({
   async function signQuietly(): Promise<void> {
     try {
       const [newest] = checkpoints.recent(1);
-      if (newest?.size === reader.head().size && isOurs(newest.note) && !hasFailed) return;
+      if (newest?.size === reader.head().size && isKnown(newest) && !hasFailed) return;
       await checkpoint();
       hasFailed = false;
     } catch (err) {
@@ -132,8 +135,10 @@ export function openNotary({
     }
   }
 
-  function isOurs(note: string): boolean {
-    return openNote(note, [keys.current(logId).signer]) !== null;
+  /** Whether a checkpoint is of our key, and the vault knows of it. */
+  function isKnown({ size, note }: KeptCheckpoint): boolean {
+    const { signer, signed } = keys.current(logId);
+    return signed?.size === size && openNote(note, [signer]) !== null;
   }
 
   return {

@@ -16,7 +16,7 @@ import type { Anchor, BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { isStoreFailure } from '../blobs/refusals.ts';
 import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
-import { ageOf, type Outsiders, vouchedFor } from './outside.ts';
+import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 import { anchored, judge, judgesOf, misplaced } from './witnesses.ts';
 
 /**
@@ -75,6 +75,7 @@ export async function verifyCheckpoints(
       );
       if (finding) return found(finding);
     }
+    const givenUp = new Set<string>();
     const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
       for await (const { name, size, note } of checkpoints) {
         const judgement = judge(log, judges, name, note);
@@ -83,14 +84,16 @@ export async function verifyCheckpoints(
         if (wrong !== null) return wrong;
         const { verdict, keyId } = judgement;
         counts[verdict] += 1;
+        if (verdict === 'disowned') givenUp.add(note);
         if (verdict === 'sound' && size > signed.size) signed = { size, keyId };
       }
       return null;
     };
-    const rows = [...readCheckpoints(db).all()];
+    const vouched = readVouched(db);
+    const { checkpoints: rows } = vouched;
     const inLog = await look(kept(rows));
     if (inLog) return found(inLog);
-    const outside = await vouchedFor(db, outsiders);
+    const outside = await vouchedFor(without(vouched, givenUp), outsiders);
     if (outside.finding) return found(outside.finding);
     try {
       const finding = await look(textsOf(blobs));
@@ -195,6 +198,15 @@ function readKeys(log: LogReader, keys: KnownKeys, seals: KnownSeals) {
 
 function* kept(rows: readonly KeptCheckpoint[]): Generator<Named> {
   for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size, note };
+}
+
+/** What others vouch for is nothing where the key was given up that signed it. */
+function without({ checkpoints, tokens }: Vouchable, givenUp: ReadonlySet<string>): Vouchable {
+  const gone = new Set(checkpoints.filter(({ note }) => givenUp.has(note)).map(({ size }) => size));
+  return {
+    checkpoints: checkpoints.filter(({ size }) => !gone.has(size)),
+    tokens: tokens.filter(({ size }) => !gone.has(size)),
+  };
 }
 
 /** How many events a checkpoint says that it is of; of one that is none, judges say so. */

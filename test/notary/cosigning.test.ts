@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { cosignaturesOf, parseWitnessKey } from '../../events/cosignatures.ts';
 import { parseNote } from '../../events/notes.ts';
 import { parseWitness } from '../../server/settings/cosigners.ts';
+import { openVault } from '../../events/vault.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { type HereService, startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -132,6 +133,24 @@ describe('witnesses', () => {
       [1, true],
       forged.stdout,
     );
+  });
+
+  it('vouch for nothing any more by what a key has signed that was disowned since', async (t) => {
+    const { witness, data, verifierKey, open } = await start(t);
+    const service = await open();
+    await cosigned(service, witness.name);
+    await service.stop();
+    const vault = openVault(join(data, 'vault.db'));
+    const [logId = '', id = ''] = verifierKey.split('+');
+    vault.logKeys.replace(logId, { disowned: [{ id }], reason: 'a test' });
+    vault.close();
+    await (await startHere(t, config, { data })).stop();
+    const { code, stdout } = await runHere(['verify', '--data', data], {
+      environment: { ANNALS_WITNESSES: witness.setting },
+    });
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /^note: checkpoints that the log is not held against, for their key was given up: \d+$/m);
+    assert.match(stdout, /^note: nobody from outside says when a checkpoint was there$/m);
   });
 
   it('that have seen another log, or answer what is none, are told of in the log, and nothing of them is kept', async (t) => {

@@ -184,6 +184,26 @@ describe('the notary', () => {
     await other.close();
   });
 
+  it('signs nothing again of which an older vault has forgotten that it did, and remembers it', async (t) => {
+    const { folder, db, log, vault, notary, append } = start(t);
+    append(5);
+    const { size } = await notary.checkpoint();
+    log.keepCheckpoint({ kind: 'stored', size });
+    const [{ note } = assert.fail('nothing is kept')] = await notary.recent(1);
+    const said = { authority: 'tsa', token: Buffer.of(1), receivedAt: '2026-01-01T00:00:00.000Z' };
+    log.keepCheckpoint({ kind: 'timestamped', size, signed: note, ...said });
+    await notary.close();
+    const [key] = vault.logKeys.known('annals/test');
+    vault.logKeys.sign('annals/test', key?.id ?? '', { size: 0, root: emptyRoot });
+    const { notary: other, kept } = start(t, folder);
+    await until(() => vault.logKeys.current('annals/test').signed?.size === size);
+    assert.equal((await other.checkpoint()).note, note);
+    assert.deepEqual(kept, []);
+    await other.close();
+    assert.equal(db.prepare('SELECT count(*) FROM timestamps').pluck().get(), 1);
+    assert.equal(db.prepare('SELECT stored FROM checkpoints').pluck().get(), 1);
+  });
+
   it('signs nothing once the log has turned out to be another one', async (t) => {
     const { notary, append, kept } = start(t);
     notary.refuse(new Error('it is another one'));

@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import Database from 'better-sqlite3';
 import { signedByLog } from '../../events/notes.ts';
+import { certificatesIn } from '../../server/notary/authority.ts';
+import { readVouched, vouchedFor } from '../../server/notary/outside.ts';
 import { stamp } from '../../server/notary/stamping.ts';
 import { isVouchedFor, readToken, TokenError } from '../../server/notary/tokens.ts';
 import { certificatesIn } from '../../server/settings/certificates.ts';
 import { run } from '../../verify/annals-verify.mjs';
+import { openTestLog } from '../events/logs.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, temporaryFolder } from '../helpers/service.ts';
@@ -241,6 +244,35 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.match(
       moved.stdout,
       /NOT SOUND: the time-stamp token by \S+ of the checkpoint of position 2 is for something else/,
+    );
+  });
+
+  it('are read with what they are over at one moment, beside a service that goes on', async (t) => {
+    tsa.reply = reply;
+    const { log, path } = openTestLog(t);
+    const keep = (size: number, token: Buffer) => {
+      log.keepCheckpoint({ kind: 'signed', size, note, signedAt: '2026-11-20T12:00:00.000Z' });
+      const said = { authority: 'tsa', token, receivedAt: '2026-11-20T12:00:00.000Z' };
+      log.keepCheckpoint({ kind: 'timestamped', size, signed: note, ...said });
+    };
+    const token = await asked();
+    keep(1, token);
+    let isNext = true;
+    const reads = new Database(path, {
+      readonly: true,
+      verbose: (sql) => {
+        if (!isNext || !/timestamps/.test(String(sql))) return;
+        isNext = false;
+        keep(2, token);
+      },
+    });
+    const found = await vouchedFor(readVouched(reads), { witnesses: [], trusted });
+    reads.close();
+    assert.equal(isNext, false);
+    assert.equal(found.finding, null);
+    assert.match(
+      found.notes.join('\n'),
+      /^the time-stamp authority tsa has seen 1 checkpoints, the newest of 1 events/,
     );
   });
 

@@ -27,6 +27,9 @@ export function readStamps(db: Sqlite) {
   }));
   const selectTokens = db.prepare('SELECT authority, token FROM timestamps WHERE size = ? ORDER BY authority');
   const selectAll = db.prepare('SELECT size, authority, token FROM timestamps ORDER BY size, authority');
+  const newestReceived = db
+    .prepare('SELECT received_at FROM timestamps WHERE authority = ? ORDER BY size DESC LIMIT 1')
+    .pluck();
   const hasToken = db.prepare('SELECT count(*) FROM timestamps WHERE size = ? AND authority = ?').pluck();
 
   function withTokens({ size, note }: Row): StampedCheckpoint {
@@ -50,6 +53,8 @@ export function readStamps(db: Sqlite) {
       }
       return [...found.values()].sort((a, b) => a.size - b.size);
     }),
+    /** When the newest token of an authority was received (ISO 8601); null where there is none. */
+    newestReceived: (authority: string): string | null => (newestReceived.get(authority) as string | undefined) ?? null,
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
     /** All tokens that are kept, by the size of the checkpoint that they are over. */
     tokens: () => selectAll.iterate() as IterableIterator<TokenRow>,

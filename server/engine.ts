@@ -243,9 +243,15 @@ export function startEngine(options: Options): Engine {
 
   /** Signing, and the copies of what is signed; a service for a single command leaves those to the next one. */
   async function openSigning({ store }: BlobGuard): Promise<MainNotary> {
-    const common = { file: logFile(directory.path), keys: directory.vault.logKeys, keep: writer.keepCheckpoint, log };
+    const common = {
+      file: logFile(directory.path),
+      keys: directory.vault.logKeys,
+      keep: writer.keepCheckpoint,
+      now: clock.believed,
+      log,
+    };
     const sealKey = directory.vault.seals().key;
-    notary = openNotary({ ...common, sealKey, now: clock.believed, onSigned: () => anchoring?.poke() });
+    notary = openNotary({ ...common, sealKey, onSigned: () => anchoring?.poke() });
     signedAtStart = notary.signedSize();
     if (!isBrief) {
       const { webhook, tsaUrl: url, tsaCa } = settings;

@@ -1,6 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
+import {
+  type CheckpointChange,
+  type KeptCheckpoint,
+  keptCheckpoints,
+  readCheckpoints,
+} from '../../events/checkpoints.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import type { LogKeys } from '../../events/log-keys.ts';
 import { readLog } from '../../events/log-reader.ts';
@@ -46,13 +51,15 @@ type Options = {
   /** Called when the log turns out not to be the one that was anchored, once it has been started. */
   onContradiction: (error: Error) => void;
   log: Logger;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
   milliseconds?: { patience: number; shortest: number; longest: number };
 };
 
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
-/** A witness serves many logs, and is asked once a minute at most. */
+/** A witness serves many logs, and is asked once a minute at most, whatever starts and stops in between. */
 const cosignedEach = 60_000;
-/** An authority is asked six times an hour at most, and at each start and stop: what it says stays in the log, some kilobytes each time. */
+/** An authority is asked every ten minutes at most, in the same way: what it says stays in the log, some kilobytes each time. */
 const stampedEach = 600_000;
 
 /** Brings checkpoints to the store of files, and to a webhook if there is one; checks at the start what is there. */
@@ -67,6 +74,7 @@ export function openAnchoring(options: Options): Anchoring {
     witnesses,
     onContradiction,
     log,
+    now,
     milliseconds = usual,
   } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
@@ -110,16 +118,18 @@ export function openAnchoring(options: Options): Anchoring {
         // What reads tokens is loaded where there is somebody who makes them.
         send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
         mark: ({ size, note }, token) => {
-          const receivedAt = new Date().toISOString();
+          const receivedAt = new Date(now()).toISOString();
           return keep({ kind: 'timestamped', size, signed: signedByLog(note), authority: name, token, receivedAt });
         },
         log,
+        left: leftOf(stampedEach, stamps.newestReceived(name), now()),
         milliseconds: { ...usualRests, rest: stampedEach },
       }),
     );
   }
   for (const witness of witnesses) {
-    const { cosign, isDue } = cosignedBy(witness, reader);
+    const { cosign, isDue, timeOf } = cosignedBy(witness, reader);
+    const [newestTime = null] = checkpoints.recent(keptCheckpoints).flatMap(({ note }) => timeOf(note) ?? []);
     couriers.push(
       createCourier({
         what: `cosigned by the witness ${witness.key.name}`,
@@ -127,6 +137,7 @@ export function openAnchoring(options: Options): Anchoring {
         send: cosign,
         mark: ({ size, note }, line) => keep({ kind: 'cosigned', size, text: parseNote(note)?.text ?? '', line }),
         log,
+        left: leftOf(cosignedEach, newestTime, now()),
         milliseconds: { ...usualRests, rest: cosignedEach },
       }),
     );
@@ -204,4 +215,9 @@ export function openAnchoring(options: Options): Anchoring {
       db.close();
     },
   };
+}
+
+/** How much of a rest is left after a time; all of it at most, for a clock may be wrong. @param since ISO 8601; null for never. */
+function leftOf(rest: number, since: string | null, now: number): number {
+  return since === null ? 0 : Math.min(Math.max(Date.parse(since) + rest - now, 0), rest);
 }

@@ -42,6 +42,12 @@ export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
 
   return {
     cosign,
+    /** When this witness has cosigned a note, by its clock (ISO 8601); null where it has not. */
+    timeOf: (note: string): string | null => {
+      const parsed = parseNote(note);
+      const said = parsed && isCosignedBy(parsed, key) ? cosignaturesOf(parsed, [key]).cosignatures : [];
+      return said[0]?.time ?? null;
+    },
     /** True for a note that this witness has not cosigned. */
     isDue: (note: string): boolean => {
       const parsed = parseNote(note);

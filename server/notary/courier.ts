@@ -6,7 +6,7 @@ import type { KeptCheckpoint } from '../../events/checkpoints.ts';
 export type Courier = {
   /** There may be something to bring. */
   poke: () => void;
-  /** Brings what is left, if that takes no longer than a few seconds; the rest waits for the next start. */
+  /** Brings what is left, if that takes no longer than a few seconds, and may be; else it waits for the next start. */
   close: () => Promise<void>;
 };
 
@@ -20,6 +20,11 @@ type Options<T> = {
   /** Remembers that one has been brought, and what came of it. */
   mark: (checkpoint: KeptCheckpoint, came: T) => Promise<void>;
   log: Logger;
+  /**
+   * Given where nobody is asked before the rest has passed, at the start and the end neither: how many milliseconds are left of that
+   * after the one before the start.
+   */
+  left?: number;
   /** How long it rests after one, and after failures, which grows from the shortest to the longest; how long the end may take. */
   milliseconds?: { rest: number; shortest: number; longest: number; patience: number };
 };
@@ -31,22 +36,28 @@ export const usual = { rest: 10_000, shortest: 2000, longest: 300_000, patience:
  * Brings the newest checkpoint, again and again until that has worked. One that is older need not be brought any more: the newest
  * vouches for all that was before it. Nobody waits for it.
  */
-export function createCourier<T>({ what, newest, send, mark, log, milliseconds = usual }: Options<T>): Courier {
+export function createCourier<T>(options: Options<T>): Courier {
+  const { what, newest, send, mark, log, left, milliseconds = usual } = options;
   const { rest, shortest, longest, patience } = milliseconds;
   const closing = new AbortController();
   const { signal } = closing;
   const pause = (time: number) => wait(time, undefined, { ref: false, signal }).catch(() => {});
   let running: Promise<void> = Promise.resolve();
   let isRunning = false;
+  let restsUntil = performance.now() + (left ?? 0);
+  const rests = () => Math.max(restsUntil - performance.now(), 0);
 
   async function run(): Promise<void> {
     let delay = shortest;
-    for (let due = newest(); due && !signal.aborted; due = newest()) {
+    for (;;) {
+      if (rests() > 0) await pause(rests());
+      const due = newest();
+      if (!due || signal.aborted) break;
       try {
         await bring(due);
         if (delay > shortest) log.info(`checkpoints are ${what} again`);
         delay = shortest;
-        await pause(rest);
+        restsUntil = performance.now() + rest;
       } catch (error) {
         if (!signal.aborted && delay === shortest) {
           log.warn(`checkpoints cannot be ${what}: ${(error as Error).message}; it is tried again and again`);
@@ -65,7 +76,7 @@ export function createCourier<T>({ what, newest, send, mark, log, milliseconds =
   async function last(): Promise<void> {
     await running;
     const due = newest();
-    if (!due) return;
+    if (!due || (left !== undefined && rests() > 0)) return;
     await mark(due, await send(due, AbortSignal.timeout(patience)));
   }
 

@@ -10,7 +10,7 @@ import { post } from '../../server/notary/webhook.ts';
 const milliseconds = { rest: 1, shortest: 1, longest: 4, patience: 50 };
 
 /** A courier, with what it has brought and said; `newest` is what it should bring. */
-function start(send: (size: number) => Promise<void>) {
+function start(send: (size: number) => Promise<void>, options: { left?: number; rest?: number } = {}) {
   const lines: string[] = [];
   const marked: number[] = [];
   const state = { size: 0 };
@@ -23,7 +23,8 @@ function start(send: (size: number) => Promise<void>) {
       marked.push(size);
     },
     log: createLog('info', { write: (line) => lines.push(JSON.parse(line).msg) }),
-    milliseconds,
+    ...(options.left !== undefined && { left: options.left }),
+    milliseconds: { ...milliseconds, ...(options.rest !== undefined && { rest: options.rest }) },
   });
   const put = (size: number) => {
     state.size = size;
@@ -77,6 +78,29 @@ describe('a courier', () => {
     assert.deepEqual(silent.marked, []);
     silent.put(2);
     assert.deepEqual(silent.marked, []);
+  });
+
+  it('that may ask only so often rests at the start for what is left, and asks nothing at the end before that', async () => {
+    const hour = 3_600_000;
+    const early = start(async () => {}, { left: hour, rest: hour });
+    early.put(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await early.courier.close();
+    assert.deepEqual(early.marked, []);
+    const { courier, marked, put } = start(async () => {}, { left: 20, rest: hour });
+    put(1);
+    put(2);
+    assert.deepEqual(marked, []);
+    await until(() => marked.length > 0);
+    put(3);
+    await courier.close();
+    assert.deepEqual(marked, [2]);
+    const rested = start(async () => {}, { left: 0, rest: 0 });
+    rested.put(1);
+    await until(() => rested.marked.length > 0);
+    rested.put(2);
+    await rested.courier.close();
+    assert.deepEqual(rested.marked, [1, 2]);
   });
 });
 

@@ -4,14 +4,18 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import Database from 'better-sqlite3';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { signedByLog } from '../../events/notes.ts';
+import { openVault } from '../../events/vault.ts';
+import { createLog } from '../../server/logging.ts';
+import { openAnchoring } from '../../server/notary/anchoring.ts';
 import { certificatesIn } from '../../server/notary/authority.ts';
 import { readVouched, vouchedFor } from '../../server/notary/outside.ts';
 import { stamp } from '../../server/notary/stamping.ts';
 import { isVouchedFor, readToken, TokenError } from '../../server/notary/tokens.ts';
 import { certificatesIn } from '../../server/settings/certificates.ts';
 import { run } from '../../verify/annals-verify.mjs';
-import { openTestLog } from '../events/logs.ts';
+import { noon, openTestLog } from '../events/logs.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, temporaryFolder } from '../helpers/service.ts';
@@ -244,6 +248,65 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.match(
       moved.stdout,
       /NOT SOUND: the time-stamp token by \S+ of the checkpoint of position 2 is for something else/,
+    );
+  });
+
+  it('are asked for every ten minutes at most, whatever starts and stops in between', async (t) => {
+    tsa.reply = reply;
+    tsa.queries.length = 0;
+    const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }] };
+    const data = join(temporaryFolder(t), 'data');
+    const grow = async () => {
+      const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaCa: ca });
+      assert.equal((await service.call('POST', '/api/collections/posts', { title: 'x' })).status, 201);
+      assert.equal((await service.call('GET', '/api/audit/consistency?from=1')).status, 200);
+      return service;
+    };
+    const first = await grow();
+    const db = new Database(join(data, 'log.db'));
+    t.after(() => db.close());
+    const count = db.prepare('SELECT count(*) FROM timestamps').pluck();
+    await eventually(() => count.get() === 1);
+    await first.call('POST', '/api/collections/posts', { title: 'y' });
+    await first.stop();
+    await (await grow()).stop();
+    assert.deepEqual([tsa.queries.length, count.get()], [1, 1]);
+    const before = new Date(Date.now() - 600_000).toISOString();
+    db.prepare('UPDATE timestamps SET received_at = ?').run(before);
+    const last = await grow();
+    await eventually(() => count.get() === 2);
+    await last.stop();
+    assert.equal(tsa.queries.length, 2);
+  });
+
+  it('are kept with the time that is believed', async (t) => {
+    tsa.reply = reply;
+    const { log, path } = openTestLog(t);
+    log.keepCheckpoint({ kind: 'signed', size: 1, note, signedAt: '2026-11-20T12:00:00.000Z' });
+    const vault = openVault(join(temporaryFolder(t), 'vault.db'));
+    const kept: CheckpointChange[] = [];
+    const anchoring = openAnchoring({
+      file: path,
+      keys: vault.logKeys,
+      keep: async (change) => {
+        kept.push(change);
+        log.keepCheckpoint(change);
+      },
+      store: () => assert.fail('nothing was looked at there'),
+      webhook: undefined,
+      authority: { url: tsa.url, trusted },
+      witnesses: [],
+      onContradiction: assert.fail,
+      log: createLog('info', { write: () => {} }),
+      now: () => noon,
+    });
+    anchoring.poke();
+    await eventually(() => kept.length === 1);
+    await anchoring.close();
+    vault.close();
+    assert.deepEqual(
+      kept.map((change) => change.kind === 'timestamped' && change.receivedAt),
+      [new Date(noon).toISOString()],
     );
   });
 

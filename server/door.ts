@@ -24,16 +24,26 @@ export function isShed(request: IncomingMessage): boolean {
   return shed.has(request);
 }
 
-/** How long writes stood in line, in milliseconds. */
+/** How long writes waited to begin, in milliseconds. */
 const stood = new WeakMap<IncomingMessage, number>();
 
-/** How many milliseconds a request stood in line before it was taken up. */
+/** How many milliseconds a request waited before it was taken up, for those before it on its connection too. */
 export function stoodInLine(request: IncomingMessage): number {
   return stood.get(request) ?? 0;
 }
 
-/** A write that is to begin: since when it is there, and behind how many it stands in line. */
-type Waiting = { since: number; behind: number; request: IncomingMessage; response: ServerResponse; begin: () => void };
+/**
+ * A write that is to begin: when it came, since when it stands in line, and behind how many. One that was sent ahead stands there when
+ * those before it on its connection were answered: what they took does not make it late.
+ */
+type Waiting = {
+  came: number;
+  since: number;
+  behind: number;
+  request: IncomingMessage;
+  response: ServerResponse;
+  begin: () => void;
+};
 
 /**
  * Has writes begin a few at a time, in the order in which they came: hundreds at once would keep all that only reads, and new
@@ -64,7 +74,10 @@ export function takeTurns(
     listener.on(event, (request: IncomingMessage, response: ServerResponse) => {
       const begin = () => answer.call(listener, request, response);
       if (reading.has(request.method ?? '')) begin();
-      else come({ since: performance.now(), behind: 0, request, response, begin });
+      else {
+        const came = performance.now();
+        come({ came, since: came, behind: 0, request, response, begin });
+      }
     });
   }
 
@@ -87,6 +100,7 @@ export function takeTurns(
       return;
     }
     ahead.set(connection, sent);
+    next.since = performance.now();
     next.response.once('close', () => takeUp(connection, sent));
     enter(next);
   }
@@ -151,8 +165,8 @@ export function takeTurns(
   };
 }
 
-function beginNow({ since, request, begin }: Waiting): void {
-  stood.set(request, performance.now() - since);
+function beginNow({ came, request, begin }: Waiting): void {
+  stood.set(request, performance.now() - came);
   begin();
 }
 

@@ -159,4 +159,21 @@ describe('Writes that come together', () => {
     const late = shed.map(Number);
     assert.ok(late.length > 0 && late.every((name) => name > mostWaiting.few), `${late}`);
   });
+
+  it('are not late for what the one before on their connection has taken', async (t) => {
+    const now = t.mock.method(performance, 'now');
+    let at = 0;
+    now.mock.mockImplementation(() => at);
+    const { come, sendOver, begun, shed, stood } = opened();
+    const socket = new Socket();
+    const first = sendOver(socket, 'POST', 'first');
+    sendOver(socket, 'POST', 'second');
+    at += mostWaiting.milliseconds + 1;
+    for (const name of named(mostWaiting.few + 40)) come('POST', name);
+    first.emit('close');
+    at += 10;
+    for (let turns = 0; turns < 60; turns += 1) await turn();
+    assert.deepEqual([begun.length, shed], [mostWaiting.few + 42, []]);
+    assert.equal(stood[begun.indexOf('second')], at, 'its line in the log tells of all of it');
+  });
 });

@@ -20,7 +20,14 @@ export const keptCheckpoints = 1000;
 /** What a note with a cosignature is like: more than one line among its signatures, of which the first is that of the log. */
 export const cosignedNote = '%\n\n— %\n— %';
 
+type SignerRow = { begin: string; first: number; last: number };
 type Row = { size: number; note: string; signedAt: string; stored: number; posted: number };
+
+/** Which checkpoints of a log a key has signed, by what they say: the smallest that is kept, and the largest. */
+export type SignedRange = { id: string; first: Signed; last: Signed };
+
+/** How many events a checkpoint is of, and when it was signed. */
+export type Signed = { size: number; signedAt: string };
 
 export type CheckpointReader = ReturnType<typeof readCheckpoints>;
 
@@ -30,12 +37,31 @@ export function readCheckpoints(db: Sqlite) {
   const selectRecent = db.prepare(`${columns} ORDER BY size DESC LIMIT ?`);
   const selectStored = db.prepare('SELECT max(size) FROM checkpoints WHERE stored = 1').pluck();
   const selectAll = db.prepare(`${columns} ORDER BY size`);
+  // The id of a key is the first 4 bytes of its signature in base64, and so most of 6 characters.
+  const selectSigners = db.prepare(
+    `SELECT substr(note, instr(note, @line) + length(@line), 6) AS begin, min(size) AS first, max(size) AS last
+     FROM checkpoints WHERE instr(note, @line) > 0 GROUP BY begin`,
+  );
+  const selectSigned = db.prepare('SELECT size, signed_at AS signedAt FROM checkpoints WHERE size = ?');
+  const signed = (size: number) => selectSigned.get(size) as Signed;
 
   return {
     /** The newest ones, newest first. */
     recent: (count: number): KeptCheckpoint[] => (selectRecent.all(count) as Row[]).map(fromRow),
     /** The size of the newest one that is in the store of files; null when none is. */
     newestStored: (): number | null => selectStored.get() as number | null,
+    /** The keys of a log that have signed them, the latest last: found in SQL, for to read ten thousand notes takes a fifth of a second. */
+    signers: (origin: string): SignedRange[] => {
+      const rows = selectSigners.all({ line: `\n\n\u2014 ${origin} ` }) as SignerRow[];
+      const ranges = Map.groupBy(rows, ({ begin }) => Buffer.from(begin, 'base64').toString('hex', 0, 4));
+      return [...ranges]
+        .map(([id, own]) => ({
+          id,
+          first: signed(Math.min(...own.map(({ first }) => first))),
+          last: signed(Math.max(...own.map(({ last }) => last))),
+        }))
+        .sort((one, other) => one.last.size - other.last.size);
+    },
     /** All of them, oldest first. */
     all: function* (): Generator<KeptCheckpoint> {
       for (const row of selectAll.iterate()) yield fromRow(row as Row);

@@ -3,14 +3,18 @@ import { type NamedKey, readKeyEvents } from '../../events/key-events.ts';
 import { readLog } from '../../events/log-reader.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import type { KeyRecord } from '../ports.ts';
-import { signerIn } from './keys.ts';
 
 /**
- * All keys that a log has had, oldest first, by what it tells itself.
+/**
+ * All keys that a log has had, oldest first, by what it tells itself at one moment.
  *
  * @param current the key that signs now, where that is known; else the one that the log names last.
  */
 export function keyHistory(db: Sqlite, current: NamedKey | null): KeyRecord[] {
+  return db.transaction(() => readHistory(db, current))();
+}
+
+function readHistory(db: Sqlite, current: NamedKey | null): KeyRecord[] {
   const log = readLog(db);
   const { log: logId } = log.head();
   const records = new Map<string, KeyRecord>();
@@ -22,13 +26,9 @@ export function keyHistory(db: Sqlite, current: NamedKey | null): KeyRecord[] {
     return record;
   };
   let latest: NamedKey | null = null;
-  for (const { note, size, signedAt } of readCheckpoints(db).all()) {
-    const id = signerIn(note, logId);
-    if (id === null) continue;
+  for (const { id, first, last } of readCheckpoints(db).signers(logId)) {
     latest = { id };
-    const record = recordOf(latest);
-    record.first ??= { size, signedAt };
-    record.last = { size, signedAt };
+    Object.assign(recordOf(latest), { first, last });
   }
   for (const { change, ...event } of readKeyEvents(log)) {
     const told = { ...event, reason: change.reason };

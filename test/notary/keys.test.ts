@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { randomBytes, randomInt } from 'node:crypto';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
+import { readCheckpoints } from '../../events/checkpoints.ts';
+import { checkpointText, signerOf } from '../../events/notes.ts';
 import { openVault } from '../../events/vault.ts';
+import { keyHistory } from '../../server/notary/key-history.ts';
+import { noon, openTestLog } from '../events/logs.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
@@ -273,5 +278,35 @@ describe('GET /api/audit/keys', () => {
     const whole = await get('payloads');
     assert.equal(whole.body.keys[0].replaced.reason, 'a name stands here');
     assert.deepEqual(Object.keys(bare.body.keys[0].replaced), ['position', 'recordedAt', 'actor', 'by']);
+  });
+});
+
+describe('The checkpoints of each key', () => {
+  it('are found by what they say, whoever else has signed them', (t) => {
+    const { db, log } = openTestLog(t);
+    const signers = [1, 2, 3].map((byte) => signerOf('annals/test', Buffer.alloc(32, byte)));
+    const ranges = new Map<string, number[]>();
+    const timeOf = (size: number) => new Date(noon + size * 1000).toISOString();
+    for (let size = 1; size <= 120; size += 1) {
+      const signer = signers[randomInt(Math.min(3, 1 + Math.floor(size / 40)))] ?? assert.fail();
+      const text = checkpointText('annals/test', { size, root: randomBytes(32), time: timeOf(size) });
+      log.keepCheckpoint({ kind: 'signed', size, note: signer.sign(text), signedAt: timeOf(size) });
+      log.keepCheckpoint({ kind: 'cosigned', size, text, line: `— w ${randomBytes(76).toString('base64')}\n` });
+      ranges.set(signer.id, [...(ranges.get(signer.id) ?? []), size]);
+    }
+    const signed = (size = 0) => ({ size, signedAt: timeOf(size) });
+    const expected = [...ranges].map(([id, sizes]) => ({ id, first: signed(sizes[0]), last: signed(sizes.at(-1)) }));
+    const found = readCheckpoints(db).signers('annals/test');
+    assert.deepEqual(
+      found,
+      expected.sort((one, other) => one.last.size - other.last.size),
+    );
+    assert.deepEqual(readCheckpoints(db).signers('annals/other'), []);
+    assert.deepEqual(
+      keyHistory(db, null).map(({ id, first, last, signs }) => ({ id, first, last, signs })),
+      found
+        .map((range, index) => ({ ...range, signs: index === found.length - 1 }))
+        .sort((one, other) => one.first.size - other.first.size),
+    );
   });
 });

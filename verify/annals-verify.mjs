@@ -912,24 +912,47 @@ function openKept(options, keys, origin) {
 }
 
 /**
- * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key.
+ * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key. What others say
+ * of one that another key signed, as before the key was replaced, is not looked at.
  *
  * @param {unknown} stamped
  * @param {VerifierKey[]} keys
  * @param {Checkpoint} shown
+ * @param {Report} report
  * @returns {Kept[]}
  */
-function openStamped(stamped, keys, shown) {
+function openStamped(stamped, keys, shown, report) {
   must(stamped === undefined || (Array.isArray(stamped) && stamped.length <= 1000), 'stamped is no list');
-  return (stamped ?? []).map((/** @type {unknown} */ each) => {
+  let others = 0;
+  const opened = (stamped ?? []).flatMap((/** @type {unknown} */ each) => {
     must(isObject(each), 'stamped has what is no checkpoint');
     checkMembers(each, ['checkpoint', 'tokens'], [], 'a checkpoint in stamped');
     must(Array.isArray(each.tokens) && each.tokens.length <= 100, 'tokens in stamped is no list');
-    const checkpoint = openCheckpoint(each.checkpoint, keys, 'a checkpoint in stamped');
+    const checkpoint = openCheckpoint(each.checkpoint, [], 'a checkpoint in stamped');
     const what = `the stamped checkpoint of ${checkpoint.size} events`;
     must(checkpoint.origin === shown.origin, `${what} is of another log, ${show(checkpoint.origin)}`);
     const tokens = each.tokens.map((/** @type {unknown} */ token) => readTokenIn(token, what));
-    return { what, checkpoint, tokens };
+    if (!namesOne(checkpoint, keys)) {
+      others += 1;
+      return [];
+    }
+    openCheckpoint(each.checkpoint, keys, 'a checkpoint in stamped');
+    return [{ what, checkpoint, tokens }];
+  });
+  if (others > 0)
+    report.open.push(
+      `what others say of ${others} checkpoints in stamped: another key signed them, which was not given, by --key`,
+    );
+  return opened;
+}
+
+/** Whether one of the keys has signed a checkpoint, by what its lines say. @param {Checkpoint} checkpoint @param {VerifierKey[]} keys */
+function namesOne({ text }, keys) {
+  const lines = text.slice(text.lastIndexOf('\n\n') + 2, -1).split('\n');
+  return lines.some((line) => {
+    const [, name, encoded = ''] = line.split(' ');
+    const id = Buffer.from(encoded, 'base64').toString('hex', 0, 4);
+    return keys.some((key) => key.name === name && key.id === id);
   });
 }
 
@@ -1834,7 +1857,7 @@ async function openShown(source, thing, what, options, report) {
     const text = textOf(await readAll(source, 'checkpoint.txt', limits.note), 'checkpoint.txt');
     must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
   }
-  const stamped = openStamped(thing.stamped, keys, checkpoint);
+  const stamped = openStamped(thing.stamped, keys, checkpoint, report);
   return { checkpoint, kept: openKept(options, keys, checkpoint.origin), stamped };
 }
 

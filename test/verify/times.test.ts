@@ -210,7 +210,8 @@ describe('annals-verify on witnesses', () => {
         /^1 NOT SOUND: the checkpoint is not what the witness witness\.example\/w1 cosigned: its signature does not fit$/,
       );
     const forked = log.map((entry, index) => (index === 14 ? rewritten(entry, { correlationId: 'forked' }) : entry));
-    const unsigned = noteOf(log, [createSigner()], 15);
+    const broken = noteOf(log, [signer], 15).replace('\n15\n', '\n14\n');
+    const foreign = noteOf(log, [createSigner('annals/other')], 15, 'annals/other');
     for (const [stamped, says] of [
       [
         [{ tokens: [], checkpoint: noteOf(forked, [signer], 15) }],
@@ -220,12 +221,34 @@ describe('annals-verify on witnesses', () => {
         [{ tokens: [], checkpoint: at(14, late) }],
         /nothing proves that the log continues the stamped checkpoint of 14 events/,
       ],
-      [[{ tokens: [], checkpoint: unsigned }], /a checkpoint in stamped is signed by another key/],
+      [[{ tokens: [], checkpoint: broken }], /a checkpoint in stamped is not what the key \S+ signed/],
+      [[{ tokens: [], checkpoint: foreign }], /is of another log, annals\/other$/],
       [[{ tokens: [], checkpoint: at(15, late), more: 1 }], /has "?more/],
       [{}, /stamped is no list/],
       [[7], /stamped has what is no checkpoint/],
     ] as const)
       assert.match(await verdictOf(...given, bundleIn(folder, name(), { ...whole(), stamped })), says);
+  });
+
+  it('passes over a stamped checkpoint of a key that was not given, and says so', async () => {
+    const forked = log.map((entry, index) => (index === 14 ? rewritten(entry, { correlationId: 'forked' }) : entry));
+    const other = createSigner();
+    const stamped = [noteOf(log, [other], 14), noteOf(forked, [other], 15)].map((note) => ({
+      checkpoint: cosigned(note, late),
+      tokens: [{ authority: 'tsa.example', token: 'AA==' }],
+    }));
+    const bundle = bundleIn(folder, name(), {
+      ...whole(),
+      stamped: [...stamped, { checkpoint: at(13, early), tokens: [] }],
+    });
+    const { exit, text } = await run([...given, bundle]);
+    assert.equal(exit, 0, text);
+    assert.match(
+      text,
+      /^ {2}open +what others say of 2 checkpoints in stamped: another key signed them, which was not given, by --key$/m,
+    );
+    assert.match(text, new RegExp(`vouched for from outside: ${early}`));
+    assert.doesNotMatch(text, /tsa\.example/);
   });
 
   it('puts out tokens of time-stamp authorities for openssl, and does not count them', async () => {

@@ -165,8 +165,8 @@ const verified = {
 const altered = {
   ...closed({ finding: text, from: orNull(place), to: orNull(place), at: time }),
   description:
-    'Stands where the service has found that the log is not what was recorded: in words, and among which events the first of ' +
-    'it is; null where nobody knows.',
+    'Stands, until the restart, where the service has found that the log is not what was recorded: in words, and among which events ' +
+    'the first of it is; null where nobody knows.',
 };
 
 const log = {

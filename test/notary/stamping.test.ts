@@ -9,7 +9,6 @@ import { signedByLog } from '../../events/notes.ts';
 import { openVault } from '../../events/vault.ts';
 import { createLog } from '../../server/logging.ts';
 import { openAnchoring } from '../../server/notary/anchoring.ts';
-import { certificatesIn } from '../../server/notary/authority.ts';
 import { readVouched, vouchedFor } from '../../server/notary/outside.ts';
 import { stamp } from '../../server/notary/stamping.ts';
 import { isVouchedFor, readToken, TokenError } from '../../server/notary/tokens.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from '../../events/envelope.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
-import { macOf } from '../../events/seals.ts';
+import { macOf, sealKeyOf } from '../../events/seals.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -24,7 +24,7 @@ const posts = '/api/collections/posts';
 /** What somebody puts into `head.mac` who does not have the key. */
 const macs: Record<string, (head: Parameters<typeof macOf>[1]) => Buffer | null> = {
   'the one that was there': () => null,
-  'one under a key of their own': (head) => macOf(createSecretKey(randomBytes(32)), head),
+  'one under a key of their own': (head) => macOf(sealKeyOf(randomBytes(32).toString('base64url')), head),
   'nothing but zeros': () => Buffer.alloc(32),
 };
 

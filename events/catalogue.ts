@@ -101,6 +101,9 @@ export const clockStream = 'system/clock';
 /** The stream of what became of stored files: which are lost, and which were found again. */
 export const filesStream = 'system/files';
 
+/** The streams of the service itself. A log need not have events of each. */
+export const serviceStreams: readonly string[] = [schemaStream, auditStream, clockStream, keyStream, filesStream];
+
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */
 export function splitStream(stream: string): [category: string, id: string] {
   const slash = stream.indexOf('/');

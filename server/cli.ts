@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/check.ts';
 import { didYouMean } from '../config/suggest.ts';
+import { serviceStreams } from '../events/catalogue.ts';
 import { BlobsRefusedError, BlobsUnavailableError } from '../storage/blobs.ts';
 import { UnwritableError } from '../storage/data-directory.ts';
 import { LockedError } from '../storage/lock.ts';
@@ -186,8 +187,8 @@ Exit code 0: shown. 1: the log has no such document or version. 2: wrong usage, 
 Events that fit all that is said, oldest first. Works beside a running service, and on a copy of log.db alone. annals export
 saves them with what proves them.
 
-  --collection C  a collection's slug, globals/SLUG, accounts/COLLECTION, system/schema, system/audit, system/clock,
-                  system/keys, system/files; globals, accounts or system for all of these
+  --collection C  a collection's slug, globals/SLUG, accounts/COLLECTION; globals, accounts or system for all of these;
+                  of the service itself ${serviceStreams.join(', ')}
   --stream S      one document: COLLECTION/ID
   --type T        a type, or several with commas between: document.deleted,document.erased
   --actor A       user, apiKey, system or anonymous, or an id such as COLLECTION/ID or that of an API key

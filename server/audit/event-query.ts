@@ -1,10 +1,10 @@
 import type { FieldError } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { accountStream, globalStream, schemaVersionOf } from '../../events/catalogue.ts';
+import { accountStream, globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
 import { actorTypes, categories, collectionOf, type EventFilter, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
-import { readMoment, readStart } from '../past/moments.ts';
-import { caught, readCount, refuse, unknownParameters } from '../query.ts';
+import { readRange } from '../past/moments.ts';
+import { readCount, refuse, unknownParameters } from '../query.ts';
 
 /** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */
 export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };
@@ -32,10 +32,9 @@ export function readEventQuery(query: Query, app: App): EventQuery {
   const filter = readFilter(query, () => collectionsOf(app), errors);
   const stream = readText(query, 'stream', errors);
   const { after, limit } = readPage(query, errors);
-  const first = query.from === undefined ? 1 : caught(errors, () => readStart(query.from, 'from', app));
-  const last = query.to === undefined ? app.events.head().size : caught(errors, () => readMoment(query.to, 'to', app));
+  const { from, to } = readRange(query, app, errors);
   refuse(errors);
-  return { stream, filter, after: Math.max(after, (first ?? 1) - 1), upTo: last ?? 0, limit };
+  return { stream, filter, after: Math.max(after, from - 1), upTo: to ?? app.events.head().size, limit };
 }
 
 /**
@@ -105,6 +104,7 @@ export function collectionsOf({ model, auditIndex }: App): string[] {
     ...[...model.globals.keys()].map(globalStream),
     ...auth.map(({ slug }) => collectionOf(accountStream(slug, ''))),
     ...categories,
+    ...serviceStreams,
     ...auditIndex.collections(),
   ];
 }

@@ -1,20 +1,11 @@
 import { DomainError, type FieldError } from '../../config/errors.ts';
-import {
-  accountStream,
-  auditStream,
-  clockStream,
-  filesStream,
-  globalStream,
-  keyStream,
-  schemaStream,
-} from '../../events/catalogue.ts';
+import { accountStream, globalStream, serviceStreams } from '../../events/catalogue.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/boot.ts';
 import { shownText } from '../audit/event-text.ts';
 import { eventsThatFit, readFilters } from '../exports/filters.ts';
-import { readMoment, readStart } from '../past/moments.ts';
-import { caught } from '../query.ts';
+import { readRange } from '../past/moments.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
 import { UsageError } from '../settings/settings.ts';
@@ -33,15 +24,14 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
     const now = { events: log, clock: { believed: Date.now } };
     const errors: FieldError[] = [];
     const wanted = readFilters(log, () => collectionsIn(log), given, errors);
-    const first = from === undefined ? 1 : caught(errors, () => readStart(from, 'from', now));
-    const last = to === undefined ? size : caught(errors, () => readMoment(to, 'to', now));
+    const range = readRange({ from, to }, now, errors);
     refuseFlags(errors);
 
     const terminal = terminalOf(process.stdout, environment);
     const widths = eventWidths(size);
     const lineOf = (text: EventText) => (json ? printable(shownText(text)) : tailLine(text, widths, terminal));
     if (!json) await print(eventTitles(widths, terminal));
-    for await (const texts of eventsThatFit(log, first ?? 1, last ?? size, wanted)) {
+    for await (const texts of eventsThatFit(log, range.from, range.to ?? size, wanted)) {
       for (const text of texts) await print(lineOf(text));
     }
     return 0;
@@ -63,7 +53,7 @@ function collectionsIn(log: LogReader): string[] {
     ...globals.map(({ slug }) => globalStream(slug)),
     ...collections.flatMap(({ slug, auth }) => (auth ? [collectionOf(accountStream(slug, ''))] : [])),
     ...categories,
-    ...[schemaStream, auditStream, clockStream, keyStream, filesStream],
+    ...serviceStreams,
   ];
 }
 

@@ -7,8 +7,8 @@ import { noteAudit } from '../admission.ts';
 import type { App } from '../app.ts';
 import { collectionsOf } from '../audit/event-query.ts';
 import { appendOf } from '../overload.ts';
-import { readMoment, readStart } from '../past/moments.ts';
-import { caught, refuse, unknownParameters } from '../query.ts';
+import { readRange } from '../past/moments.ts';
+import { refuse, unknownParameters } from '../query.ts';
 import { actorOf, contextOf, requestId } from '../requests.ts';
 import { type Filters, filterNames, positionsThatFit, readFilters } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
@@ -25,11 +25,7 @@ export type ExportQuery = {
 /** @throws DomainError `invalid` naming every wrong parameter; so does `resolve`. */
 export function readExportQuery(app: App, query: Query): ExportQuery {
   const errors = unknownParameters(query, ['from', 'to', 'format', ...filterNames, 'since']);
-  const from = caught(errors, () => readStart(query.from ?? '1', 'from', app)) ?? 0;
-  const to = query.to === undefined ? null : (caught(errors, () => readMoment(query.to, 'to', app)) ?? 0);
-  if (errors.length === 0 && to !== null && from > to + 1) {
-    errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
-  }
+  const { from, to } = readRange(query, app, errors);
   const format = readFormat(query.format, errors);
   const filters = readFilters(app.events, () => collectionsOf(app), query, errors);
   const sinceWithin = readSince(query.since, errors);

@@ -1,7 +1,8 @@
-import { invalidField } from '../../config/errors.ts';
+import { type FieldError, invalidField } from '../../config/errors.ts';
 import { readDate, readDatetime } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
 import type { LogReader } from '../../events/log-reader.ts';
+import { caught } from '../query.ts';
 
 /** A log, and what time it is. */
 type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { believed: () => number } };
@@ -16,19 +17,41 @@ type Named = { kind: 'position'; position: number } | { kind: 'time'; first: num
  * @throws DomainError `invalid` for what is no moment, or one that is still to come.
  */
 export function readMoment(text: unknown, name: string, now: Now): number {
-  const moment = parse(text, name, now);
-  return moment.kind === 'position' ? moment.position : now.events.positionAt(isoOf(moment.last));
+  return endOf(parse(text, name, now), now);
 }
 
 /**
- * The first position from a moment on: a position itself; of a time that of the first event recorded at or after it, of a date
- * from the beginning of that day in UTC. It is one behind the last event when there is none since.
- *
- * @throws DomainError as {@link readMoment}.
+ * The first and the last position of a range: from the beginning of the moment `from`, up to the end of the moment `to` as of
+ * {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no event is between them.
+ * What is wrong goes to `errors`.
  */
-export function readStart(text: unknown, name: string, now: Now): number {
-  const moment = parse(text, name, now);
-  return moment.kind === 'position' ? moment.position : now.events.positionAt(isoOf(moment.first - 1)) + 1;
+export function readRange(
+  query: { from?: unknown; to?: unknown },
+  now: Now,
+  errors: FieldError[],
+): { from: number; to: number | null } {
+  const [first, last] = (['from', 'to'] as const).map((name) =>
+    query[name] === undefined ? null : caught(errors, () => parse(query[name], name, now)),
+  );
+  const from = first ? startOf(first, now) : 1;
+  const to = last ? endOf(last, now) : null;
+  if (to !== null && (from > to + 1 || areTurned(first, last))) {
+    errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
+  }
+  return { from, to };
+}
+
+/** Two times without an event between them have the same positions in either order. */
+function areTurned(from: Named | null | undefined, to: Named | null | undefined): boolean {
+  return from?.kind === 'time' && to?.kind === 'time' && from.first > to.last;
+}
+
+function startOf(moment: Named, { events }: Now): number {
+  return moment.kind === 'position' ? moment.position : events.positionAt(isoOf(moment.first - 1)) + 1;
+}
+
+function endOf(moment: Named, { events }: Now): number {
+  return moment.kind === 'position' ? moment.position : events.positionAt(isoOf(moment.last));
 }
 
 function parse(text: unknown, name: string, { events, clock }: Now): Named {

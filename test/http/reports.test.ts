@@ -224,6 +224,56 @@ describe('Each report of an audit has one call and one command, which say the sa
   });
 });
 
+describe('The filters of events', () => {
+  const own = ['system/schema', 'system/audit', 'system/clock', 'system/keys', 'system/files'];
+
+  it('take each stream of the service itself, whether or not it has events yet, and are told with all of them', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/events.md'), 'utf8');
+    assert.deepEqual([...page.matchAll(/^\| `(system\/\w+)` \|/gm)].map(([, name]) => name).sort(), own.toSorted());
+    const { stdout: usage } = await runHere(['events', '--help']);
+    const { body } = await service.call('GET', '/api/audit/openapi.json');
+    const parameters: Answered[] = body.paths['/api/audit/events'].get.parameters;
+    const described = parameters.find(({ name }) => name === 'collection').description;
+    for (const name of own) {
+      const { status, body } = await get(`/api/audit/events?collection=${name}`);
+      const { code, stdout } = await annals('events', '--collection', name, '--json');
+      assert.deepEqual([status, code], [200, 0], name);
+      assert.equal(stdout.trimEnd().split('\n').filter(Boolean).length, body.events.length, name);
+      assert.ok(usage.includes(name), `${name} in the usage`);
+      assert.ok(described.includes(name), `${name} in the OpenAPI document`);
+    }
+  });
+
+  it('refuse a range that ends before it begins, as an export does', async () => {
+    const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
+    const now = new Date().toISOString();
+    const cases: [from: string, to: string, got: string][] = [
+      ['9', '3', '9 and 3'],
+      [late, early, '1 and 0'],
+      ['2', early, '2 and 0'],
+    ];
+    for (const [from, to, got] of cases) {
+      const message = `from must not be after to, got the positions ${got}`;
+      for (const path of ['events', 'export']) {
+        const { status, body } = await get(`/api/audit/${path}?from=${from}&to=${to}`);
+        assert.deepEqual([status, body.errors?.[0]], [400, { field: 'from', message }], `${path} ${from} ${to}`);
+      }
+      const { code, stdout, stderr } = await annals('events', '--from', from, '--to', to);
+      assert.deepEqual([code, stdout], [2, ''], `${from} ${to}`);
+      assert.match(stderr, new RegExp(`^--${message}`));
+    }
+    for (const [from, to] of [
+      ['4', '3'],
+      [early, late],
+      ['3', now],
+    ]) {
+      const { status } = await get(`/api/audit/events?from=${from}&to=${to}`);
+      const { code } = await annals('events', '--from', String(from), '--to', String(to));
+      assert.deepEqual([status, code], [200, 0], `${from} ${to}`);
+    }
+  });
+});
+
 describe('Which rule admitted a write', () => {
   const rulesIn = async (stream: string) => {
     const { body } = await get(`/api/audit/events?stream=${stream}&limit=1000`);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { FieldError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import type { App } from '../../server/app.ts';
-import { readMoment, readStart } from '../../server/past/moments.ts';
+import { readMoment, readRange } from '../../server/past/moments.ts';
 
 const times = [
   '2026-01-01T10:00:00.000Z',
@@ -16,7 +17,12 @@ const events = {
 } as unknown as App['events'];
 const clock = createClock(newClockCell());
 const until = (text: unknown) => readMoment(text, 'asOf', { events, clock });
-const since = (text: unknown) => readStart(text, 'from', { events, clock });
+const range = (from?: unknown, to?: unknown) => {
+  const errors: FieldError[] = [];
+  const found = readRange({ from, to }, { events, clock }, errors);
+  return errors.length > 0 ? errors.map(({ message }) => message) : [found.from, found.to];
+};
+const since = (text: unknown) => range(text)[0];
 
 describe('A moment of the log', () => {
   it('is a position, a time with a zone, or a date in UTC', () => {
@@ -55,5 +61,34 @@ describe('A moment of the log', () => {
     assert.throws(() => until('5'), {
       errors: [{ field: 'asOf', message: 'asOf must be a position from 1 to 4, where the log ends, got "5"' }],
     });
+  });
+
+  it('begins and ends a range, which holds no event where it ends right before it begins', () => {
+    assert.deepEqual(
+      [range(), range('2'), range(undefined, '3')],
+      [
+        [1, null],
+        [2, null],
+        [1, 3],
+      ],
+    );
+    assert.deepEqual(
+      [range('2', '2'), range('3', '2'), range(undefined, '2025-12-31')],
+      [
+        [2, 2],
+        [3, 2],
+        [1, 0],
+      ],
+    );
+    assert.deepEqual(range('2026-01-03', '2026-01-03'), [4, 3]);
+    assert.deepEqual(range('x', '0').length, 2);
+  });
+
+  it('ends no range that begins after it, whether or not there are events between', () => {
+    const wrong = (from: number, to: number) => [`from must not be after to, got the positions ${from} and ${to}`];
+    assert.deepEqual(range('4', '2'), wrong(4, 2));
+    assert.deepEqual(range('2026-01-04', '2026-01-01'), wrong(4, 2));
+    assert.deepEqual(range('2026-01-03T12:00:00Z', '2026-01-03T11:00:00Z'), wrong(4, 3));
+    assert.deepEqual(range('4', '2026-01-01'), wrong(4, 2));
   });
 });

@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { schemaVersionOf } from '../../../events/catalogue.ts';
+import { schemaVersionOf, serviceStreams } from '../../../events/catalogue.ts';
 import { json, retryAfter } from '../answers.ts';
 import type { Operation } from '../operation.ts';
 import { ofEveryRoute } from './answers.ts';
@@ -19,8 +19,8 @@ const types = Object.keys(schemaVersionOf).join('|').replaceAll('.', '\\.');
 /** The filters of events. */
 export const filters = {
   collection: Joi.string().description(
-    'The slug of a collection, `globals/<slug>`, `accounts/<slug>`, `system/schema`, `system/audit`, `system/clock`, ' +
-      '`system/keys`, `system/files`; `globals`, `accounts` or `system` for all of these.',
+    `The slug of a collection, \`globals/<slug>\`, \`accounts/<slug>\`, ${serviceStreams.map((name) => `\`${name}\``).join(', ')}; ` +
+      '`globals`, `accounts` or `system` for all of these.',
   ),
   type: Joi.string()
     .pattern(new RegExp(`^(${types})(,(${types}))*$`))

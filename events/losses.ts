@@ -32,13 +32,16 @@ export function fileIn({ header, data }: Pick<RecordedEvent, 'header' | 'data'>)
   return typeof stream === 'string' && typeof version === 'number' ? { stream, version } : null;
 }
 
-/** Puts on record which files are lost, and which are there again; null where there are neither. */
-export function decideLosses(lost: readonly FileAt[], found: readonly FileAt[]): Change | null {
+/**
+ * Puts on record which files are lost, and which are there again; null where there are neither.
+ *
+ * @param version of the stream of files, at which the log said otherwise of each.
+ */
+export function decideLosses(lost: readonly FileAt[], found: readonly FileAt[], version: number): Change | null {
   if (lost.length + found.length === 0) return null;
   return {
     stream: filesStream,
-    // They are true whatever was recorded before them.
-    expectedVersion: null,
+    expectedVersion: version,
     events: [
       ...lost.map(({ stream, version }) => ({ type: 'file.lost' as const, data: { stream, version } })),
       ...found.map(({ stream, version }) => ({ type: 'file.found' as const, data: { stream, version } })),

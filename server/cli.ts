@@ -251,11 +251,11 @@ Exit code 0: done. 1: refused. 2: wrong usage, or could not run.`,
   },
   'blobs verify': {
     summary: 'check that all uploaded files are there and are what they were',
-    usage: `annals blobs verify [--record --reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
+    usage: `annals blobs verify [--data DIR] [--record --reason TEXT [--config FILE] [--accept-clock]]
 
 Reads every stored file and compares its SHA-256 with its name; then looks for files that a version needs and that are not
 there. Names what is missing or altered, and the versions from which on it is needed; the last line names the first of them.
-Works beside a running service. Nothing is changed but by --record.
+Works beside a running service. Nothing is changed but by --record, which is said once of each file, and of none that is erased.
 
   --record       have the service record, as events, which files are lost, and which of those are there again
   --reason TEXT  why, in 1 to 500 characters: the log keeps it for ever, so it must name nobody

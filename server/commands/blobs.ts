@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import { openTail, readNamings } from '../../events/blobs.ts';
 import { BrokenLogError, isLog, openLogToRead, settleLog } from '../../events/log-file.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
@@ -112,7 +113,7 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
 }
 
 function needed(count: number): string {
-  return `; ${count} ${count === 1 ? 'is' : 'are'} needed by now`;
+  return `; ${counted(count, 'is', 'are')} needed by now`;
 }
 
 /** By the service that runs, which knows what is being uploaded; where none does, nothing is. */
@@ -147,12 +148,13 @@ function settle(directory: string): void {
 
 /** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
 export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { record: 'boolean', reason: 'string' } as const;
+  const known = { record: 'boolean', reason: 'string', config: 'string', 'accept-clock': 'boolean' } as const;
   const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known);
-  if (!flags.record && flags.reason !== undefined) throw new UsageError('--reason goes with --record');
+  if (!flags.record) refuseWithoutRecord(flags);
   const problems: string[] = [];
   const reason = flags.record ? readReason(flags.reason, 'why files are lost', problems) : null;
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  if (problems.length > 0) throw new UsageError(problems.join('
+'));
   return withStore(settings, async (opened) => {
     const { blobSettings, db, blobs } = opened;
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
@@ -177,7 +179,7 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
       return 0;
     }
     const others = problems.length - 1;
-    const more = `; ${others} more ${others === 1 ? 'file is' : 'files are'} missing or altered`;
+    const more = `; ${counted(others, 'more file is', 'more files are')} missing or altered`;
     print(`NOT SOUND: ${textOf(worst)}${others === 0 ? '' : more}`);
     return 1;
   });
@@ -192,21 +194,52 @@ function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
   );
 }
 
+/** What is said of a flag that means nothing where nothing is recorded. */
+const withoutRecord = {
+  reason: 'without it nothing is written',
+  config: 'without it nothing is written, and the configuration is not read',
+  'accept-clock': 'without it nothing is written, whatever the clock says',
+};
+
+function refuseWithoutRecord(flags: Partial<Record<keyof typeof withoutRecord, unknown>>): void {
+  const given = Object.entries(withoutRecord).filter(
+    ([name]) => flags[name as keyof typeof withoutRecord] !== undefined,
+  );
+  if (given.length > 0)
+    throw new UsageError(given.map(([name, why]) => `--${name} goes with --record: ${why}`).join('\n'));
+}
+
 /** Has the service record what became of files. Gives the exit code where it refuses. */
 async function record(opened: Opened, verdict: StoreVerdict, reason: string): Promise<number | null> {
   const { settings, blobSettings } = opened;
   const suspects = suspectsOf(opened, verdict).map(({ stream, version }) => ({ stream, version }));
   const loaded = suspects.length > 0 ? await loadConfiguration(settings.config) : null;
-  const recorded = { lost: 0, found: 0 };
+  const recorded = { lost: 0, found: 0, erased: 0 };
+  const tell = (end: string) => {
+    const { lost, found, erased } = recorded;
+    const again = found === 0 ? '' : ` and ${counted(found, 'file')} as found again`;
+    const gone = erased === 0 ? '' : `; ${counted(erased, 'file is', 'files are')} erased by now`;
+    print(`recorded ${counted(lost, 'file')} as lost${again}${end}${gone}`);
+  };
+  const tellOfSome = () => {
+    if (recorded.lost + recorded.found > 0) tell(' before this');
+  };
   for (let at = 0; loaded && at < suspects.length; at += maxSuspects) {
     const body = { store: storeName(blobSettings), reason, files: suspects.slice(at, at + maxSuspects) };
-    const answered = await callAsOperator(settings, loaded, { path: '/api/operator/blobs/losses', body });
-    if (answered.status >= 300) return reportRefusal(answered);
+    const order = { path: '/api/operator/blobs/losses', body };
+    const answered = await callAsOperator(settings, loaded, order).catch((error) => {
+      tellOfSome();
+      throw error;
+    });
+    if (answered.status >= 300) {
+      tellOfSome();
+      return reportRefusal(answered);
+    }
     recorded.lost += Number(answered.body.lost);
     recorded.found += Number(answered.body.found);
+    recorded.erased += Number(answered.body.erased);
   }
-  const { lost, found } = recorded;
-  print(`recorded ${files(lost)} as lost${found === 0 ? '' : ` and ${files(found)} as found again`}`);
+  tell('');
   return null;
 }
 
@@ -246,11 +279,7 @@ function printNames(names: readonly string[], most: number): void {
 
 function amount(sizes: ReadonlyMap<string, number>, names: readonly string[]): string {
   const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
-  return `${files(names.length)} (${bytes} bytes)`;
-}
-
-function files(count: number): string {
-  return `${count} ${count === 1 ? 'file' : 'files'}`;
+  return `${counted(names.length, 'file')} (${counted(bytes, 'byte')})`;
 }
 
 function print(text: string): void {

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
+import type { JsonObject } from '../../config/schema.ts';
+import { createIds } from '../../events/ids.ts';
+import { openLog } from '../../events/sqlite-log.ts';
 import { readSecret } from '../../events/vault.ts';
 import { lockDirectory } from '../../storage/lock.ts';
+import { command, sealsIn } from '../events/logs.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { fieldsOf, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { fieldsOf, recordedData, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 
 const config = {
@@ -160,6 +166,17 @@ describe('annals blobs gc beside a running service', () => {
       [unsaid.code, unsaid.stderr.split('\n')[0]],
       [2, '--reason must be a text of 1 to 500 characters that says why'],
     );
+    const { code, stderr } = await blobs(`verify --accept-clock --config ${configFile}`);
+    assert.deepEqual(
+      [code, stderr.split('\n').slice(0, 2)],
+      [
+        2,
+        [
+          '--config goes with --record: without it nothing is written, and the configuration is not read',
+          '--accept-clock goes with --record: without it nothing is written, whatever the clock says',
+        ],
+      ],
+    );
   });
 
   it('takes from its operator alone what became of files, and looks itself', async () => {
@@ -169,7 +186,7 @@ describe('annals blobs gc beside a running service', () => {
     for (const key of [apiKey, null]) assert.equal((await service.call('POST', path, order, { key })).status, 404);
     const authorization = `Annals-Operator ${readSecret(join(service.data, 'vault.db'), 'operator')}`;
     const asOperator = (body: unknown) => service.call('POST', path, body, { key: null, headers: { authorization } });
-    assert.deepEqual((await asOperator(order)).body, { lost: 0, found: 0 });
+    assert.deepEqual((await asOperator(order)).body, { lost: 0, found: 0, erased: 0 });
     const elsewhere = await asOperator({ ...order, store: 'the bucket "files"' });
     assert.equal(elsewhere.body.message, `the service keeps its files in ${folder}, not in the bucket "files"`);
     assert.deepEqual(fieldsOf(await asOperator({ ...order, files: [{ stream: `media/${id}`, version: 2 }] })), [
@@ -180,6 +197,32 @@ describe('annals blobs gc beside a running service', () => {
     ]);
     assert.deepEqual(fieldsOf(await asOperator({ ...order, files: [{ stream: `media/${id}` }] })), ['files.0.version']);
     assert.deepEqual(fieldsOf(await asOperator({ ...order, reason: ' ' })), ['reason']);
+  });
+
+  it('records each lost file once, however often and by how many at once it is named, and none that is erased by now', async () => {
+    const [lost, erased] = [await upload('lost but once'), await upload('erased meanwhile')];
+    for (const text of ['lost but once', 'erased meanwhile']) rmSync(pathOf(service.data, text));
+    const where = ['--data', service.data, '--config', configFile];
+    const erase = (id: string) => runHere(['erase', `media/${id}`, '--reason', 'asked for', ...where]);
+    assert.equal((await erase(erased)).code, 0);
+    const authorization = `Annals-Operator ${readSecret(join(service.data, 'vault.db'), 'operator')}`;
+    const files = [erased, lost, lost, erased].map((id) => ({ stream: `media/${id}`, version: 1 }));
+    const record = () =>
+      service.call(
+        'POST',
+        '/api/operator/blobs/losses',
+        { store: folder, reason: 'the disk failed', files },
+        { key: null, headers: { authorization } },
+      );
+    const answers = await Promise.all([record(), record(), record(), record(), record()]);
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.found, body.erased]),
+      answers.map(() => [200, 0, 1]),
+    );
+    assert.deepEqual(answers.map(({ body }) => body.lost).sort(), [0, 0, 0, 0, 1]);
+    const recorded = recordedData(service.data, 'system/files').filter((data) => data?.stream === `media/${lost}`);
+    assert.equal(recorded.length, 1);
+    assert.equal((await erase(lost)).code, 0);
   });
 
   it('is done by the service for its operator alone, who names its store, a position there is, and files', async () => {
@@ -315,6 +358,59 @@ describe('annals blobs where no service runs', () => {
     assert.equal(code, 1);
     assert.equal(recordedEvents(data, 'system/files').at(-1)?.type, 'file.lost');
     assert.equal((await runHere(['verify', '--data', data, '--config', configFile])).code, 0);
+  });
+
+  it('verify says what was recorded before the service refused the rest, or was gone', async (t) => {
+    const data = copy(t);
+    rmSync(pathOf(data, 'the first'));
+    const db = new Database(join(data, 'log.db'));
+    const upload = recordedEvents(data).find(({ type }) => type === 'document.created');
+    const [first = {}] = recordedData(data, upload?.stream ?? '') as JsonObject[];
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+    const documents = Array.from({ length: 200 }, () => {
+      const events = [{ type: 'document.created' as const, data: first }];
+      return command(`media/${ids.next().id}`, 0, { events });
+    });
+    const { outcomes } = openLog(db, ids, Date.now, sealsIn(data)).append(documents);
+    db.close();
+    assert.ok(outcomes.every((outcome) => !(outcome instanceof Error) && outcome.ok));
+
+    const lock = lockDirectory(data, 'annals serve');
+    let calls = 0;
+    let answer = (response: ServerResponse) => void response.writeHead(409).end('{"message":"it is full"}');
+    const server = createServer((_, response) => {
+      calls += 1;
+      if (calls % 2 === 0) answer(response);
+      else response.end('{"lost":199,"found":0,"erased":1}');
+    }).listen(0, '127.0.0.1');
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+      lock.release();
+    });
+    await once(server, 'listening');
+    lock.describe(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+    const record = () =>
+      runHere([
+        'blobs',
+        'verify',
+        '--data',
+        data,
+        '--config',
+        configFile,
+        '--record',
+        '--reason',
+        'lost with the disk',
+      ]);
+    const told = /^recorded 199 files as lost before this; 1 file is erased by now$/m;
+    const refused = await record();
+    assert.deepEqual([refused.code, refused.stderr], [1, 'it is full\n']);
+    assert.match(refused.stdout, told);
+    answer = (response) => void response.destroy();
+    const gone = await record();
+    assert.equal(gone.code, 2);
+    assert.match(gone.stdout, told);
+    assert.match(gone.stderr, /did not answer, and may have done what was asked/);
   });
 
   it('verify wonders when there is nothing at all, and works without leave to write', async (t) => {

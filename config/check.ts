@@ -4,6 +4,7 @@ import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkAudit, checkHooks } from './check-functions.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
+import { counted } from './counted.ts';
 import type { Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
 import {
   type Checking,
@@ -35,7 +36,7 @@ export class ConfigError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+    const count = counted(problems.length, 'problem');
     const lines = problems.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`);
     super(`The configuration has ${count}:\n${lines.join('\n')}`);
     this.problems = problems;

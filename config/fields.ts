@@ -1,5 +1,6 @@
 import Joi from 'joi';
 import { isPlainText, normalEmail } from './addresses.ts';
+import { counted } from './counted.ts';
 import type { Field } from './model.ts';
 import { readPattern } from './patterns/pattern.ts';
 import type { FieldSchema, FieldType } from './schema.ts';
@@ -173,8 +174,10 @@ function text(field: Field, base = Joi.string()): Joi.StringSchema {
     if (!isClean(value)) return helpers.error('must', { must: cleanText });
     if (counts) {
       const length = characters(value);
-      if (length < minLength) return helpers.error('must', { must: `have at least ${minLength} characters`, length });
-      if (length > maxLength) return helpers.error('must', { must: `have at most ${maxLength} characters`, length });
+      if (length < minLength)
+        return helpers.error('must', { must: `have at least ${counted(minLength, 'character')}`, length });
+      if (length > maxLength)
+        return helpers.error('must', { must: `have at most ${counted(maxLength, 'character')}`, length });
     }
     // After the length, so that maxLength bounds what a slow pattern is run on.
     if (matches && !matches(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
@@ -275,8 +278,10 @@ function list(field: Field, item: Joi.Schema): Joi.ArraySchema {
     .custom((value: unknown[], helpers) => {
       if (value.length === 0 && required) return helpers.error('must', { must: 'not be empty' });
       if (value.length === 0) return value;
-      if (value.length < minLength) return helpers.error('must', { must: `have at least ${minLength} items` });
-      if (value.length > maxLength) return helpers.error('must', { must: `have at most ${maxLength} items` });
+      if (value.length < minLength)
+        return helpers.error('must', { must: `have at least ${counted(minLength, 'item')}` });
+      if (value.length > maxLength)
+        return helpers.error('must', { must: `have at most ${counted(maxLength, 'item')}` });
       return value;
     })
     .items(item);

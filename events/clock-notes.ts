@@ -1,3 +1,4 @@
+import { counted } from '../config/counted.ts';
 import { clockStream } from './catalogue.ts';
 import { jumpMilliseconds } from './clock.ts';
 import { inWords } from './durations.ts';
@@ -48,7 +49,7 @@ export function lookAtTimes(now: number): { look: (header: Header) => void; note
     if (stretch && stretch.step > jumpMilliseconds && stretch.requests >= manyRequests) {
       const { from, time, step, requests } = stretch;
       notes.push(
-        `from event ${from} on time stood still at ${time} for ${requests} requests, after a step of ${inWords(step)}: ` +
+        `from event ${from} on time stood still at ${time} for ${counted(requests, 'request')}, after a step of ${inWords(step)}: ` +
           'the clock was ahead, and was put back',
       );
     }
@@ -61,7 +62,7 @@ export function lookAtTimes(now: number): { look: (header: Header) => void; note
       endStretch();
       if (ahead.count === 0) return notes;
       const by = inWords(Date.parse(previous) - now);
-      const which = `from event ${ahead.from} on ${ahead.count} events were recorded later than now, up to ${previous}`;
+      const which = `from event ${ahead.from} on ${counted(ahead.count, 'event was', 'events were')} recorded later than now, up to ${previous}`;
       return [...notes, `${which}, ${by} ahead of the clock of this machine: one of the two clocks is wrong`];
     },
   };

@@ -1,3 +1,5 @@
+import { counted } from '../config/counted.ts';
+
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -14,7 +16,7 @@ const units = [
 export function inWords(milliseconds: number): string {
   const [name, length] = units.find(([, length]) => inUnits(milliseconds, length) >= 1) ?? ['second', 1000];
   const count = inUnits(milliseconds, length);
-  return `${count} ${name}${count === 1 ? '' : 's'}`;
+  return counted(count, name);
 }
 
 function inUnits(milliseconds: number, length: number): number {

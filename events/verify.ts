@@ -287,7 +287,7 @@ function tileChecker(db: Sqlite, isLive: boolean) {
   function blame(size: number): [Finding, { from: number; to: number }] {
     const { from, to } = altered ?? { from: (counts[0] ?? 0) * tileWidth + 1, to: size };
     const which = from === to ? `event ${from}` : `one of the events ${from} to ${to}`;
-    const finding = `${which} was altered: the tree over all ${size} events does not give the root of the head`;
+    const finding = `${which} was altered: the tree over ${size === 1 ? 'the one event' : `all ${size} events`} does not give the root of the head`;
     return [finding, { from, to }];
   }
 

@@ -1,3 +1,4 @@
+import { counted } from '../config/counted.ts';
 import { dataFields, type FieldSchema, isList, type Schema } from '../config/schema.ts';
 import { fieldsByKey, previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -69,7 +70,7 @@ export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
         .get(some.flatMap(({ values }) => values)) as number[];
       for (const [index, { tell }] of some.entries()) {
         const count = counts[index] ?? 0;
-        if (count > 0) lines.push(tell(count === 1 ? '1 document' : `${count} documents`));
+        if (count > 0) lines.push(tell(counted(count, 'document')));
       }
     }
   }

@@ -88,6 +88,11 @@ function decidable(condition, message) {
   if (!condition) throw new Undecided(message);
 }
 
+/** A number with its noun. @param {number} count @param {string} one @param {string} many where it is not the noun with an s */
+function counted(count, one, many = `${one}s`) {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** Text from outside as it may be printed: in quotes, no control characters, no end of the terminal's line. @param {unknown} value */
 function show(value) {
   const text = typeof value === 'string' ? value : String(JSON.stringify(value));
@@ -290,7 +295,10 @@ function isConsistent(first, second, proof) {
  */
 function growingTree(size, subtrees) {
   const ones = size.toString(2).replaceAll('0', '').length;
-  must(subtrees.length === ones, `a tree of ${size} events is made of ${ones} subtrees, not of ${subtrees.length}`);
+  must(
+    subtrees.length === ones,
+    `a tree of ${counted(size, 'event')} is made of ${counted(ones, 'subtree')}, not of ${subtrees.length}`,
+  );
   const stack = [...subtrees];
 
   /** @param {Buffer} leaf */
@@ -560,7 +568,7 @@ function readShown(shown, checkpoint, at) {
   const name = nameOf(event.header);
   must(
     position <= checkpoint.size,
-    `${name}: the checkpoint is of ${checkpoint.size} events, so it does not hold this one`,
+    `${name}: the checkpoint is of ${counted(checkpoint.size, 'event')}, so it does not hold this one`,
   );
   const root = rootFromInclusion(
     position - 1,
@@ -929,7 +937,7 @@ function openStamped(stamped, keys, shown, report) {
     checkMembers(each, ['checkpoint', 'tokens'], [], 'a checkpoint in stamped');
     must(Array.isArray(each.tokens) && each.tokens.length <= 100, 'tokens in stamped is no list');
     const checkpoint = openCheckpoint(each.checkpoint, [], 'a checkpoint in stamped');
-    const what = `the stamped checkpoint of ${checkpoint.size} events`;
+    const what = `the stamped checkpoint of ${counted(checkpoint.size, 'event')}`;
     must(checkpoint.origin === shown.origin, `${what} is of another log, ${show(checkpoint.origin)}`);
     const tokens = each.tokens.map((/** @type {unknown} */ token) => readTokenIn(token, what));
     if (!namesOne(checkpoint, keys)) {
@@ -941,7 +949,7 @@ function openStamped(stamped, keys, shown, report) {
   });
   if (others > 0)
     report.open.push(
-      `what others say of ${others} checkpoints in stamped: another key signed them, which was not given, by --key`,
+      `what others say of ${counted(others, 'checkpoint')} in stamped: another key signed them, which was not given, by --key`,
     );
   return opened;
 }
@@ -1003,13 +1011,13 @@ function checkKept(kept, stamped, shown, earlier, computed, report) {
   }
   for (const { what, checkpoint } of [...kept, ...stamped]) {
     const { size, root } = checkpoint;
-    const older = `${what} is of ${size} events, what is shown ends at ${shown.size}`;
+    const older = `${what} is of ${counted(size, 'event')}, what is shown ends at ${shown.size}`;
     must(size <= shown.size, `${older}: an old state was shown, or the log was cut off`);
     const found = size === shown.size ? shown.root : computed.get(size);
     if (found) {
       must(
         found.equals(root),
-        `this is another log than that of ${what}: at ${size} events their roots differ (a fork)`,
+        `this is another log than that of ${what}: at ${counted(size, 'event')} their roots differ (a fork)`,
       );
       continue;
     }
@@ -1020,7 +1028,8 @@ function checkKept(kept, stamped, shown, earlier, computed, report) {
       `the log does not continue ${what}: it was rewritten, or the proof is wrong`,
     );
   }
-  for (const { what, checkpoint } of kept) report.proven.push(`it continues ${what}, of ${checkpoint.size} events`);
+  for (const { what, checkpoint } of kept)
+    report.proven.push(`it continues ${what}, of ${counted(checkpoint.size, 'event')}`);
   if (kept.length === 0)
     report.open.push('no checkpoint from before was given, so a log that was rewritten and signed anew is not found');
 }
@@ -1059,10 +1068,10 @@ function reportOutside(all, position, { witnesses, tokens: folder }, report) {
     const [first, newest] = [own.find(({ size }) => size >= position), own.at(-1)];
     if (first && position > 0)
       report.proven.push(
-        `all that is shown was there at ${first.time}, for the witness ${show(name)} cosigned ${first.size} events`,
+        `all that is shown was there at ${first.time}, for the witness ${show(name)} cosigned ${counted(first.size, 'event')}`,
       );
     if (newest && newest.time !== first?.time)
-      report.proven.push(`the witness ${show(name)} cosigned ${newest.size} events at ${newest.time}`);
+      report.proven.push(`the witness ${show(name)} cosigned ${counted(newest.size, 'event')} at ${newest.time}`);
     if (!newest) report.open.push(`the witness ${show(name)} cosigned no checkpoint that is shown`);
   }
   reportTokens(all, position, folder, report);
@@ -1096,7 +1105,7 @@ function reportTokens(all, position, folder, report) {
       const token = `annals-${size}-${authority.replace(/[^\w.-]/g, '-').slice(0, 100)}.tst`;
       const [dataFile, tokenFile] = [data, token].map((name) => quotedForShell(path.join(folder ?? '', name)));
       report.open.push(
-        `when the checkpoint of ${size} events was there: ${show(authority)} says so in a time-stamp token, which is not checked here. ` +
+        `when the checkpoint of ${counted(size, 'event')} was there: ${show(authority)} says so in a time-stamp token, which is not checked here. ` +
           `${folder === null ? 'With --tokens . that is done by' : 'Check it by'}: ` +
           `openssl ts -verify -data ${dataFile} -in ${tokenFile} -token_in -CAfile CA.pem`,
       );
@@ -1157,7 +1166,7 @@ function bundleHead({ origin, stream, versions }, signedAt) {
 ================
 
 The service "${origin}" keeps a log of everything that is done in it. This is all of it about
-"${stream}": ${count} ${count === 1 ? 'event' : 'events'}, up to the checkpoint that the service signed on
+"${stream}": ${counted(count, 'event')}, up to the checkpoint that the service signed on
 ${signedAt} (UTC).
 `;
 }
@@ -1572,9 +1581,11 @@ async function checkBundle(source, options, report) {
   report.facts.events = found.count;
   noteNewest(found.last, report);
   report.proven.push(
-    `${events.length} events of ${streams.map(show).join(', ')} are in the log, versions 1 to ${found.versions.get(stream)} without gaps`,
+    `${counted(events.length, 'event')} of ${streams.map(show).join(', ')} ${events.length === 1 ? 'is' : 'are'} in the log, versions 1 to ${found.versions.get(stream)} without gaps`,
   );
-  report.proven.push(`${schemas.length} schemas of the log's time are in the log`);
+  report.proven.push(
+    `${counted(schemas.length, "schema of the log's time is", "schemas of the log's time are")} in the log`,
+  );
   reportPayloads(found, report);
   const roots = rootsAt([...kept, ...stamped]);
   const later = checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
@@ -1655,7 +1666,7 @@ function checkVersions(claimed, streams, shown) {
     const last = shown.get(stream) ?? 0;
     must(
       claimed[stream] === last,
-      `${show(stream)} is said to have ${show(claimed[stream])} versions, ${last} are shown`,
+      `${show(stream)} is said to have ${show(claimed[stream])} versions, ${last} ${last === 1 ? 'is' : 'are'} shown`,
     );
   }
   must(shown.has(String(streams[0])), `no event of ${show(streams[0])} is shown`);
@@ -1663,11 +1674,14 @@ function checkVersions(claimed, streams, shown) {
 
 /** @param {{ erased: number, withheld: number, count: number }} found @param {Report} report */
 function reportPayloads({ erased, withheld, count }, report) {
-  report.proven.push(`${count - erased - withheld} payloads are those that their headers commit to`);
-  if (erased > 0) report.proven.push(`${erased} payloads are gone, as events of the log declare`);
+  report.proven.push(
+    `${counted(count - erased - withheld, 'payload is the one that its header commits', 'payloads are those that their headers commit')} to`,
+  );
+  if (erased > 0)
+    report.proven.push(`${counted(erased, 'payload is', 'payloads are')} gone, as events of the log declare`);
   if (withheld > 0)
     report.open.push(
-      `${withheld} payloads were withheld: that the events were recorded is proven, what they say is not`,
+      `${counted(withheld, 'payload was', 'payloads were')} withheld: that the ${withheld === 1 ? 'event was recorded is proven, what it says' : 'events were recorded is proven, what they say'} is not`,
     );
 }
 
@@ -1796,7 +1810,10 @@ async function checkFiles(source, list, named, fates, report) {
     must(first && !listed.has(file.sha256), `no event names ${what}, or files names it twice`);
     const { header, bytes } = first;
     must(header.version === file.version, `${what} came with version ${header.version}, not ${show(file.version)}`);
-    must(bytes === file.bytes, `${what} has ${bytes} bytes, as ${nameOf(header)} says, not ${show(file.bytes)}`);
+    must(
+      bytes === file.bytes,
+      `${what} has ${counted(bytes, 'byte')}, as ${nameOf(header)} says, not ${show(file.bytes)}`,
+    );
     must(typeof file.included === 'boolean', `${what} is neither included nor not`);
     const isLost = file.missing === true && !file.included;
     must(isLost || file.missing === undefined, `${what} is said to be missing and included`);
@@ -1812,16 +1829,24 @@ async function checkFiles(source, list, named, fates, report) {
   }
   const extra = source.names.find((name) => name.startsWith('files/') && !included.has(name));
   must(extra === undefined, `${show(extra)} is in the bundle, and files does not say so`);
-  if (included.size > 0) report.proven.push(`${included.size} files are, byte for byte, those that the events name`);
+  if (included.size > 0) report.proven.push(wholeFiles(included.size));
   const left = listed.size - included.size - missing;
-  if (left > 0) report.open.push(`${left} files that the events name are not in the bundle`);
+  if (left > 0)
+    report.open.push(
+      `${counted(left, 'file that the events name is', 'files that the events name are')} not in the bundle`,
+    );
+}
+
+/** What is proven of files that were read. @param {number} count */
+function wholeFiles(count) {
+  return `${counted(count, 'file is', 'files are')}, byte for byte, ${count === 1 ? 'the one' : 'those'} that the events name`;
 }
 
 /** @param {Source} source @param {string} name @param {number} bytes @param {string} event */
 async function checkFile(source, name, bytes, event) {
   const file = `files/${name}`;
   must(source.names.includes(file), `${event} names the file ${name}, and it is not in the bundle`);
-  must(source.size(file) === bytes, `the file ${name} has ${source.size(file)} bytes, not ${bytes}`);
+  must(source.size(file) === bytes, `the file ${name} has ${counted(source.size(file), 'byte')}, not ${bytes}`);
   const hash = crypto.createHash('sha256');
   for await (const chunk of source.chunks(file)) hash.update(chunk);
   must(hash.digest('hex') === name, `the file ${name} of ${event} was altered: its SHA-256 is another one`);
@@ -1846,8 +1871,8 @@ async function openShown(source, thing, what, options, report) {
   reportCheckpoint(checkpoint, report);
   report.proven.push(
     options.isPinned
-      ? `the checkpoint, of ${checkpoint.size} events, is signed by the pinned key`
-      : `the checkpoint, of ${checkpoint.size} events, is signed by the key that the ${what} itself names`,
+      ? `the checkpoint, of ${counted(checkpoint.size, 'event')}, is signed by the pinned key`
+      : `the checkpoint, of ${counted(checkpoint.size, 'event')}, is signed by the key that the ${what} itself names`,
   );
   if (checkpoint.time !== null)
     report.open.push(
@@ -1926,7 +1951,10 @@ async function checkExport(source, options, report) {
   must(others.length === 0, `${show(others[0])} is in the export, and its manifest does not say so`);
   const { checkpoint, kept, stamped } = await openShown(source, manifest, 'export', options, report);
   const isRange = isWhole(from, 1) && isWhole(to, from - 1) && to <= checkpoint.size;
-  must(isRange, `the range ${show(from)} to ${show(to)} is not one of the ${checkpoint.size} events of the checkpoint`);
+  must(
+    isRange,
+    `the range ${show(from)} to ${show(to)} is not one of the ${counted(checkpoint.size, 'event')} of the checkpoint`,
+  );
   must(typeof withPayloads === 'boolean', 'withPayloads is neither true nor false');
   must(isObject(wanted), 'filters is no object');
   for (const [name, value] of Object.entries(wanted)) {
@@ -1941,7 +1969,7 @@ async function checkExport(source, options, report) {
   for (const each of [proven, manifest]) {
     must(source.names.includes(each.file), `${each.file} is not there`);
     const fits = isWhole(each.bytes, 0) && source.size(each.file) === each.bytes;
-    must(fits, `${each.file} has ${source.size(each.file)} bytes, the manifest says ${show(each.bytes)}`);
+    must(fits, `${each.file} has ${counted(source.size(each.file), 'byte')}, the manifest says ${show(each.bytes)}`);
   }
   const dataKind = form === null ? kind : 'ndjson';
   decidable(!options.table || dataKind === 'ndjson', `there is no NDJSON of which --csv could be made`);
@@ -1991,7 +2019,7 @@ async function checkExport(source, options, report) {
     must(hash.digest('hex') === proven.sha256, `${proven.file} was altered: its SHA-256 is not that of the manifest`);
     must(
       found.count === manifest.events,
-      `${proven.file} holds ${found.count} events, the manifest says ${show(manifest.events)}`,
+      `${proven.file} holds ${counted(found.count, 'event')}, the manifest says ${show(manifest.events)}`,
     );
     report.facts.events = found.count;
     if (tree || dataKind === 'ndjson') noteNewest(found.last, report);
@@ -2006,9 +2034,15 @@ async function checkExport(source, options, report) {
         isPart,
         `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
       );
-      report.proven.push(`all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`);
+      report.proven.push(
+        found.count === 1
+          ? `event ${from} is there, unaltered`
+          : `all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`,
+      );
     } else if (dataKind === 'ndjson') {
-      report.proven.push(`each of the ${found.count} events is in the log`);
+      report.proven.push(
+        found.count === 1 ? 'the 1 event is in the log' : `each of the ${found.count} events is in the log`,
+      );
       report.open.push('whether events that fit the filters were left out');
     } else {
       report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
@@ -2134,7 +2168,7 @@ async function* readCsv(chunks, { checkpoint: { origin } }) {
       decidable(cells.join() === columns, `the columns of events.csv are not those that this verifier knows`);
       continue;
     }
-    must(cells.length === columns.split(',').length, `${at} has ${cells.length} cells`);
+    must(cells.length === columns.split(',').length, `${at} has ${counted(cells.length, 'cell')}`);
     const row = Object.fromEntries(columns.split(',').map((name, index) => [name, cells[index] ?? '']));
     for (const name of ['position', 'version', 'schemaVersion']) {
       must(/^[1-9]\d{0,15}$/.test(row[name] ?? ''), `${at}: its ${name} is ${show(row[name])}`);
@@ -2306,12 +2340,12 @@ function checkLogIn(db, options, report) {
     const { size } = checkpoint;
     must(
       size <= found.count,
-      `${what} is of ${size} events, the log ends at ${found.count}: it was cut off, or an old copy was shown`,
+      `${what} is of ${counted(size, 'event')}, the log ends at ${found.count}: it was cut off, or an old copy was shown`,
     );
     const isSame = roots.found.get(size)?.equals(checkpoint.root);
     must(
       isSame,
-      `this is another log than that of ${what}: over the first ${size} events the roots differ (rewritten, or a fork)`,
+      `this is another log than that of ${what}: over the first ${size === 1 ? 'event' : `${size} events`} the roots differ (rewritten, or a fork)`,
     );
   }
   must(found.count === head.size, `the log ends at event ${found.count}, its head says ${head.size}`);
@@ -2320,19 +2354,21 @@ function checkLogIn(db, options, report) {
   const payloads = one('SELECT count(*) FROM payloads');
   must(
     payloads === found.count - found.erased,
-    `there are ${payloads} payloads for ${found.count - found.erased} events`,
+    `there ${payloads === 1 ? 'is' : 'are'} ${counted(payloads, 'payload')} for ${counted(found.count - found.erased, 'event')}`,
   );
   const twice = one('SELECT max(position) FROM events NOT INDEXED GROUP BY id HAVING count(*) > 1 LIMIT 1');
   must(twice === undefined, `event ${twice} has the id of another one`);
 
-  report.proven.push(`${found.count} events from the first to the last, and the tree over them is that of the head`);
+  report.proven.push(
+    `${counted(found.count, 'event')} from the first to the last, and the tree over ${found.count === 1 ? 'it' : 'them'} is that of the head`,
+  );
   reportPayloads(found, report);
   reportTimes(found, report);
   reportSigned(all, kept.length, found.count, tree.root(), options, report);
   reportOutside(all, found.count, options, report);
   if (options.files !== null) checkStored(options.files, found, report);
   else if (found.files.size > 0)
-    report.open.push(`the bytes of ${found.files.size} uploaded files: --files DIR compares them`);
+    report.open.push(`the bytes of ${counted(found.files.size, 'uploaded file')}: --files DIR compares them`);
 }
 
 /** The checkpoints that the log itself keeps. @param {Database} db @param {Options} options @param {string} origin @returns {Kept[]} */
@@ -2340,10 +2376,10 @@ function storedNotes(db, options, origin) {
   const tokens = storedTokens(db);
   const rows = db.prepare('SELECT size, note FROM checkpoints ORDER BY size').iterate();
   return Array.from(/** @type {Iterable<any>} */ (rows), ({ size, note }) => {
-    const what = `the checkpoint of ${size} events in the log`;
+    const what = `the checkpoint of ${counted(size, 'event')} in the log`;
     const checkpoint = openCheckpoint(note, options.keys, what);
     must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
-    must(checkpoint.size === size, `${what} is of ${checkpoint.size} events`);
+    must(checkpoint.size === size, `${what} is of ${counted(checkpoint.size, 'event')}`);
     return { what, checkpoint, tokens: tokens.get(size) ?? [] };
   });
 }
@@ -2412,7 +2448,7 @@ function reportSigned(all, brought, count, root, options, report) {
   if (options.isPinned) {
     must(all.length > 0, 'no checkpoint is in the log, and none was given: nothing of it is signed');
     report.proven.push(
-      `${all.length} checkpoints signed by the pinned key, the newest of ${newest} events, are all of this log`,
+      `${counted(all.length, 'checkpoint')} signed by the pinned key, the newest of ${counted(newest, 'event')}, ${all.length === 1 ? 'is' : 'are all'} of this log`,
     );
   }
   if (newest < count)
@@ -2441,7 +2477,7 @@ function checkStored(folder, { files, fates }, report) {
       `the file ${sha256} of ${nameOf(header)} was altered: its SHA-256 is another one`,
     );
   }
-  report.proven.push(`${files.size - lost} files are, byte for byte, those that the events name`);
+  report.proven.push(wholeFiles(files.size - lost));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -2470,11 +2506,11 @@ function checkPair([one = '', other = '', answer], options, report) {
   report.facts.checkpoints = [first, second].map(({ what, checkpoint: { size, root } }) => {
     return { file: what, size, root: root.toString('base64') };
   });
-  const fork = `${first.what} and ${second.what} are both of ${to} events, both are signed by the key, and their roots differ`;
+  const fork = `${first.what} and ${second.what} are both of ${counted(to, 'event')}, both are signed by the key, and their roots differ`;
   must(from !== to || a.root.equals(b.root), `${fork}: proof of a fork: keep both files`);
   if (answer !== undefined) checkAnswer(answer, first, second);
   else {
-    const sizes = `${first.what} is of ${from} events, ${second.what} of ${to}`;
+    const sizes = `${first.what} is of ${counted(from, 'event')}, ${second.what} of ${to}`;
     const call = `save the answer of GET /api/audit/consistency?from=${from}&to=${to}, and name it as PROOF`;
     decidable(from === to, `${sizes}: only a proof says whether one continues the other: ${call}`);
   }
@@ -2483,8 +2519,8 @@ function checkPair([one = '', other = '', answer], options, report) {
   );
   report.proven.push(
     from === to
-      ? `${first.what} and ${second.what} are of the same ${to} events`
-      : `${second.what}, of ${to} events, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
+      ? `${first.what} and ${second.what} are of the same ${counted(to, 'event')}`
+      : `${second.what}, of ${counted(to, 'event')}, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
   );
   reportOutside([first, second], 0, options, report);
 }
@@ -2825,7 +2861,7 @@ function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
   const verdicts = ['SOUND', 'NOT SOUND', 'UNDECIDED'];
   lines.push(
     finding === null
-      ? `SOUND (${facts.events ?? 0} events, ${seconds.toFixed(1)} s${speed})${but.map((each) => `, but ${each}`).join('')}`
+      ? `SOUND (${counted(facts.events ?? 0, 'event')}, ${seconds.toFixed(1)} s${speed})${but.map((each) => `, but ${each}`).join('')}`
       : `${verdicts[exit]}: ${finding}`,
   );
   return `${lines.join('\n')}\n`;
@@ -2835,7 +2871,7 @@ function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
 function outsideOf(outside) {
   if (!outside) return 'none';
   const { time, by, size } = outside;
-  return `${time}, ${agoOf(time)}, by ${show(by)}, of ${size} events`;
+  return `${time}, ${agoOf(time)}, by ${show(by)}, of ${counted(size, 'event')}`;
 }
 
 /** How long before now a time is, as people say it. @param {string} time */
@@ -2843,7 +2879,7 @@ function agoOf(time) {
   const seconds = Math.round((Date.now() - Date.parse(time)) / 1000);
   const [name, length] = agoUnits.find((unit) => Math.abs(seconds) >= unit[1]) ?? ['second', 1];
   const count = Math.floor(Math.abs(seconds) / length);
-  const words = `${count} ${name}${count === 1 ? '' : 's'}`;
+  const words = counted(count, name);
   return seconds < 0 ? `${words} after now by the clock here: one of the two is wrong` : `${words} before now`;
 }
 

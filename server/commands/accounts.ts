@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { counted } from '../../config/counted.ts';
 import type { Collection } from '../../config/model.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { logFile } from '../../projections/boot.ts';
@@ -44,7 +45,7 @@ export async function revokeSessions(args: readonly string[], environment: NodeJ
   const sid = flags.session === undefined ? {} : { sid: flags.session };
   const order = { path: '/api/operator/sessions/revoke', body: { collection: collection.slug, email, ...sid } };
   return carryOut(given, order, ({ ended }) => {
-    return `${ended === 0 ? 'there was no session' : ended === 1 ? 'ended 1 session' : `ended ${ended} sessions`} of ${email}`;
+    return `${ended === 0 ? 'there was no session' : `ended ${counted(Number(ended), 'session')}`} of ${email}`;
   });
 }
 

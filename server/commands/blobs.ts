@@ -153,8 +153,7 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
   if (!flags.record) refuseWithoutRecord(flags);
   const problems: string[] = [];
   const reason = flags.record ? readReason(flags.reason, 'why files are lost', problems) : null;
-  if (problems.length > 0) throw new UsageError(problems.join('
-'));
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return withStore(settings, async (opened) => {
     const { blobSettings, db, blobs } = opened;
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };

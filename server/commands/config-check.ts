@@ -1,4 +1,5 @@
 import { ConfigError } from '../../config/check.ts';
+import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
@@ -52,7 +53,9 @@ type Asked = { against?: string; rules?: boolean };
 async function check({ config, strictSchema }: Settings, name: string, flags: Asked): Promise<string[]> {
   const { path, model } = await loadConfiguration(config);
   for (const warning of model.warnings) print(`warning: ${name}${warning}`);
-  print(`${name}${path} is right: ${model.collections.size} collections, ${model.globals.size} globals`);
+  print(
+    `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,
+  );
   if (flags.rules) for (const line of linesOf(model.rules)) print(`${name}${line}`);
   return flags.against === undefined ? [] : checkAgainst(flags.against, model, strictSchema, name);
 }

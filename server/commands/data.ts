@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
 import { namesFiles } from '../../events/blobs.ts';
 import { readCheckpoints } from '../../events/checkpoints.ts';
@@ -105,7 +106,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       await tellOfKeys({ directory, vault }, log, ids);
       catchUp(projector, log, log.head().size);
     }
-    process.stdout.write(`rebuilt the read tables from ${size} events\n`);
+    process.stdout.write(`rebuilt the read tables from ${counted(size, 'event')}\n`);
     return 0;
   } catch (error) {
     if (error instanceof BrokenLogError || error instanceof ClockError || error instanceof SchemaError)
@@ -131,8 +132,9 @@ function acceptedLine(directory: string, vault: Vault, found: number): string {
     const log = readLog(db);
     const signed = signedSize(log, readCheckpoints(db), judgesIn(log, vault.logKeys));
     const count = found - signed;
-    const which = signed === 0 ? `the ${found} events` : `the events ${signed + 1} to ${found}`;
-    const told = `, whoever wrote it; none of ${which} is signed by a key of vault.db: annals log tail -n ${count} shows them`;
+    const all = signed === 0 ? `${found} events` : `events ${signed + 1} to ${found}`;
+    const none = count === 1 ? `event ${found} is not signed` : `none of the ${all} is signed`;
+    const told = `, whoever wrote it; ${none} by a key of vault.db: annals log tail -n ${count} shows ${count === 1 ? 'it' : 'them'}`;
     return `the log is sealed anew as it is${count > 0 ? told : ', and all of it is signed'}`;
   } finally {
     db.close();
@@ -170,7 +172,7 @@ function check(data: string, checkLog: boolean) {
 /** @param last what else the last line has to say where all is sound. */
 function report({ finding, events, notes }: ReturnType<typeof check>, praise: string, last: string[] = []): number {
   for (const note of notes) process.stdout.write(`note: ${note}\n`);
-  const sound = [`${praise} (${events} events)`, ...last].join('; ');
+  const sound = [`${praise} (${counted(events, 'event')})`, ...last].join('; ');
   process.stdout.write(finding === null ? `${sound}\n` : `NOT SOUND: ${finding}\n`);
   return finding === null ? 0 : 1;
 }

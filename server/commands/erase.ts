@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { counted } from '../../config/counted.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import { loadConfiguration } from '../configuration.ts';
@@ -60,10 +61,10 @@ function amounts({ erases }: Answered['body']): string {
   const counts = erases as JsonObject;
   const parts = nouns.flatMap(([name, one, many]) => {
     const count = Number(counts[name]);
-    return count > 0 ? [`${count} ${count === 1 ? one : many}`] : [];
+    return count > 0 ? [counted(count, one, many)] : [];
   });
   const kept = Number(counts.filesKept);
-  const others = kept > 0 ? `; kept for other documents: ${kept} ${kept === 1 ? 'stored file' : 'stored files'}` : '';
+  const others = kept > 0 ? `; kept for other documents: ${counted(kept, 'stored file')}` : '';
   return parts.join(', ') + others;
 }
 

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { counted } from '../../config/counted.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { briefHolders } from '../directory.ts';
@@ -27,8 +28,7 @@ export async function exportLog(args: readonly string[], environment: NodeJS.Pro
   return save(settings, flags, { path: `/api/audit/export${query}`, ...why }, ({ headers }, file) => {
     const [first, last] = String(headers['annals-range']).split('-');
     const count = Number(headers['annals-events']);
-    const events = `${count} ${count === 1 ? 'event' : 'events'}`;
-    return `saved ${events} of the positions ${first} to ${last} as ${format ?? 'ndjson'} in ${file}`;
+    return `saved ${counted(count, 'event')} of the positions ${first} to ${last} as ${format ?? 'ndjson'} in ${file}`;
   });
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
+import { counted } from '../../config/counted.ts';
 import { show } from '../../config/suggest.ts';
 import type { Actor } from '../../events/envelope.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
@@ -95,7 +96,7 @@ export function tailLine(text: EventText, widths: readonly number[], terminal: T
 
 async function printHistory(state: StreamState, entries: AsyncIterable<Entry>, terminal: Terminal): Promise<void> {
   const status = state.erased ? 'erased' : state.exists ? '' : 'deleted';
-  const title = `${state.stream}: ${state.version} ${state.version === 1 ? 'version' : 'versions'}`;
+  const title = `${state.stream}: ${counted(state.version, 'version')}`;
   await print(terminal.bold(cut(printable(status === '' ? title : `${title}, ${status}`), terminal.columns)));
   const widths = [
     Math.max(String(state.version).length, 7),

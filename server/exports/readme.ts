@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import type { Filters } from './filters.ts';
 
 /** What is said of an export. */
@@ -35,7 +36,7 @@ export function bundleReadme({ origin, stream, versions, signedAt }: BundleAbout
 ================
 
 The service "${origin}" keeps a log of everything that is done in it. This is all of it about
-"${stream}": ${versions} ${versions === 1 ? 'event' : 'events'}, up to the checkpoint that the service signed on
+"${stream}": ${counted(versions, 'event')}, up to the checkpoint that the service signed on
 ${signedAt} (UTC).
 ${bundleText}`;
 }

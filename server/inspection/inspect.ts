@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
@@ -86,7 +87,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
 
 /** The refusal of a file that is larger than its collection takes. */
 export function fileTooLarge(maxFileSize: number): DomainError {
-  const message = `file must be at most ${maxFileSize} bytes`;
+  const message = `file must be at most ${counted(maxFileSize, 'byte')}`;
   return new DomainError('too-large', message, [{ field: 'file', message }]);
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { counted } from '../../config/counted.ts';
 import { notePassed } from '../../storage/garbage.ts';
 
 /**
@@ -24,7 +25,7 @@ export function watchDownload(
     response.destroy();
   };
   const isWhole = () => {
-    if (left !== 0) cut(new Error(`${left} bytes less than expected came from the store`));
+    if (left !== 0) cut(new Error(`${counted(left, 'byte')} less than expected came from the store`));
   };
   // Paused, they wait for hapi in spite of the listener.
   return bytes

@@ -1,4 +1,5 @@
 import Ammo from '@hapi/ammo';
+import { counted } from '../../config/counted.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { ByteRange } from '../../storage/blobs.ts';
 
@@ -8,7 +9,7 @@ export class OutOfRangeError extends DomainError {
   readonly size: number;
 
   constructor(size: number) {
-    super('out-of-range', `the range must be part of the file, which has ${size} bytes`);
+    super('out-of-range', `the range must be part of the file, which has ${counted(size, 'byte')}`);
     this.size = size;
   }
 }

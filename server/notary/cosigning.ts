@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import { cosignaturesOf, isCosignedBy, type WitnessKey } from '../../events/cosignatures.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { parseNote } from '../../events/notes.ts';
@@ -34,7 +35,7 @@ export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
       const known = answer.type === 'text/x.tlog.size' ? sizeIn(answer.body.toString()) : null;
       if (known === null || known === old)
         throw new Error(`it answered 409: at event ${size} it has seen another log than this one`);
-      if (known > size) throw new Error(`it has seen a log of ${known} events, this one has ${size}`);
+      if (known > size) throw new Error(`it has seen a log of ${counted(known, 'event')}, this one has ${size}`);
       seen = known;
     }
     throw new Error('it is asked by somebody else at the same time');

@@ -1,4 +1,5 @@
 import { hash, type X509Certificate } from 'node:crypto';
+import { counted } from '../../config/counted.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
 import { cosignaturesOf, type WitnessKey } from '../../events/cosignatures.ts';
 import { inWords } from '../../events/durations.ts';
@@ -103,7 +104,7 @@ function linesOf(seen: readonly Seen[]): string[] {
   }
   return [...newest.values()].map(
     ({ by, size, time, count }) =>
-      `${by} has seen ${count} checkpoints, the newest of ${size} events at ${time}, ${ageOf(time)}`,
+      `${by} has seen ${counted(count, 'checkpoint')}, the newest of ${counted(size, 'event')} at ${time}, ${ageOf(time)}`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { counted } from '../../config/counted.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
 import type { Header } from '../../events/envelope.ts';
 import { formatOf, type Head, hasSealed, openLogToRead, turnedBack, unsealed } from '../../events/log-file.ts';
@@ -109,7 +110,7 @@ export async function verifyCheckpoints(
     const verdict = newest && judge(log, judges, '', newest.note);
     if (newest && keys && verdict && 'verdict' in verdict && verdict.verdict === 'unknown')
       last.push(
-        `the newest checkpoint in the log, of ${newest.size} events, is signed by a key that vault.db does not know`,
+        `the newest checkpoint in the log, of ${counted(newest.size, 'event')}, is signed by a key that vault.db does not know`,
       );
     return { finding: null, notes, last, isPartial: isPartial || (signed.size === 0 && (!keys || isOld(log))) };
   } finally {
@@ -184,7 +185,7 @@ function isOld(log: LogReader): boolean {
 
 function signedPart({ size, keyId }: { size: number; keyId: string }, events: number): string {
   const count = Math.min(size, events);
-  return `${count} of ${events} events are signed${count === 0 ? ' by a key that is known' : ` by the key ${keyId}`}`;
+  return `${count} of ${counted(events, 'event')} ${count === 1 ? 'is' : 'are'} signed${count === 0 ? ' by a key that is known' : ` by the key ${keyId}`}`;
 }
 
 function readKeys(log: LogReader, keys: KnownKeys, seals: KnownSeals) {
@@ -246,7 +247,7 @@ function idsIn(note: string, logId: string): string[] {
 
 function tell(counts: { sound: number; unknown: number; disowned: number }, hasKeys: boolean): string[] {
   const notes: string[] = [];
-  if (counts.sound > 0) notes.push(`the log is the one of ${counts.sound} signed checkpoints`);
+  if (counts.sound > 0) notes.push(`the log is the one of ${counted(counts.sound, 'signed checkpoint')}`);
   if (counts.unknown > 0) {
     const why = hasKeys ? 'by a key that vault.db does not know' : 'by whatever key';
     notes.push(`checkpoints signed ${why}: ${counts.unknown}; they fit the log`);

@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import { type CheckpointReader, keptCheckpoints } from '../../events/checkpoints.ts';
 import type { KnownKey } from '../../events/log-keys.ts';
 import type { LogReader } from '../../events/log-reader.ts';
@@ -58,7 +59,7 @@ export function hear(
 
 /** What is found where a checkpoint stands in a row of another size than it is of; null where it stands in its own. */
 export function misplaced(name: string, { size }: Pick<TreeHead, 'size'>, row: number): Finding | null {
-  return size === row ? null : `${name} is one of ${size} events, and stands in the place of one of ${row}`;
+  return size === row ? null : `${name} is one of ${counted(size, 'event')}, and stands in the place of one of ${row}`;
 }
 
 /** How many of the first events a key that counts has signed, as far as the log itself keeps it. */

@@ -1,4 +1,5 @@
 import Joi from 'joi';
+import { counted } from '../../config/counted.ts';
 import type { Collection, Model } from '../../config/model.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
 import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from './answers.ts';
@@ -6,7 +7,7 @@ import type { Account, Caller } from './callers.ts';
 import { type Operation, readsThroughHooks } from './operation.ts';
 
 /** Routes that look at no credential, whose calls are counted. */
-const counted: Caller = { kind: 'anybody', isCounted: true };
+const countedCaller: Caller = { kind: 'anybody', isCounted: true };
 const ofBodies = [400, 408, 413, 415, 500] as const;
 
 /** `POST /api/collections/<slug>/login` */
@@ -17,9 +18,9 @@ export function loginOperation(target: Account): Operation {
     tag: slug,
     summary: `Log a user of ${slug} in`,
     description:
-      `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${auth.tokenExpiration} seconds.` +
+      `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${counted(auth.tokenExpiration, 'second')}.` +
       `${auth.cookies ? ' A browser gets it as a cookie too.' : ''} A wrong password and an unknown e-mail are the same answer. After ` +
-      `${auth.maxLoginAttempts} failures in a row the account is locked for ${auth.lockTime} seconds: 429, with the right password too.`,
+      `${counted(auth.maxLoginAttempts, 'failure')} in a row the account is locked for ${counted(auth.lockTime, 'second')}: 429, with the right password too.`,
     body: 'Login',
     answers: {
       200: withCookie(target, json('A token, and the user.', `collections.${slug}.login`)),
@@ -29,7 +30,7 @@ export function loginOperation(target: Account): Operation {
       ...refusalsForNow([429, 503]),
       ...ofHooks(hasReadHooks(target)),
     },
-    caller: counted,
+    caller: countedCaller,
   };
 }
 
@@ -74,7 +75,7 @@ export function refreshOperation(target: Account): Operation {
     tag: slug,
     summary: 'Exchange the token for one that is valid for longer',
     description:
-      `Gives a token of the same session that lives another ${auth.tokenExpiration} seconds. The one before is good until it expires ` +
+      `Gives a token of the same session that lives another ${counted(auth.tokenExpiration, 'second')}. The one before is good until it expires ` +
       'by itself, or the session ends.',
     answers: {
       200: withCookie(target, json('The new token, of the same session.', 'Token')),
@@ -153,7 +154,7 @@ export function acceptInviteOperation(target: Collection): Operation {
       'ones must. An attempt that is refused does not use the token up.',
     body: `collections.${slug}.acceptInvite`,
     answers: { ...registered(target), ...(isRuled ? refusals([403]) : {}) },
-    caller: counted,
+    caller: countedCaller,
   };
 }
 
@@ -187,7 +188,7 @@ export function firstUserOperation(target: Collection): Operation {
       ...answers,
       403: json('There is a user, or the token is wrong.', 'Error'),
     },
-    caller: counted,
+    caller: countedCaller,
   };
 }
 
@@ -202,7 +203,7 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
       'such an account or not. An account gets at most five of these mails in an hour.',
     body: 'ForgotPassword',
     answers: { 200: json('The same whether there is such an account or not.', 'Success'), ...refusals(ofBodies) },
-    caller: counted,
+    caller: countedCaller,
   };
 }
 
@@ -221,7 +222,7 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
       ...refusals([...ofBodies, 409]),
       ...refusalsForNow([503]),
     },
-    caller: counted,
+    caller: countedCaller,
   };
 }
 

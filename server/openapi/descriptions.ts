@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
 
 /*
@@ -33,7 +34,7 @@ export function ofCreate(model: Model, target: Collection): string {
     'Creates a document and answers it. A field that is missing in the body gets its default, else `null`, or `[]` for lists; an ' +
       "unknown one is a 400. `id`, `createdAt` and `updatedAt` are the server's, and ignored in a body.",
     upload
-      ? `The part \`file\` is the file, of at most ${upload.maxFileSize} bytes; every other part is a field.`
+      ? `The part \`file\` is the file, of at most ${counted(upload.maxFileSize, 'byte')}; every other part is a field.`
       : bodyOf(model),
     auth ? 'The document is an account: without a `password` nobody can log in as it until one is set.' : '',
     reasonOf(target),

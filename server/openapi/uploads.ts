@@ -1,3 +1,4 @@
+import { counted } from '../../config/counted.ts';
 import type { Collection, Field, UploadOptions } from '../../config/model.ts';
 import type { FieldType } from '../../config/schema.ts';
 import { objectOf, type Schema } from './fields.ts';
@@ -67,6 +68,6 @@ function fileOf({ maxFileSize, mimeTypes }: UploadOptions): Schema {
   return {
     type: 'string',
     format: 'binary',
-    description: `The file: at most ${maxFileSize} bytes${types} what its bytes say, whatever the part says.`,
+    description: `The file: at most ${counted(maxFileSize, 'byte')}${types} what its bytes say, whatever the part says.`,
   };
 }

@@ -1,4 +1,5 @@
 import type { Request, Server } from '@hapi/hapi';
+import { counted } from '../../config/counted.ts';
 import { readLogin } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import { decideFailedLogin, decideLogin, decideRefresh, decideRevoke } from '../../events/accounts.ts';
@@ -168,5 +169,5 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
 }
 
 function locked(seconds: number): DomainError {
-  return new DomainError('too-many', `too many failed logins; try again in ${seconds} seconds`, [], seconds);
+  return new DomainError('too-many', `too many failed logins; try again in ${counted(seconds, 'second')}`, [], seconds);
 }

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import { counted } from '../../config/counted.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { leafHash } from '../../events/merkle.ts';
@@ -87,7 +88,7 @@ export function proofs(server: Server, app: App): void {
         if (!hasTile(tile, size)) {
           throw new DomainError(
             'not-found',
-            `there is no such tile in the tree of the newest checkpoint, of ${size} events`,
+            `there is no such tile in the tree of the newest checkpoint, of ${counted(size, 'event')}`,
           );
         }
         return immutable(request, h, tileBytes(events, tile), tile.level === null);

@@ -254,7 +254,7 @@ describe('annals rebuild', () => {
 describe('annals config check', () => {
   it('exits 0 for a right configuration, saying what it holds', async () => {
     const { code, stdout, stderr } = await runHere(['config', 'check', '--config', configFile]);
-    assert.deepEqual([code, stderr, stdout], [0, '', `${configFile} is right: 1 collections, 1 globals\n`]);
+    assert.deepEqual([code, stderr, stdout], [0, '', `${configFile} is right: 1 collection, 1 global\n`]);
   });
 
   it('--against a data directory says what a start would, beside a service, and changes nothing', async (t) => {

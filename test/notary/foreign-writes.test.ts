@@ -114,7 +114,7 @@ describe('an event that somebody appended in the name of a user', () => {
     const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
     const accepted = await runHere(['rebuild', '--accept-foreign-writes', ...options]);
     assert.equal(accepted.code, 0, accepted.stderr);
-    const told = `none of the events ${position} to ${position} is signed by a key of vault.db: annals log tail -n 1 shows them`;
+    const told = `event ${position} is not signed by a key of vault.db: annals log tail -n 1 shows it`;
     assert.ok(accepted.stdout.includes(told), accepted.stdout);
     const found = await runHere(['verify', '--data', data]);
     const count = `(${position} events); ${position - 1} of ${position} events are signed by the key ${key.split('+')[1]}`;

@@ -202,7 +202,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const verify = (environment: Record<string, string> = {}) => runHere(['verify', '--data', data], { environment });
     const sound = await verify({ ANNALS_TSA_CA: ca });
     assert.equal(sound.code, 0, sound.stdout);
-    const seen = `note: the time-stamp authority ${new URL(tsa.url).host} has seen 1 checkpoints, the newest of 2 events at ${time}, `;
+    const seen = `note: the time-stamp authority ${new URL(tsa.url).host} has seen 1 checkpoint, the newest of 2 events at ${time}, `;
     assert.ok(sound.stdout.includes(seen), sound.stdout);
     assert.match(
       (await verify()).stdout,

@@ -212,7 +212,7 @@ describe('annals config check', () => {
     writeFileSync(join(folder, 'sites.json'), JSON.stringify(sites));
     const environment = { ANNALS_SITES: join(folder, 'sites.json') };
     const all = await runHere(['config', 'check'], { environment });
-    assert.deepEqual([all.code, all.stdout], [2, `acme: ${folder}/right.json is right: 1 collections, 0 globals\n`]);
+    assert.deepEqual([all.code, all.stdout], [2, `acme: ${folder}/right.json is right: 1 collection, 0 globals\n`]);
     assert.match(all.stderr, /^beta: [\s\S]*posts\.fields: is missing\ngone: there is no configuration at /);
     assert.equal((await runHere(['config', 'check', '--site', 'acme'], { environment })).code, 0);
     const against = await runHere(['config', 'check', '--against', folder], { environment });

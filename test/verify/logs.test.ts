@@ -67,7 +67,7 @@ describe('annals-verify on a copy of log.db', () => {
     assert.match(text, /2 payloads are gone, as events of the log declare/);
     assert.match(text, /3 checkpoints signed by the pinned key, the newest of 15 events/);
     assert.match(text, /open +the origin of the events 16 to 16/);
-    assert.match(text, /open +the bytes of 1 uploaded files/);
+    assert.match(text, /open +the bytes of 1 uploaded file:/);
     assert.deepEqual(readdirSync(alone), ['log.db']);
   });
 
@@ -80,7 +80,10 @@ describe('annals-verify on a copy of log.db', () => {
       /^1 NOT SOUND: event 10 .*names the file \w+, and it is not/,
     );
     writeFileSync(file, fileBytes);
-    assert.match((await run([...pinned, '--files', blobs, logOf()])).text, /1 files are, byte for byte/);
+    assert.match(
+      (await run([...pinned, '--files', blobs, logOf()])).text,
+      /1 file is, byte for byte, the one that the events name/,
+    );
     writeFileSync(file, 'altered');
     assert.match(
       await verdictOf(...pinned, '--files', blobs, logOf()),

@@ -52,7 +52,7 @@ describe('annals-verify on what a service has written', () => {
   it('finds a copy of its log sound, uploaded files and all', async () => {
     const { exit, text } = await run([...pinned, '--files', join(service.data, 'blobs'), copy]);
     assert.equal(exit, 0, text);
-    assert.match(text, /1 files are, byte for byte/);
+    assert.match(text, /1 file is, byte for byte, the one that the events name/);
     assert.match(text, /checkpoints signed by the pinned key/);
   });
 

@@ -23,6 +23,7 @@ export type EventType =
   | 'email.sent'
   | 'email.failed'
   | 'log.exported'
+  | 'log.writes.accepted'
   | 'log.key.replaced'
   | 'log.key.disowned'
   | 'clock.corrected'
@@ -54,6 +55,7 @@ export const schemaVersionOf: Record<EventType, number> = {
   'email.sent': 1,
   'email.failed': 1,
   'log.exported': 1,
+  'log.writes.accepted': 1,
   'log.key.replaced': 1,
   'log.key.disowned': 1,
   'clock.corrected': 1,
@@ -89,7 +91,7 @@ export function setupStream(slug: string): string {
 /** The stream of the schema's own history. */
 export const schemaStream = 'system/schema';
 
-/** The stream of what was done with the log itself: what was taken out of it. */
+/** The stream of what was done with the log itself: what was taken out of it, and what operators took it for. */
 export const auditStream = 'system/audit';
 
 /** The stream of what becomes of the keys that sign the log. */

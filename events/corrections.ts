@@ -15,8 +15,8 @@ export type Correction = { position: number; recordedAt: string; from: number; b
  * @returns null where the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
  */
 export function correctClock(log: SqliteLog, ids: Ids, now: number, reason: string): Correction | null {
+  if (!isAhead(log, now)) return null;
   const { recordedAt: before } = log.head();
-  if ((Date.parse(before) || 0) - now <= jumpMilliseconds) return null;
   const from = log.positionAt(new Date(now).toISOString()) + 1;
   // Those of the wrong time would be gone on from.
   ids.restart();
@@ -37,4 +37,9 @@ export function correctClock(log: SqliteLog, ids: Ids, now: number, reason: stri
   if (!outcome?.ok)
     throw new Error(`the correction was not recorded: conflict of ${outcome?.conflict ?? 'no outcome'}`);
   return { position: outcome.position, recordedAt: outcome.recordedAt, from, before };
+}
+
+/** Whether the last event is ahead of the clock by more than a minute. */
+export function isAhead(log: Pick<SqliteLog, 'head'>, now: number): boolean {
+  return (Date.parse(log.head().recordedAt) || 0) - now > jumpMilliseconds;
 }

@@ -10,7 +10,7 @@ import {
   timestampsTable,
 } from './log-tables.ts';
 import { emptyRoot } from './merkle.ts';
-import { isSealed, macOf, type Seals, sealKeyOf } from './seals.ts';
+import { isSealed, type KnownSeals, macOf, type Seals, sealKeyOf } from './seals.ts';
 
 /** Thrown when `log.db` is not what its own head says: nothing may be written to it. */
 export class BrokenLogError extends Error {
@@ -25,17 +25,18 @@ export type Head = { log: string; size: number; root: Buffer; recordedAt: string
 
 /** Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. `key` seals its head. */
 export function createLog(db: Sqlite, logId: string, key: string): void {
-  db.exec('BEGIN IMMEDIATE');
-  makeTables(db, logFormat);
-  putHead(db, { log: logId, size: 0, root: emptyRoot, recordedAt: '' }, key);
-  db.exec('COMMIT');
+  const create = db.transaction(() => {
+    makeTables(db, logFormat);
+    const head = { log: logId, size: 0, root: emptyRoot, recordedAt: '' };
+    putHead(db, head, macOf(sealKeyOf(key), head));
+  });
+  create.immediate();
 }
 
 type Unsealed = Omit<Head, 'mac'>;
 
-function putHead(db: Sqlite, head: Unsealed, key: string): void {
-  const { log, size, root, recordedAt } = head;
-  db.prepare('INSERT INTO head VALUES (?, ?, ?, ?, ?)').run(log, size, root, recordedAt, macOf(sealKeyOf(key), head));
+function putHead(db: Sqlite, { log, size, root, recordedAt }: Unsealed, mac: Buffer): void {
+  db.prepare('INSERT INTO head VALUES (?, ?, ?, ?, ?)').run(log, size, root, recordedAt, mac);
 }
 
 /** Thrown when the head of a log is not sealed by the key of the vault. */
@@ -45,12 +46,13 @@ export class UnsealedError extends BrokenLogError {
 
 /** @throws UnsealedError where the head of a log is not sealed by this vault, saying what that means and what to do. */
 export function requireSealed({ key, sealed }: Seals, head: Head): void {
-  if (isSealed(key, head)) return;
-  throw new UnsealedError(
-    `${unsealed(sealed.includes(head.log))}; put back the log.db and the vault.db of one backup; ` +
-      'if this log is right, and its vault.db is gone for good, annals rebuild --accept-foreign-writes goes on with it',
-  );
+  if (!isSealed(key, head)) throw new UnsealedError(`${unsealed(sealed.includes(head.log))}; ${wayOut}`);
 }
+
+/** What to do about a log and a vault that do not fit. */
+export const wayOut =
+  'put back the log.db and the vault.db of one backup; if this log is right as it is, ' +
+  'annals rebuild --accept-foreign-writes --reason TEXT goes on with it';
 
 /** What it means that a head is not sealed by the vault. @param isKnown whether the vault has sealed this log before. */
 export function unsealed(isKnown: boolean): string {
@@ -60,49 +62,68 @@ export function unsealed(isKnown: boolean): string {
   return `the head of log.db is not sealed by the key of vault.db: ${who}`;
 }
 
-/** Seals a head that somebody else may have written: as the operator has accepted, who looked at it. */
-export function sealAnew(db: Sqlite, key: string): void {
-  for (const head of db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[])
-    db.prepare('UPDATE head SET mac = ? WHERE log = ?').run(macOf(sealKeyOf(key), head), head.log);
+/**
+ * What is wrong with the seal of a log, by what the vault knows; null for nothing.
+ *
+ * @param format the one that the log has: before 3 it has no seal, and must be one that the vault knows and has not sealed yet.
+ */
+export function sealFinding(format: number, head: Head, { key, sealed, known }: KnownSeals): string | null {
+  if (format < 3) return againstUpgrade(format, [head], { sealed, known });
+  return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
 }
 
+/** Not the code of any head. */
+const noMac = Buffer.alloc(32);
+
 /**
- * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that.
+ * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that. Where the operator
+ * takes one that is refused otherwise it is not sealed yet: what records that seals it.
  *
- * @param isAccepted whether the operator has accepted it as it is.
  * @returns the format that it had; null where there was nothing to do.
- * @throws BrokenLogError when this vault has sealed a log before, or an event is of this format: it was no log of an earlier one.
+ * @throws BrokenLogError when this vault has sealed a log before, an event is of this format, or the vault does not know the log: it
+ *   need not be a log of an earlier one.
  */
-export function upgradeLog(db: Sqlite, { key, sealed }: Seals, isAccepted = false): number | null {
+export function upgradeLog(db: Sqlite, seals: Seals): number | null {
   const format = earlierFormat(db);
   if (format === null) return null;
-  if (!isAccepted && sealed.length > 0) throw new BrokenLogError(turnedBack(format, hasSealed));
-  const newer = db.prepare(`SELECT position FROM events WHERE instr(header, '"v":2,"version":') LIMIT 1`).pluck().get();
-  if (!isAccepted && newer) throw new BrokenLogError(turnedBack(format, `event ${String(newer)} is of format 3`));
-  db.exec('BEGIN IMMEDIATE');
   const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[];
-  if (format === 1) {
-    db.exec('DROP TRIGGER payloads_delete');
-    db.exec(addedTables + deleteGuard);
-  }
-  db.exec(timestampsTable);
-  db.exec('DROP TABLE head');
-  db.exec(headTable);
-  for (const head of heads) putHead(db, head, key);
-  db.pragma(`user_version = ${logFormat}`);
-  db.exec('COMMIT');
+  const newer = db.prepare(`SELECT position FROM events WHERE instr(header, '"v":2,"version":') LIMIT 1`).pluck().get();
+  const isNewer = newer === undefined ? null : turnedBack(format, `event ${String(newer)} is of format 3`);
+  const refusal = isNewer ?? againstUpgrade(format, heads, seals);
+  if (refusal !== null && !seals.acceptsUnsealed) throw new BrokenLogError(`${refusal}; ${wayOut}`);
+  const key = sealKeyOf(seals.key);
+  const upgrade = db.transaction(() => {
+    if (format === 1) {
+      db.exec('DROP TRIGGER payloads_delete');
+      db.exec(addedTables + deleteGuard);
+    }
+    db.exec(timestampsTable);
+    db.exec('DROP TABLE head');
+    db.exec(headTable);
+    for (const head of heads) putHead(db, head, refusal === null ? macOf(key, head) : noMac);
+    db.pragma(`user_version = ${logFormat}`);
+  });
+  upgrade.immediate();
   return format;
 }
 
-/** Why a log of an earlier format is not believed, where the vault knows better. */
-export const hasSealed = 'vault.db has sealed a log of format 3';
+/** Why a vault does not take a log of an earlier format, which has no seal; null where it does. */
+function againstUpgrade(
+  format: number,
+  heads: readonly Unsealed[],
+  { sealed, known }: Pick<Seals, 'sealed' | 'known'>,
+): string | null {
+  if (sealed.length > 0) return turnedBack(format, 'vault.db has sealed a log of format 3');
+  if (heads.every(({ log }) => known.includes(log))) return null;
+  return (
+    `log.db has format ${format}, and vault.db does not know this log: this vault.db is not the one of this log, ` +
+    'or somebody put another log.db there'
+  );
+}
 
 /** What it means that a log has an earlier format than it must have had. */
-export function turnedBack(format: number, why: string): string {
-  return (
-    `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it; ` +
-    'put back the log.db and the vault.db of one backup, or see annals rebuild --accept-foreign-writes'
-  );
+function turnedBack(format: number, why: string): string {
+  return `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it`;
 }
 
 /** The format of a log of one before this; null for any other file. */

@@ -2,8 +2,20 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { Head } from './log-file.ts';
 
-/** What a vault has to seal the heads of logs with. `sealed`: the ids of the logs that it has sealed before. */
-export type Seals = { key: string; sealed: readonly string[] };
+/**
+ * What a vault has to seal the heads of logs with. `sealed`: the ids of the logs that it has sealed before; `known`: of those that it has
+ * a key of, or was made with.
+ */
+export type Seals = {
+  key: string;
+  sealed: readonly string[];
+  known: readonly string[];
+  /** Whether the operator takes a log as it is that is not sealed with the key. */
+  acceptsUnsealed?: boolean;
+};
+
+/** As {@link Seals}, read beside the process that has the vault open; `key` is null where there is none yet. */
+export type KnownSeals = Pick<Seals, 'sealed' | 'known'> & { key: string | null };
 
 /** The name of the secret of a vault that heads are sealed with: 32 bytes in base64url. */
 export const sealSecret = 'log-head';
@@ -56,6 +68,18 @@ export function openSealed(db: Sqlite) {
 
 /** The ids of the logs that a vault has sealed; a vault from before there were seals has none. */
 export function readSealed(db: Sqlite): string[] {
-  const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'sealed_logs'`).pluck().get() === 1;
-  return isThere ? (db.prepare('SELECT log FROM sealed_logs').pluck().all() as string[]) : [];
+  return has(db, 'sealed_logs') ? (db.prepare('SELECT log FROM sealed_logs').pluck().all() as string[]) : [];
+}
+
+/** The ids of the logs that a vault has a key of, or that it was made with. Versions before seals kept them already. */
+export function readKnown(db: Sqlite): string[] {
+  const ids = [
+    ...(has(db, 'log_keys') ? db.prepare('SELECT log FROM log_keys').pluck().all() : []),
+    ...(has(db, 'log') ? db.prepare('SELECT id FROM log').pluck().all() : []),
+  ] as string[];
+  return [...new Set(ids)];
+}
+
+function has(db: Sqlite, table: string): boolean {
+  return db.prepare('SELECT count(*) FROM sqlite_schema WHERE name = ?').pluck().get(table) === 1;
 }

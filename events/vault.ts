@@ -5,7 +5,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
-import { openSealed, readSealed, type Seals, sealSecret } from './seals.ts';
+import { type KnownSeals, openSealed, readKnown, readSealed, type Seals, sealSecret } from './seals.ts';
 
 export type Vault = ReturnType<typeof openVault>;
 
@@ -26,7 +26,7 @@ export function openVault(path: string) {
   return {
     ...secrets,
     /** What the heads of logs are sealed with. */
-    seals: (): Seals => ({ key: secrets.secret(sealSecret), sealed: sealed.all() }),
+    seals: (): Seals => ({ key: secrets.secret(sealSecret), sealed: sealed.all(), known: readKnown(db) }),
     /** Remembers that the head of a log is sealed with it. */
     remembersSealed: (log: string): void => sealed.add(log),
     passwords: openPasswords(db, secrets.secret(commitmentSecret)),
@@ -65,14 +65,11 @@ export function withVault<T>(path: string, use: (keys: KnownKeys, seals: KnownSe
   const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
   try {
     const key = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(sealSecret) as string | undefined;
-    return use(readLogKeys(db), { key: key ?? null, sealed: readSealed(db) });
+    return use(readLogKeys(db), { key: key ?? null, sealed: readSealed(db), known: readKnown(db) });
   } finally {
     db.close();
   }
 }
-
-/** As {@link Seals}; `key` is null where there is none yet. */
-export type KnownSeals = Pick<Seals, 'sealed'> & { key: string | null };
 
 const tables = `
   CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

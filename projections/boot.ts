@@ -1,24 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, type Rules, type Schema } from '../config/schema.ts';
+import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
 import { claimOf, uniqueFields } from '../events/claims.ts';
 import { inWords } from '../events/durations.ts';
 import type { Ids } from '../events/ids.ts';
-import type { Claim, Command } from '../events/log.ts';
-import {
-  BrokenLogError,
-  createLog,
-  isLog,
-  sealAnew,
-  settleLog,
-  UnsealedError,
-  upgradeLog,
-} from '../events/log-file.ts';
+import type { Change, Claim, Command } from '../events/log.ts';
+import { BrokenLogError, createLog, isLog, settleLog, UnsealedError, upgradeLog } from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import type { TreeHead } from '../events/proofs.ts';
-import type { Seals } from '../events/seals.ts';
+import { isSealed, type Seals } from '../events/seals.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { contradiction } from '../events/witnesses.ts';
@@ -50,6 +43,8 @@ export type Booted = {
   found: number;
   /** The format that the log had when it was opened, where it was one before this. */
   upgradedFrom: number | null;
+  /** What was taken as it was, where the log was not sealed by this vault. */
+  accepted: Acceptance | null;
   /** Closes both files. */
   close: () => void;
 };
@@ -67,8 +62,10 @@ export type BootOptions = {
   logId: string;
   /** What its head is sealed with. */
   seals: Seals;
-  /** Take a log that is not sealed by them as it is, as the operator has accepted. */
-  acceptsUnsealed?: boolean;
+  /** Why a log is taken that they have not sealed, where they accept it; `signedSize` says how many events this vault had signed. */
+  acceptance?: { reason: string; signedSize: () => number };
+  /** Told the id of the log as soon as its head is sealed. */
+  onSealed?: (log: string) => void;
   /** What the keys of logs have signed. */
   signed?: readonly SignedHead[];
   /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
@@ -85,7 +82,7 @@ export type BootOptions = {
 /**
  * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the vault, and
  * against what the read files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
- * none for this schema.
+ * none for this schema. The log is not changed before all has been looked at that may refuse: no format, no seal, no event.
  *
  * @throws BrokenLogError when the log lost events or is damaged; ClockError when the clock is far behind it; SchemaError when
  *   documents stand against the new schema, or it changes what they answer and may not.
@@ -99,40 +96,55 @@ export function boot(options: BootOptions): Booted {
     db.close();
   };
   try {
-    const upgradedFrom = upgradeLog(db, seals, options.acceptsUnsealed);
+    // What is thrown until this is committed leaves the log as it was.
+    db.exec('BEGIN IMMEDIATE');
+    const upgradedFrom = upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, options.logId, seals.key);
-    if (options.acceptsUnsealed) sealAnew(db, seals.key);
     const log = openHeard(db, options);
     const found = log.head().size;
     if (!options.acceptsClock) requireClock(log.head().recordedAt, options.now());
-    settleLog(db);
-
     const epochs = epochsOf(log);
     const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), options);
     if (isChanged) lookAtChanges(options, log, epochs);
-    if (isChanged) epochs.push({ position: log.head().size + 1, schema, rules: options.rules });
+    const accepted = acceptanceOf(options, log);
+    const position = found + (accepted ? 1 : 0) + 1;
+    if (isChanged) epochs.push({ position, schema, rules: options.rules });
     const upcaster = compileUpcaster(epochs);
     const projection: Projection = { tables: tablesOf(schema), upcaster };
     const readFile = readFileOf(directory, projectionHash(schema, upcaster));
     const rebuilt = options.isRebuild === true || !isUpToDate(readFile, log, projection, progress);
     if (rebuilt) {
-      buildReadFile(`${readFile}.building`, log, log.head().size, projection, progress);
-      if (isChanged) recordSchema(log, options, `${readFile}.building`);
+      buildReadFile(`${readFile}.building`, log, found, projection, progress);
+      if (isChanged) requireFit(log, schema, `${readFile}.building`);
       removeDatabase(readFile);
       moveIntoPlace(`${readFile}.building`, readFile);
-    }
+    } else if (isChanged) requireFit(log, schema, readFile);
+
+    db.exec('COMMIT');
+    // By itself: a disk that is full is no reason not to start.
+    settleLog(db);
+    if (accepted) record(log, options, decideAcceptance(accepted), options.acceptance?.reason);
+    options.onSealed?.(log.head().log);
     read = openDatabase(readFile, { durability: 'normal', cacheMiB: 64 });
     const projector = openProjector(read, projection.tables, upcaster);
-    // Only now that it has every event: the claims are taken from it.
-    if (isChanged && !rebuilt) recordSchema(log, options, readFile);
-    if (!isChanged && hasOtherRules) recordRules(log, options);
+    // The claims are taken from it, which has every event.
+    if (isChanged) log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
+    // The schema is the same, so its claims and the read tables are too: nothing is looked at again.
+    else if (hasOtherRules) record(log, options, schemaChange(log, options));
     catchUp(projector, log, log.head().size, progress);
     removeOtherReadFiles(directory, readFile);
-    return { log, projector, readFile, rebuilt, found, upgradedFrom, close };
+    return { log, projector, readFile, rebuilt, found, upgradedFrom, accepted, close };
   } catch (error) {
     close();
     throw error;
   }
+}
+
+/** What the operator takes as it is; null where the vault has sealed it. */
+function acceptanceOf({ seals, acceptance }: BootOptions, log: LogReader): Acceptance | null {
+  const head = log.head();
+  if (!acceptance || isSealed(seals.key, head)) return null;
+  return { from: acceptance.signedSize() || null, to: head.size };
 }
 
 /** The schema and the rules that a configuration declares. */
@@ -217,7 +229,7 @@ export function openHeard(db: Sqlite, { directory, ids, now, seals, signed }: He
  *
  * @throws BrokenLogError when it is not that log any more.
  */
-function hearAll(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
+export function hearAll(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
   const own = signed.filter((head) => head.log === log.head().log);
   hearWitnesses([...checkpointsIn(directory), ...own.map(witnessOf)], log, () =>
     log.signedHeads(own.map(({ key }) => key)),
@@ -311,34 +323,33 @@ function hasCounts(db: Sqlite, tables: readonly Tables[]): boolean {
   return tables.every(({ key }) => keys.has(key));
 }
 
-function recordSchema(log: SqliteLog, options: BootOptions, readFile: string): void {
-  const { schema } = options;
+function requireFit(log: LogReader, schema: Schema, readFile: string): void {
   const db = openDatabase(readFile, { readonly: true });
   try {
     const problems = standsAgainst(db, schema, log.holderOf);
     if (problems.length > 0) throw new SchemaError(problems.join('\n'));
-    log.changeSchema(schemaChange(log, options), claimsIn(db, schema));
   } finally {
     db.close();
   }
 }
 
-/** The schema is the same, so its claims and the read tables are too: nothing is looked at again. */
-function recordRules(log: SqliteLog, options: BootOptions): void {
-  const [outcome] = log.append([schemaChange(log, options)]).outcomes;
+function record(log: SqliteLog, options: BootOptions, change: Change, reason?: string): void {
+  const [outcome] = log.append([commandOf(options, change, reason)]).outcomes;
   if (outcome instanceof Error) throw outcome;
 }
 
-function schemaChange(log: LogReader, { schema, rules, ids }: BootOptions): Command {
+function commandOf({ ids }: BootOptions, change: Change, reason?: string): Command {
+  const context = reason === undefined ? {} : { reason };
+  return { ...change, actor: { type: 'system' }, correlationId: ids.next().id, context };
+}
+
+function schemaChange(log: LogReader, { schema, rules }: BootOptions): Change {
   return {
     stream: schemaStream,
     expectedVersion: log.versionOf(schemaStream),
     events: [{ type: 'schema.changed', data: { schema: schema as unknown as JsonObject, rules } }],
     claims: [],
     releases: [],
-    actor: { type: 'system' },
-    correlationId: ids.next().id,
-    context: {},
   };
 }
 

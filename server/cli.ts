@@ -97,17 +97,18 @@ disowned.`,
   },
   rebuild: {
     summary: 'build the read tables anew from the log',
-    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events --reason TEXT] [--accept-foreign-writes]
+    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events] [--accept-foreign-writes] [--reason TEXT]
                [--strict-schema] [--accept-clock]
 
   --check               compare the read tables with a replay and change nothing: exit 0 equal, 1 different
   --accept-lost-events  the log is shorter than what the read tables have seen (a restored backup, a damaged disk):
                         go on with the log as it is. A signing key that vouched for what is lost is given up, which the
                         log says from then on: auditors need to know the new one, which is printed
-  --reason TEXT         why, which the log keeps for ever
   --accept-foreign-writes
                         the key of vault.db has not sealed the log, for that vault.db is lost, or somebody else wrote to
-                        log.db: go on with the log as it is. Says which events no key of vault.db has signed
+                        log.db: go on with the log as it is. Says which events no key of vault.db has signed, which the log
+                        says from then on too. Makes a vault.db where there is none
+  --reason TEXT         why either is accepted, which the log keeps for ever; needed with them
   --strict-schema       refuse a configuration that changes what documents answer
   --accept-clock        go on where the clock is behind the last event by more than a day`,
     run: rebuild,

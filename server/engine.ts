@@ -126,6 +126,7 @@ export function startEngine(options: Options): Engine {
       onChanges: (lines) => {
         for (const line of lines) log.warn(line);
       },
+      onSealed: directory.vault.remembersSealed,
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
@@ -151,7 +152,6 @@ export function startEngine(options: Options): Engine {
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
-    directory.vault.remembersSealed(logName);
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     await recordKeyChanges({
       file: logFile(directory.path),

@@ -608,6 +608,7 @@ function readEvent(text, body, flags, origin, at) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 const clockStream = 'system/clock';
+const auditStream = 'system/audit';
 const keyStream = 'system/keys';
 const filesStream = 'system/files';
 
@@ -642,7 +643,7 @@ function openJournal({ after, shows, corrections = [] }) {
   let uploads = new Set();
   /** Files by the SHA-256 of their bytes, with the first event that names them. @type {Map<string, Header>} */
   const files = new Map();
-  /** What became of keys, in words. @type {string[]} */
+  /** What became of keys, and of what they had not sealed, in words. @type {string[]} */
   const keys = [];
   /** What became of files, by the stream and the version that name them: the newest event about each. @type {Map<string, Fate>} */
   const fates = new Map();
@@ -700,6 +701,7 @@ function openJournal({ after, shows, corrections = [] }) {
     }
     if (header.type === 'schema.changed') uploads = uploadsOf(data);
     if (header.stream === keyStream) keys.push(...keyWords(header, data));
+    if (header.stream === auditStream) keys.push(...acceptanceWords(header, data));
     if (!header.type.startsWith('document.') || !uploads.has(header.stream.split('/')[0] ?? '')) return;
     for (const holder of [data, data.set, data.document]) {
       const sha256 = isObject(holder) ? holder.sha256 : null;
@@ -765,6 +767,22 @@ function keyWords({ type, position }, { from, to, key }) {
     ];
   if (type !== 'log.key.disowned') return [];
   return [`what the key ${idIn(key)} signed: event ${position} disowns it, for events that it vouched for are lost`];
+}
+
+/**
+ * What an event says of others that the service had not sealed, and that somebody took as they were.
+ *
+ * @param {Header} header
+ * @param {Record<string, any>} data
+ * @returns {string[]}
+ */
+function acceptanceWords({ type, position }, { from, to }) {
+  if (type !== 'log.writes.accepted' || !Number.isSafeInteger(to)) return [];
+  const first = (Number.isSafeInteger(from) ? from : 0) + 1;
+  const which = first > to ? `the ${to} events before it` : `the events ${first} to ${to}`;
+  return [
+    `who wrote ${which}: the vault had not sealed the log, and somebody took it as it was, as event ${position} says`,
+  ];
 }
 
 /**

@@ -1,9 +1,18 @@
 import { counted } from '../../config/counted.ts';
 import { openTail, readNamings } from '../../events/blobs.ts';
-import { BrokenLogError, isLog, openLogToRead, settleLog } from '../../events/log-file.ts';
+import {
+  BrokenLogError,
+  formatOf,
+  isLog,
+  openLogToRead,
+  sealFinding,
+  settleLog,
+  wayOut,
+} from '../../events/log-file.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { fileKey, lossesOf } from '../../events/losses.ts';
-import { checkpointsIn, hearWitnesses, logFile } from '../../projections/boot.ts';
+import { withVault } from '../../events/vault.ts';
+import { checkpointsIn, hearAll, hearWitnesses, logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
 import { lockDirectory } from '../../storage/lock.ts';
@@ -23,6 +32,7 @@ import { existingLog } from './data.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
 import { showProgress } from './progress.ts';
 import { readReason } from './reason.ts';
+import { existingVault } from './writing.ts';
 
 /** A log and the store of its files, both open. */
 type Opened = {
@@ -42,6 +52,7 @@ export async function collectBlobs(args: readonly string[], environment: NodeJS.
   const { settings, flags } = readSettings(args, environment, ['data'], { 'dry-run': 'boolean', names: 'boolean' });
   return withStore(settings, async (opened) => {
     const { blobSettings, log, blobs } = opened;
+    requireVaulted(opened);
     // A store of another log is full of files that this one does not name.
     if (!flags['dry-run'] || blobSettings.kind === 'bucket') await blobs.prepare(log.head().log);
     const candidates = await findCandidates(opened);
@@ -269,6 +280,14 @@ function openSoundly(db: Sqlite, directory: string): LogReader {
   const log = readLog(db);
   hearWitnesses(witnesses, log);
   return log;
+}
+
+/** What somebody else has written to a log, or cut off of it, is no word by which files may go. */
+function requireVaulted({ directory, db, log }: Opened): void {
+  const { seals, signed } = withVault(existingVault(directory), (keys, seals) => ({ seals, signed: keys.signed() }));
+  hearAll(directory, log, signed);
+  const finding = sealFinding(formatOf(db), log.head(), seals);
+  if (finding !== null) throw new BrokenLogError(`${finding}; ${wayOut}`);
 }
 
 function printNames(names: readonly string[], most: number): void {

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { readDate } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
-import { correctClock } from '../../events/corrections.ts';
+import { type Correction, correctClock, isAhead } from '../../events/corrections.ts';
 import { inWords } from '../../events/durations.ts';
 import { createIds } from '../../events/ids.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
@@ -14,7 +13,7 @@ import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
 import { readReason } from './reason.ts';
-import { type Opened, openToWrite } from './writing.ts';
+import { existingVault, type Opened, openToWrite } from './writing.ts';
 
 /** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
 export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -41,7 +40,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
 }
 
 function record(directory: string, now: number, reason: string): number {
-  const vault = openVault(join(directory, 'vault.db'));
+  const vault = openVault(existingVault(directory));
   const db = openDatabase(logFile(directory), { durability: 'full' });
   try {
     const correction = correctIn({ db, vault, directory }, now, reason);
@@ -62,14 +61,12 @@ function record(directory: string, now: number, reason: string): number {
   }
 }
 
-function correctIn(opened: Opened, now: number, reason: string) {
+function correctIn(opened: Opened, now: number, reason: string): Correction | null {
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => now);
-  return correctClock(
-    openToWrite(opened, ids, () => now),
-    ids,
-    now,
-    reason,
-  );
+  const { log, begin } = openToWrite(opened, ids, () => now);
+  if (!isAhead(log, now)) return null;
+  begin();
+  return correctClock(log, ids, now, reason);
 }
 
 /** A clock that is wrong still would make it worse: whoever knows the day has looked. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
+import type { Acceptance } from '../../events/acceptances.ts';
 import { namesFiles } from '../../events/blobs.ts';
 import { readCheckpoints } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
@@ -25,7 +26,7 @@ import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../threads/writer.ts';
 import { showProgress } from './progress.ts';
 import { readReason } from './reason.ts';
-import { tellOfKeys } from './writing.ts';
+import { existingVault, tellOfKeys } from './writing.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -63,18 +64,26 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     reason: 'string',
   });
   const isAccepted = flags['accept-lost-events'] === true;
-  const reason = isAccepted ? readAcceptance(flags.reason) : '';
-  if (!isAccepted && flags.reason !== undefined)
-    throw new UsageError('--reason goes with --accept-lost-events, which the log keeps the reason of');
+  const acceptsUnsealed = flags['accept-foreign-writes'] === true;
   for (const flag of ['accept-lost-events', 'accept-foreign-writes'] as const) {
     if (flags.check && flags[flag]) throw new UsageError(`--check changes nothing, so it does not go with --${flag}`);
   }
+  const whys = [
+    ...(isAccepted ? ['why events are lost'] : []),
+    ...(acceptsUnsealed ? ['why a log is taken that vault.db has not sealed'] : []),
+  ];
+  const reason = whys.length > 0 ? readAcceptance(flags.reason, whys.join(', ')) : '';
+  if (whys.length === 0 && flags.reason !== undefined)
+    throw new UsageError(
+      '--reason goes with --accept-lost-events and --accept-foreign-writes, which the log keeps the reason of',
+    );
   if (flags.check)
     return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);
   const directory = existingLog(settings.data);
+  const vaultFile = acceptsUnsealed ? join(directory, 'vault.db') : existingVault(directory);
   const lock = lockDirectory(directory, 'annals rebuild');
-  const vault = openVault(join(directory, 'vault.db'));
+  const vault = openVault(vaultFile);
   try {
     if (isAccepted) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
@@ -86,8 +95,9 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       ids,
       now: Date.now,
       logId: `annals/${ids.next().id}`,
-      seals: vault.seals(),
-      acceptsUnsealed: flags['accept-foreign-writes'] === true,
+      seals: { ...vault.seals(), acceptsUnsealed },
+      ...(acceptsUnsealed && { acceptance: { reason, signedSize: () => signedBy(directory, vault) } }),
+      onSealed: vault.remembersSealed,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
       onChanges: (lines: readonly string[]) => {
@@ -96,9 +106,8 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       progress,
     };
     const signed = isAccepted ? [] : vault.logKeys.signed();
-    const { log, projector, found } = boot({ ...options, isRebuild: true, signed });
-    vault.remembersSealed(log.head().log);
-    if (options.acceptsUnsealed) process.stdout.write(`${acceptedLine(directory, vault, found)}\n`);
+    const { log, projector, accepted } = boot({ ...options, isRebuild: true, signed });
+    if (acceptsUnsealed) process.stdout.write(`${acceptedLine(accepted)}\n`);
     const { size } = log.head();
     if (isAccepted) {
       const lines = await disownContradicted(directory, blobSettingsOf(settings), reason);
@@ -118,27 +127,34 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   }
 }
 
-function readAcceptance(text: string | undefined): string {
+function readAcceptance(text: string | undefined, why: string): string {
   const problems: string[] = [];
-  const reason = readReason(text, 'why events are lost, and who accepts it', problems);
+  const reason = readReason(text, `${why}, and who accepts it`, problems);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return reason;
 }
 
-/** What the operator has accepted, who should look at it. */
-function acceptedLine(directory: string, vault: Vault, found: number): string {
+/** How many of the first events keys of a vault have signed, as far as the log keeps it. */
+function signedBy(directory: string, { logKeys }: Vault): number {
   const db = openLogToRead(logFile(directory));
   try {
     const log = readLog(db);
-    const signed = signedSize(log, readCheckpoints(db), judgesIn(log, vault.logKeys));
-    const count = found - signed;
-    const all = signed === 0 ? `${found} events` : `events ${signed + 1} to ${found}`;
-    const none = count === 1 ? `event ${found} is not signed` : `none of the ${all} is signed`;
-    const told = `, whoever wrote it; ${none} by a key of vault.db: annals log tail -n ${count} shows ${count === 1 ? 'it' : 'them'}`;
-    return `the log is sealed anew as it is${count > 0 ? told : ', and all of it is signed'}`;
+    return signedSize(log, readCheckpoints(db), judgesIn(log, logKeys));
   } finally {
     db.close();
   }
+}
+
+/** What the operator has accepted, who should look at it. */
+function acceptedLine(accepted: Acceptance | null): string {
+  if (!accepted) return 'there was nothing to accept: vault.db has sealed the log';
+  const { from, to } = accepted;
+  const first = (from ?? 0) + 1;
+  const all = from === null ? counted(to, 'event') : `events ${first} to ${to}`;
+  const none = first === to ? `event ${to} is not signed` : `none of the ${all} is signed`;
+  const look = `annals events --from ${first} --to ${to} shows ${first === to ? 'it' : 'them'}`;
+  const told = `, whoever wrote it; ${none} by a key of vault.db: ${look}`;
+  return `the log is sealed anew as it is${first <= to ? told : ', and all of it is signed'}`;
 }
 
 function hasFiles(data: string): boolean {

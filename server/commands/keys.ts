@@ -15,7 +15,7 @@ import { StartError } from '../threads/writer.ts';
 import { existingLog } from './data.ts';
 import { readReason } from './reason.ts';
 import { printable } from './terminal.ts';
-import { type Opened, openToWrite, tellOfKeys } from './writing.ts';
+import { existingVault, type Opened, openToWrite, tellOfKeys } from './writing.ts';
 
 /** `annals keys history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -63,10 +63,11 @@ export async function replaceKey(args: readonly string[], environment: NodeJS.Pr
   const reason = readReason(flags.reason, 'why another key signs it', problems);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   const directory = existingLog(settings.data);
+  const vaultFile = existingVault(directory);
   // A service that runs signs with the key that it has.
   const lock = lockDirectory(directory, 'annals keys replace');
   const db = openDatabase(logFile(directory), { durability: 'full' });
-  const vault = openVault(join(directory, 'vault.db'));
+  const vault = openVault(vaultFile);
   try {
     return await reported(() => replaceIn({ directory, db, vault }, reason));
   } finally {
@@ -79,7 +80,8 @@ export async function replaceKey(args: readonly string[], environment: NodeJS.Pr
 async function replaceIn(opened: Opened, reason: string): Promise<number> {
   const { logKeys } = opened.vault;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
-  const log = openToWrite(opened, ids, Date.now);
+  const { log, begin } = openToWrite(opened, ids, Date.now);
+  begin();
   const { log: logId } = log.head();
   // What was not told yet comes before what is done now.
   await tellOfKeys(opened, log, ids);

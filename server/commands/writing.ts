@@ -1,26 +1,54 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Ids } from '../../events/ids.ts';
-import { BrokenLogError, isLog, upgradeLog } from '../../events/log-file.ts';
+import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
 import type { Vault } from '../../events/vault.ts';
 import { logFile, openHeard } from '../../projections/boot.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { recordKeyChanges } from '../notary/keys.ts';
+import { StartError } from '../threads/writer.ts';
 
 /** A data directory that a command has for itself, with its log and its vault open. */
 export type Opened = { directory: string; db: Sqlite; vault: Vault };
 
 /**
- * Opens a log for a command that writes to it, after the checks that a start makes.
+ * The path of the vault of a data directory.
+ *
+ * @throws StartError when there is none: one that is made now would know nothing of the log.
+ */
+export function existingVault(directory: string): string {
+  const vault = join(directory, 'vault.db');
+  if (!existsSync(vault))
+    throw new StartError(
+      `there is no vault.db in ${directory}, without which nobody can tell who wrote log.db; ${wayOut}`,
+    );
+  return vault;
+}
+
+/**
+ * Opens a log for a command that writes to it, after the checks that a start makes. Nothing of it is changed before `begin` is called:
+ * a command that refuses leaves it as it was.
  *
  * @throws BrokenLogError when it is empty, damaged, or not the one that the vault has sealed and its keys have signed.
  */
-export function openToWrite({ directory, db, vault }: Opened, ids: Ids, now: () => number): SqliteLog {
+export function openToWrite(
+  { directory, db, vault }: Opened,
+  ids: Ids,
+  now: () => number,
+): { log: SqliteLog; begin: () => void } {
   const seals = vault.seals();
+  db.exec('BEGIN IMMEDIATE');
   upgradeLog(db, seals);
   if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
   const log = openHeard(db, { directory, ids, now, seals, signed: vault.logKeys.signed() });
-  vault.remembersSealed(log.head().log);
-  return log;
+  return {
+    log,
+    begin() {
+      db.exec('COMMIT');
+      vault.remembersSealed(log.head().log);
+    },
+  };
 }
 
 /**

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { counted } from '../../config/counted.ts';
+import { tellAcceptances } from '../../events/acceptances.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
 import type { Header } from '../../events/envelope.ts';
-import { formatOf, type Head, hasSealed, openLogToRead, turnedBack, unsealed } from '../../events/log-file.ts';
+import { formatOf, openLogToRead, sealFinding } from '../../events/log-file.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../events/notes.ts';
-import { isSealed } from '../../events/seals.ts';
-import { type KnownSeals, openVault, withVault } from '../../events/vault.ts';
+import type { KnownSeals } from '../../events/seals.ts';
+import { openVault, withVault } from '../../events/vault.ts';
 import type { Finding } from '../../events/verify.ts';
 import { contradiction } from '../../events/witnesses.ts';
 import { logFile } from '../../projections/boot.ts';
@@ -58,14 +59,14 @@ export async function verifyCheckpoints(
     const keys = existsSync(vault) ? withVault(vault, (known, seals) => readKeys(log, known, seals)) : null;
     if (!keys)
       notes.push('there is no vault.db: nobody knows who signed the checkpoints, or wrote what is behind the last');
-    const broken = keys && checkSeal(formatOf(db), head, keys.seals);
+    const broken = keys && sealFinding(formatOf(db), head, keys.seals);
     if (broken) return found(broken);
     if (keys && formatOf(db) < 3)
       notes.push(
         `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format 3`,
       );
     const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
-    notes.push(...tellDisownings(disownings));
+    notes.push(...tellDisownings(disownings), ...tellAcceptances(log));
     if (disownings.untold.length > 0) isPartial = true;
     const judges = judgesOf(keys?.known ?? [], disownings.ids);
     const trusted = judges.verifiers.map(({ key }) => key);
@@ -167,12 +168,6 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     vault.close();
     db.close();
   }
-}
-
-/** What is wrong with the seal of a log, by what the vault knows; null for nothing. */
-function checkSeal(format: number, head: Head, { key, sealed }: KnownSeals): Finding | null {
-  if (format < 3) return sealed.length === 0 ? null : turnedBack(format, hasSealed);
-  return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
 }
 
 /** A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost checkpoints, or had no service. */

@@ -51,12 +51,13 @@ export type WriterOrder =
   | { kind: 'close' };
 
 /**
- * What the writer tells the main thread: how far the start is, what a new schema changes for documents, that it takes writes,
- * answers to orders, why it stopped.
+ * What the writer tells the main thread: how far the start is, what a new schema changes for documents, that the head of the log is
+ * sealed, that it takes writes, answers to orders, why it stopped.
  */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'changes'; lines: readonly string[] }
+  | { kind: 'sealed'; log: string }
   | ({ kind: 'ready'; readFile: string; log: string; size: number } & Pick<Booted, 'found' | 'upgradedFrom'>)
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
@@ -97,6 +98,7 @@ function start(): Started | null {
       acceptsClock,
       isStrict,
       onChanges: (lines) => say({ kind: 'changes', lines }),
+      onSealed: (log) => say({ kind: 'sealed', log }),
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
     const scrubber = openScrubber({ directory, readFile: booted.readFile, log: booted.log });

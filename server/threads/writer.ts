@@ -43,7 +43,12 @@ export type Writer = {
 type Ready = { readFile: string; log: string; size: number; found: number; upgradedFrom: number | null };
 
 /** What is told while the writer starts. */
-type Listener = { progress: Progress; onChanges: (lines: readonly string[]) => void };
+type Listener = {
+  progress: Progress;
+  onChanges: (lines: readonly string[]) => void;
+  /** The head of the log is sealed: from here on it must always be. */
+  onSealed: (log: string) => void;
+};
 
 /**
  * Starts the writer thread.
@@ -52,7 +57,7 @@ type Listener = { progress: Progress; onChanges: (lines: readonly string[]) => v
  */
 export function startWriter(
   input: WriterInput,
-  { progress, onChanges }: Listener,
+  { progress, onChanges, onSealed }: Listener,
   onDeath: (error: Error) => void,
 ): Writer {
   const worker = new Worker(ownModule('./writer-thread.ts', import.meta.url), { workerData: input });
@@ -71,6 +76,7 @@ export function startWriter(
       ready.resolve(message);
     } else if (message.kind === 'progress') progress(message.done, message.total);
     else if (message.kind === 'changes') onChanges(message.lines);
+    else if (message.kind === 'sealed') onSealed(message.log);
     else if (message.kind === 'refused') {
       // The thread ends by itself now, and that is not a death.
       isClosing = true;

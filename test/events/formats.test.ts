@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
+import { readAcceptances } from '../../events/acceptances.ts';
+import { createIds } from '../../events/ids.ts';
 import { openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { expectedSchema, schemaOf } from '../../events/log-tables.ts';
-import { openVault } from '../../events/vault.ts';
+import { openVault, withVault } from '../../events/vault.ts';
+import { boot, ClockError } from '../../projections/boot.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { sealsIn } from './logs.ts';
 
 /**
  * Logs as the versions made them that wrote format 1 and 2, with their vaults: of posts and a global, created, changed and deleted
@@ -64,12 +68,31 @@ function change(data: string, sql: string, file = 'log.db'): void {
   db.close();
 }
 
+/** The format that a log has, and how many logs its vault has sealed. */
+function sealedIn(data: string): { format: number; sealed: number } {
+  const db = new Database(join(data, 'log.db'), { readonly: true });
+  const format = db.pragma('user_version', { simple: true }) as number;
+  db.close();
+  const sealed = withVault(join(data, 'vault.db'), (_keys, seals) => seals.sealed.length);
+  return { format, sealed };
+}
+
+/** What the log says that operators accepted. */
+function acceptances(data: string): object[] {
+  const db = openLogToRead(join(data, 'log.db'));
+  const found = readAcceptances(readLog(db)).map(({ from, to, reason }) => ({ from, to, reason }));
+  db.close();
+  return found;
+}
+
+const today = () => new Date().toISOString().slice(0, 10);
+
 const annals = (data: string, command: string, ...more: string[]) =>
   runHere([...command.split(' '), ...more, '--data', data]);
 
 /** What a start says that refuses. */
-async function refusal(t: TestContext, data: string): Promise<string> {
-  const file = writeConfig(temporaryFolder(t), config);
+async function refusal(t: TestContext, data: string, declared: object = config): Promise<string> {
+  const file = writeConfig(temporaryFolder(t), declared);
   const { code, stderr } = await annals(data, `serve --port 0 --config ${file}`);
   assert.equal(code, 2, stderr);
   return stderr;
@@ -143,7 +166,75 @@ describe('a log of an earlier format', () => {
       const verified = await run(['--key', key ?? '', join(data, 'log.db')]);
       assert.equal(verified.exit, 0, verified.text);
     });
+
+    it(`${format} is left as it is by a start that is refused, and by a command that has nothing to do`, async (t) => {
+      const before = { format, sealed: 0 };
+      const other = structuredClone(config);
+      Object.assign(other.collections[0]?.fields[0] ?? {}, { type: 'number' });
+      const schema = copyOf(t, format);
+      assert.match(await refusal(t, schema, other), /posts\.title is number now/);
+      assert.deepEqual(sealedIn(schema), before);
+      assert.match(
+        (await annals(schema, `clock correct --today ${today()} --reason x`)).stderr,
+        /there is nothing to correct/,
+      );
+      assert.deepEqual(sealedIn(schema), before);
+
+      const clock = copyOf(t, format);
+      const now = () => 0;
+      const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
+      const declared = { schema: { collections: [], globals: [] }, rules: {} };
+      const early = { directory: clock, ...declared, ids, now, logId: 'annals/test', seals: sealsIn(clock) };
+      assert.throws(() => boot(early), ClockError);
+      assert.deepEqual(sealedIn(clock), before);
+
+      const lost = copyOf(t, format);
+      openVault(join(lost, 'vault.db')).close();
+      change(
+        lost,
+        `INSERT OR REPLACE INTO log_keys SELECT '8fbe7f9d', id, id || '+8fbe7f9d+AUwOemcFpDPSGVixDGUnif//mLg/VfOQLiLaOBhJVnO6',
+         'Pz7zAN-B_T71gI4pe8S6X2dew7Hfyvfj0SCmaXfNk4E', '2024', NULL, 20, zeroblob(32) FROM log`,
+        'vault.db',
+      );
+      assert.match(await refusal(t, lost), /the log lost events: .* the signing key has seen position 20/);
+      assert.match((await annals(lost, 'keys replace --reason x')).stderr, /the log lost events/);
+      assert.deepEqual(sealedIn(lost), before);
+      // What has made nothing of it keeps nobody from starting.
+      await (await startHere(t, config, { data: schema })).stop();
+      assert.deepEqual(sealedIn(schema), { format: 3, sealed: 1 });
+    });
+
+    it(`${format} is refused by a vault that does not know it, until that is accepted, which is on record then`, async (t) => {
+      const data = copyOf(t, format);
+      rmSync(join(data, 'vault.db'));
+      const words = new RegExp(
+        `log\\.db has format ${format}, and vault\\.db does not know this log: .* --accept-foreign-writes --reason TEXT`,
+      );
+      assert.match(await refusal(t, data), words);
+      assert.match(await refusal(t, data), words);
+      assert.match((await annals(data, 'keys replace --reason x')).stderr, words);
+      const { code, stdout } = await annals(data, 'verify');
+      assert.deepEqual([code, /^NOT SOUND: log\.db has format \d, and vault\.db does not/m.test(stdout)], [1, true]);
+      assert.deepEqual(sealedIn(data), { format, sealed: 0 });
+      const rebuild = ['rebuild', '--config', writeConfig(temporaryFolder(t), config)];
+      assert.match((await annals(data, rebuild.join(' '))).stderr, words);
+      const accepted = await annals(data, `${rebuild.join(' ')} --accept-foreign-writes`, '--reason', 'vault lost');
+      assert.equal(accepted.code, 0, accepted.stderr);
+      assert.deepEqual(sealedIn(data), { format: 3, sealed: 1 });
+      assert.deepEqual(acceptances(data), [{ from: null, to: size, reason: 'vault lost' }]);
+      await (await startHere(t, config, { data })).stop();
+      assert.equal((await annals(data, 'verify')).code, 0);
+    });
   }
+
+  it('is remembered as sealed as soon as it is, also where the start fails after that', async (t) => {
+    const data = copyOf(t, 2);
+    const db = new Database(join(data, 'log.db'));
+    db.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    db.close();
+    assert.match(await refusal(t, data), /no room/);
+    assert.deepEqual(sealedIn(data), { format: 3, sealed: 1 });
+  });
 });
 
 describe('a log that was turned back into one of an earlier format', () => {
@@ -158,17 +249,16 @@ describe('a log that was turned back into one of an earlier format', () => {
     copyFileSync(join(fixtures, 'format-2', 'log.db'), join(data, 'log.db'));
     const words = /log\.db has format 2, and vault\.db has sealed a log of format 3 before: .*--accept-foreign-writes/;
     assert.match(await refusal(t, data), words);
-    assert.match(
-      (await annals(data, 'clock correct --today', new Date().toISOString().slice(0, 10), '--reason', 'x')).stderr,
-      words,
-    );
+    assert.match((await annals(data, `clock correct --today ${today()} --reason x`)).stderr, words);
     // What has seen more of it would say that it lost events.
     for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
     const { code, stdout } = await annals(data, 'verify');
     assert.deepEqual([code, /^NOT SOUND: log\.db has format 2, and vault\.db has sealed/m.test(stdout)], [1, true]);
     const file = writeConfig(temporaryFolder(t), config);
-    const accepted = await annals(data, `rebuild --config ${file} --accept-foreign-writes`);
+    const accepted = await annals(data, `rebuild --config ${file} --accept-foreign-writes --reason old`);
     assert.match(accepted.stderr, /the log lost events: .* the signing key has seen position 10/);
+    assert.deepEqual(sealedIn(data), { format: 2, sealed: 1 });
+    assert.match(await refusal(t, data), words);
     const both = [
       ...`rebuild --config ${file} --accept-foreign-writes --accept-lost-events --reason`.split(' '),
       'old',
@@ -176,6 +266,7 @@ describe('a log that was turned back into one of an earlier format', () => {
     const taken = await runHere([...both, '--data', data]);
     assert.equal(taken.code, 0, taken.stderr);
     assert.match(taken.stdout, /^the log is sealed anew as it is, and all of it is signed$/m);
+    assert.deepEqual(acceptances(data), [{ from: 9, to: 9, reason: 'old' }]);
     await (await startHere(t, config, { data })).stop();
   });
 
@@ -203,6 +294,20 @@ describe('the head of a log', () => {
     await service.stop();
     rmSync(join(data, 'vault.db'));
     const alone = await annals(data, 'verify');
+    const file = writeConfig(temporaryFolder(t), config);
+    for (const command of [
+      'keys replace --reason x',
+      `clock correct --today ${today()} --reason x`,
+      'blobs gc --dry-run',
+      'blobs gc',
+      `rebuild --config ${file}`,
+      `rebuild --config ${file} --accept-lost-events --reason x`,
+    ]) {
+      const { code, stderr } = await annals(data, command);
+      assert.deepEqual([command, code], [command, 2], stderr);
+      assert.match(stderr, /^there is no vault\.db in .* --accept-foreign-writes --reason TEXT /, command);
+      assert.equal(existsSync(join(data, 'vault.db')), false, command);
+    }
     assert.equal(alone.code, 2);
     assert.match(alone.stdout, /^note: there is no vault\.db: /m);
     assert.match(alone.stdout, /; 0 of 11 events are signed by a key that is known$/m);
@@ -213,21 +318,23 @@ describe('the head of a log', () => {
     assert.ok(existsSync(join(data, 'vault.db')));
     assert.match(await refusal(t, data), words);
     assert.match((await annals(data, 'verify')).stdout, new RegExp(`^NOT SOUND: ${words.source}`, 'm'));
-    const file = writeConfig(temporaryFolder(t), config);
     assert.match((await annals(data, `rebuild --config ${file}`)).stderr, words);
     assert.match((await annals(data, `rebuild --config ${file} --accept-lost-events --reason x`)).stderr, words);
-    const accepted = await annals(data, `rebuild --config ${file} --accept-foreign-writes`);
+    const unsaid = await annals(data, `rebuild --config ${file} --accept-foreign-writes`);
+    assert.deepEqual([unsaid.code, /^--reason is missing: the log keeps why/.test(unsaid.stderr)], [2, true]);
+    const accepted = await annals(data, `rebuild --config ${file} --accept-foreign-writes`, '--reason', 'vault lost');
     assert.equal(accepted.code, 0, accepted.stderr);
+    assert.deepEqual(acceptances(data), [{ from: null, to: 11, reason: 'vault lost' }]);
     assert.match(
       accepted.stdout,
-      /none of the 11 events is signed by a key of vault\.db: annals log tail -n 11 shows them/,
+      /none of the 11 events is signed by a key of vault\.db: annals events --from 1 --to 11 shows them/,
     );
     const next = await startHere(t, config, { data });
     assert.equal((await next.call('POST', '/api/collections/posts', { title: 'Five', slug: 'five' })).status, 201);
     await next.stop();
     const { code, stdout } = await annals(data, 'verify');
     assert.equal(code, 0, stdout);
-    assert.match(stdout, /; 13 of 13 events are signed by the key/);
+    assert.match(stdout, /; 14 of 14 events are signed by the key/);
   });
 
   it('is remembered as sealed only when it is: a start that was cut short before goes on', async (t) => {

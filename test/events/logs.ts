@@ -5,7 +5,8 @@ import type { Header } from '../../events/envelope.ts';
 import { createIds, type Ids } from '../../events/ids.ts';
 import type { Change, Claim, Command, Outcome } from '../../events/log.ts';
 import { createLog } from '../../events/log-file.ts';
-import type { Seals } from '../../events/seals.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { macOf, type Seals, sealKeyOf } from '../../events/seals.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { openVault } from '../../events/vault.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
@@ -14,7 +15,7 @@ import { temporaryFolder } from '../helpers/service.ts';
 export const noon = Date.parse('2026-11-20T12:00:00.000Z');
 
 /** What the heads of logs in tests are sealed with. */
-export const seals: Seals = { key: Buffer.alloc(32, 7).toString('base64url'), sealed: [] };
+export const seals: Seals = { key: Buffer.alloc(32, 7).toString('base64url'), sealed: [], known: [] };
 
 /** What the vault of a folder has for that, made if it is missing: a service can be started there. */
 export function sealsIn(folder: string): Seals {
@@ -23,6 +24,12 @@ export function sealsIn(folder: string): Seals {
   const found = vault.seals();
   vault.close();
   return found;
+}
+
+/** Seals the head of a log as it is, as who has the key can. */
+export function sealAnew(db: Sqlite, key: string): void {
+  const head = readLog(db).head();
+  db.prepare('UPDATE head SET mac = ?').run(macOf(sealKeyOf(key), head));
 }
 
 /** A log and what it was made with. */

@@ -36,7 +36,7 @@ describe('A vault that was lost', () => {
     const refused = await runHere(['serve', '--port', '0', ...options]);
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /not sealed by the key of vault\.db: .*--accept-foreign-writes/);
-    assert.equal((await runHere(['rebuild', '--accept-foreign-writes', ...options])).code, 0);
+    assert.equal((await runHere(['rebuild', '--accept-foreign-writes', '--reason', 'x', ...options])).code, 0);
     const service = await startHere(t, config, { data });
     assert.match(service.output().stderr, /passwords that vault\.db lacks: 1;/);
     assert.equal((await login(service, 'users', 'ada@example.org', password)).status, 401);

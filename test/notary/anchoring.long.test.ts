@@ -158,7 +158,7 @@ describe('checkpoints in the folder of files', () => {
     assert.match(bare.stdout, /^note: there is no vault\.db: nobody knows who signed the checkpoints, or wrote what/m);
     assert.match(bare.stdout, /; 0 of 2 events are signed by a key that is known$/m);
     const rebuild = ['rebuild', '--config', writeConfig(temporaryFolder(t), config), '--data', data];
-    assert.equal((await runHere([...rebuild, '--accept-foreign-writes'])).code, 0);
+    assert.equal((await runHere([...rebuild, '--accept-foreign-writes', '--reason', 'x'])).code, 0);
     const next = await startHere(t, config, { data });
     await next.stop();
     const unknown = await verify(data);

@@ -94,6 +94,8 @@ describe('an event that somebody appended in the name of a user', () => {
         ['rebuild', ...options],
         ['clock', 'correct', '--today', today, '--reason', 'x', '--data', data],
         ['keys', 'replace', '--reason', 'x', '--data', data],
+        ['blobs', 'gc', '--dry-run', '--data', data],
+        ['blobs', 'gc', '--data', data],
       ]) {
         const { code, stderr } = await runHere(command);
         assert.equal(code, 2, command.join(' '));
@@ -112,17 +114,45 @@ describe('an event that somebody appended in the name of a user', () => {
     const data = copyOf(t);
     const position = forge(data, stream, () => null);
     const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
-    const accepted = await runHere(['rebuild', '--accept-foreign-writes', ...options]);
+    const accept = ['rebuild', '--accept-foreign-writes', '--reason', 'it was our import', ...options];
+    const other = structuredClone(config);
+    Object.assign(other.collections[1]?.fields[0] ?? {}, { type: 'number' });
+    const refused = await runHere([...accept, '--config', writeConfig(temporaryFolder(t), other)]);
+    assert.match(refused.stderr, /posts\.title is number now/);
+    assert.match((await runHere(['verify', '--data', data])).stdout, new RegExp(`^NOT SOUND: ${words.source}`, 'm'));
+    const accepted = await runHere(accept);
     assert.equal(accepted.code, 0, accepted.stderr);
-    const told = `event ${position} is not signed by a key of vault.db: annals log tail -n 1 shows it`;
+    const told = `event ${position} is not signed by a key of vault.db: annals events --from ${position} --to ${position} shows it`;
     assert.ok(accepted.stdout.includes(told), accepted.stdout);
     const found = await runHere(['verify', '--data', data]);
-    const count = `(${position} events); ${position - 1} of ${position} events are signed by the key ${key.split('+')[1]}`;
+    const [size, by] = [position + 1, `event ${position + 1}`];
+    const note = `note: ${by} takes the log as it was, which vault.db had not sealed: it had signed ${position - 1} of ${position} events; it was our import`;
+    assert.ok(found.stdout.includes(note), found.stdout);
+    const outside = await run(['--key', key, join(data, 'log.db')]);
+    const open = `who wrote the events ${position} to ${position}: the vault had not sealed the log, and somebody took it as it was, as ${by} says`;
+    assert.ok(outside.text.replaceAll(/\s+/g, ' ').includes(open), outside.text);
+    const listed = await runHere(['events', '--type', 'log.writes.accepted', '--json', '--data', data]);
+    const { header, data: said, context } = JSON.parse(listed.stdout);
+    const { stream: where, type, actor } = header;
+    assert.deepEqual(
+      [where, type, actor, said, context.reason],
+      [
+        'system/audit',
+        'log.writes.accepted',
+        { type: 'system' },
+        { from: position - 1, to: position },
+        'it was our import',
+      ],
+    );
+    const again = await runHere(accept);
+    assert.match(again.stdout, /^there was nothing to accept: vault\.db has sealed the log$/m);
+    assert.match(again.stdout, new RegExp(`from ${size} events$`, 'm'));
+    const count = `(${size} events); ${position - 1} of ${size} events are signed by the key ${key.split('+')[1]}`;
     assert.ok(found.stdout.includes(count), found.stdout);
     const next = await startHere(t, config, { data });
     assert.match(
       next.output().stderr,
-      new RegExp(`"1 event, ${position}, follows the last checkpoint that a key of vault.db signed"`),
+      new RegExp(`"2 events, ${position} to ${size}, follow the last checkpoint that a key of vault.db signed"`),
     );
     await next.stop();
   });

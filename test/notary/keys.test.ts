@@ -80,7 +80,7 @@ async function cutLog(t: TestContext): Promise<{ data: string; id: string; seen:
 /** Has a log go on with a vault that has not sealed it. */
 async function accept(t: TestContext, data: string): Promise<void> {
   const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
-  const { code, stderr } = await runHere(['rebuild', '--accept-foreign-writes', ...options]);
+  const { code, stderr } = await runHere(['rebuild', '--accept-foreign-writes', '--reason', 'x', ...options]);
   assert.equal(code, 0, stderr);
 }
 
@@ -135,6 +135,9 @@ describe('A signing key', () => {
   it('that vouched for lost events is disowned by an event that says who, why and which, and verify names it', async (t) => {
     const { data, id, seen } = await cutLog(t);
     const rebuild = ['rebuild', '--config', writeConfig(temporaryFolder(t), config), '--data', data];
+    // What is lost may have named files.
+    const collected = await runHere(['blobs', 'gc', '--data', data]);
+    assert.deepEqual([collected.code, /the signing key has seen position/.test(collected.stderr)], [2, true]);
     const unsaid = await runHere([...rebuild, '--accept-lost-events']);
     assert.deepEqual([unsaid.code, /--reason is missing: the log keeps why/.test(unsaid.stderr)], [2, true]);
     assert.match((await runHere([...rebuild, '--reason', 'x'])).stderr, /--reason goes with --accept-lost-events/);

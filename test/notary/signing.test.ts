@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
-import { createLog as createLogFile, sealAnew } from '../../events/log-file.ts';
+import { createLog as createLogFile } from '../../events/log-file.ts';
 import { emptyRoot } from '../../events/merkle.ts';
 import { openNote, parseCheckpoint, parseVerifierKey } from '../../events/notes.ts';
 import { consistencyProof } from '../../events/proofs.ts';
@@ -13,7 +13,7 @@ import { createLog } from '../../server/logging.ts';
 import { openNotary } from '../../server/notary/signing.ts';
 import type { LogCheckpoint } from '../../server/ports.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
-import { seals } from '../events/logs.ts';
+import { sealAnew, seals } from '../events/logs.ts';
 import { verifyConsistency } from '../helpers/proofs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

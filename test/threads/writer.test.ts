@@ -34,7 +34,11 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     acceptsClock: false,
     isStrict: false,
   };
-  const writer = startWriter(input, { progress: () => {}, onChanges: () => assert.fail() }, onDeath);
+  const writer = startWriter(
+    input,
+    { progress: () => {}, onChanges: () => assert.fail(), onSealed: () => {} },
+    onDeath,
+  );
   t.after(writer.close);
   return { directory, writer, ...(await writer.ready) };
 }

@@ -1,0 +1,35 @@
+import { auditStream } from './catalogue.ts';
+import type { Change } from './log.ts';
+import type { LogReader } from './log-reader.ts';
+
+/**
+ * What an operator took as it was, whoever had written it: the first `to` events, of which keys of this vault had signed the first
+ * `from`; null where they had signed none.
+ */
+export type Acceptance = { from: number | null; to: number };
+
+/** Such an acceptance as the log tells of it. */
+export type AcceptanceEvent = Acceptance & { position: number; recordedAt: string; reason: string };
+
+/** The event of one; the reason goes into the context of its command. It is true whatever came before it. */
+export function decideAcceptance({ from, to }: Acceptance): Change {
+  const events = [{ type: 'log.writes.accepted' as const, data: { from, to } }];
+  return { stream: auditStream, expectedVersion: null, events, claims: [], releases: [] };
+}
+
+/** What a log tells of them, oldest first. An event that does not say what was taken is passed over: it says nothing. */
+export function readAcceptances(log: Pick<LogReader, 'stream'>): AcceptanceEvent[] {
+  return log.stream(auditStream).flatMap(({ header: { type, position, recordedAt }, data, context }) => {
+    const { from, to } = data ?? {};
+    if (type !== 'log.writes.accepted' || typeof to !== 'number') return [];
+    return [{ from: typeof from === 'number' ? from : null, to, position, recordedAt, reason: context?.reason ?? '' }];
+  });
+}
+
+/** What there is to say of them, a line each. */
+export function tellAcceptances(log: Pick<LogReader, 'stream'>): string[] {
+  return readAcceptances(log).map(
+    ({ from, to, position, reason }) =>
+      `event ${position} takes the log as it was, which vault.db had not sealed: it had signed ${from ?? 0} of ${to} events; ${reason}`,
+  );
+}

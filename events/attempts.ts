@@ -12,13 +12,13 @@ export type Attempts = ReturnType<typeof readAttempts>;
 
 /** Reads which attempts a log has recorded. */
 export function readAttempts(db: Sqlite) {
-  const select = db.prepare(
+  const select = db.prepare<[key: string, since: number], FirstAnswer>(
     'SELECT fingerprint, stream, position, version FROM commands WHERE key = ? AND recorded_at > ?',
   );
 
   /** The first answer to an attempt; null where there was none, or too long ago. */
   function find(key: string, now: number): FirstAnswer | null {
-    return (select.get(key, now - attemptMilliseconds) as FirstAnswer | undefined) ?? null;
+    return select.get(key, now - attemptMilliseconds) ?? null;
   }
 
   return { find };

@@ -2,7 +2,7 @@ import { DomainError } from '../config/errors.ts';
 import { isObject, type JsonObject } from '../config/schema.ts';
 import { isSha256 } from '../storage/blobs.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import type { Header, Payload } from './envelope.ts';
+import { type Header, headerOf, payloadOf } from './envelope.ts';
 import { BrokenLogError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 
@@ -28,27 +28,27 @@ export function* readNamings(
   progress: (done: number, total: number) => void = () => {},
 ): Generator<Naming> {
   // Every payload is looked at as text, half a GB in a second; only those that hold the word are parsed.
-  const select = db.prepare(
+  const select = db.prepare<[after: number, upTo: number], Row>(
     `SELECT position, header, enc, body FROM payloads CROSS JOIN events USING (position)
      WHERE position > ? AND position <= ? AND (enc <> 0 OR instr(body, '"sha256":"') > 0) ORDER BY position`,
   );
   for (let start = after; start < upTo; start += chunk) {
     const end = Math.min(start + chunk, upTo);
-    for (const row of select.all(start, end) as Row[]) yield* namingsIn(row);
+    for (const row of select.all(start, end)) yield* namingsIn(row);
     progress(end - after, upTo - after);
   }
 }
 
 function* namingsIn({ position, header, enc, body }: Row): Generator<Naming> {
   if (enc !== 0) throw new BrokenLogError(`event ${position}: its payload has an unknown encoding ${enc}`);
-  const parsed = JSON.parse(header) as Header;
+  const parsed = headerOf(header);
   const { stream, version } = parsed;
   for (const sha256 of filesNamedIn(parsed, body)) yield { sha256, position, stream, version };
 }
 
 /** The files that one event names. @param body the text of its payload. */
 export function filesNamedIn({ type }: Pick<Header, 'type'>, body: string): Set<string> {
-  return type.startsWith('document.') ? filesIn((JSON.parse(body) as Payload).data) : new Set();
+  return type.startsWith('document.') ? filesIn(payloadOf(body).data) : new Set();
 }
 
 /** Made or replaced whole, a document holds its values as they are; changed, under `set`. */

@@ -51,10 +51,14 @@ export function openDrafts(db: Sqlite) {
     `INSERT INTO drafts (id, caller, collection, document, size, expires_at, padding, data)
      VALUES (:id, :caller, :collection, :document, :size, :expiresAt, zeroblob(4096), :data)`,
   );
-  const select = db.prepare('SELECT collection, document, data FROM drafts WHERE id = ? AND expires_at > ?');
-  const selectRoom = db.prepare('SELECT count(*) AS count, total(size) AS bytes FROM drafts');
-  const selectOf = db.prepare('SELECT number, size FROM drafts WHERE caller = ? ORDER BY number');
-  const selectExpired = db.prepare(
+  const select = db.prepare<[id: string, now: number], Row>(
+    'SELECT collection, document, data FROM drafts WHERE id = ? AND expires_at > ?',
+  );
+  const selectRoom = db.prepare<[], Room>('SELECT count(*) AS count, total(size) AS bytes FROM drafts');
+  const selectOf = db.prepare<[caller: string], Kept>(
+    'SELECT number, size FROM drafts WHERE caller = ? ORDER BY number',
+  );
+  const selectExpired = db.prepare<[now: number], Kept>(
     'SELECT number, size FROM drafts WHERE expires_at <= ? ORDER BY expires_at LIMIT 1000',
   );
   const pullBack = db.prepare('UPDATE drafts SET expires_at = :latest WHERE expires_at > :latest');
@@ -69,8 +73,8 @@ export function openDrafts(db: Sqlite) {
   /** Puts a draft in the place of the oldest of its caller, as far as these have no room; false when the others leave none. */
   const keep = db.transaction((draft: Draft, own: Room, all: Room): boolean => {
     const size = Buffer.byteLength(draft.data);
-    const dropped = tooMany(selectOf.all(draft.caller) as Kept[], size, own);
-    const { count, bytes } = selectRoom.get() as Room;
+    const dropped = tooMany(selectOf.all(draft.caller), size, own);
+    const { count, bytes } = selectRoom.get() ?? { count: 0, bytes: 0 };
     if (count - dropped.length + 1 > all.count || bytes - bytesOf(dropped) + size > all.bytes) return false;
     for (const { number } of dropped) remove.run(number);
     if (dropped.length > 0) hasTraces = true;
@@ -83,7 +87,7 @@ export function openDrafts(db: Sqlite) {
     // One from the future, which a clock that was put back leaves, is of now.
     pullBack.run({ latest: now + lifetime });
     let bytes = 0;
-    for (const { number, size } of selectExpired.all(now) as Kept[]) {
+    for (const { number, size } of selectExpired.all(now)) {
       remove.run(number);
       hasTraces = true;
       bytes += size;
@@ -96,9 +100,8 @@ export function openDrafts(db: Sqlite) {
     // Another process that reads just now is in the way: then the next time.
     if (!hasTraces || db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) !== 0) return;
     hasTraces = false;
-    const [pages, unused, size] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
-      Number(db.pragma(name, { simple: true })),
-    ) as [number, number, number];
+    const of = (name: string) => Number(db.pragma(name, { simple: true }));
+    const [pages, unused, size] = [of('page_count'), of('freelist_count'), of('page_size')];
     if (unused * size > maxUnused && (pages - unused) * size < maxRewritten) {
       db.exec('VACUUM');
       db.pragma('wal_checkpoint(TRUNCATE)');
@@ -113,7 +116,7 @@ export function openDrafts(db: Sqlite) {
   return {
     /** `own` is the room of its caller, of whom the oldest ones go; `all` that of all: false when there is none left in it. */
     keep: (draft: Draft, own: Room, all: Room): boolean => keep.immediate(draft, own, all),
-    get: (id: string, now: number): Row | null => (select.get(id, now) as Row | undefined) ?? null,
+    get: (id: string, now: number): Row | null => select.get(id, now) ?? null,
     delete: (id: string): void => noteRemoved(removeById.run(id).changes),
     /** Deletes those about a document, and those that its user keeps. */
     forget: (collection: string, id: string, caller: string): void =>

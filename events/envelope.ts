@@ -64,6 +64,18 @@ export function encodeHeader(header: Header): string {
   });
 }
 
+/** A header from its text, as the log holds it: what it says is not looked at. */
+export function headerOf(text: string): Header {
+  return JSON.parse(text);
+}
+
+/** A payload from its text, as the log holds it; null once that has been erased. */
+export function payloadOf(text: string): Payload;
+export function payloadOf(text: string | null): Payload | null;
+export function payloadOf(text: string | null): Payload | null {
+  return text === null ? null : JSON.parse(text);
+}
+
 /** The payload's text as it is stored, with a fresh salt of 32 random bytes in base64. */
 export function encodePayload(data: JsonObject, context: Context): string {
   return JSON.stringify({ salt: randomSalt(), data, context } satisfies Payload);

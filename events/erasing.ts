@@ -1,6 +1,6 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { filesNamedIn } from './blobs.ts';
-import type { Header } from './envelope.ts';
+import { headerOf } from './envelope.ts';
 import { type ErasedStream, staysErased } from './erasures.ts';
 
 type PayloadRow = { position: number; header: string; body: string };
@@ -8,7 +8,7 @@ type PayloadRow = { position: number; header: string; body: string };
 /** Takes payloads out of a log that is being written; every call inside a transaction of the caller's. */
 export function openErasing(db: Sqlite) {
   const insert = db.prepare('INSERT INTO erasures VALUES (?, ?, 0)');
-  const selectPayloads = db.prepare(
+  const selectPayloads = db.prepare<[stream: string, versions: number], PayloadRow>(
     `SELECT position, header, body FROM events JOIN payloads USING (position)
      WHERE stream = ? AND version <= ? ORDER BY version`,
   );
@@ -20,9 +20,9 @@ export function openErasing(db: Sqlite) {
 
   /** Deletes what streams have said so far, what they claim, and the attempts kept for them. @param position of the event. */
   function erase(position: number, streams: readonly ErasedStream[]): void {
-    const rows = streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions) as PayloadRow[]);
+    const rows = streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions));
     const gone = rows
-      .map(({ header, ...row }) => ({ ...row, header: JSON.parse(header) as Header }))
+      .map(({ header, ...row }) => ({ ...row, header: headerOf(header) }))
       .filter(({ header }) => !staysErased(header.type));
     const files = new Set(gone.flatMap(({ header, body }) => [...filesNamedIn(header, body)]));
     // From here on payloads may be deleted.

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { EventType } from './catalogue.ts';
-import type { Header } from './envelope.ts';
+import { headerOf } from './envelope.ts';
 import type { RecordedEvent } from './log.ts';
 
 /** A stream whose first `versions` events have lost their payloads. */
@@ -55,7 +55,7 @@ export function knowErased({
       versionsOf.set(stream, Math.max(versions, versionsOf.get(stream) ?? 0));
     // One of its own: who asked before goes on with what was so then.
     const isErased: IsErased = ({ stream, version, header }) =>
-      version <= (versionsOf.get(stream) ?? 0) && !staysErased((JSON.parse(header) as Header).type);
+      version <= (versionsOf.get(stream) ?? 0) && !staysErased(headerOf(header).type);
     known = { at, isErased };
     return isErased;
   };
@@ -70,22 +70,24 @@ export function openErasures(db: Sqlite) {
   return {
     /** Those that are not finished, oldest first. */
     unfinished: (): Erasure[] =>
-      (db.prepare(`${columns} WHERE done = 0 ORDER BY position`).all() as ErasureRow[]).map(fromRow),
+      db.prepare<[], ErasureRow>(`${columns} WHERE done = 0 ORDER BY position`).all().map(fromRow),
     /** The one whose event is at a position. */
     at(position: number): Erasure | null {
-      const row = db.prepare(`${columns} WHERE position = ?`).get(position) as ErasureRow | undefined;
+      const row = db.prepare<[position: number], ErasureRow>(`${columns} WHERE position = ?`).get(position);
       return row ? fromRow(row) : null;
     },
     /** At most `limit` of those before a position, newest first. */
     before(position: number, limit: number): Erasure[] {
-      const rows = db.prepare(`${columns} WHERE position < ? ORDER BY position DESC LIMIT ?`).all(position, limit);
-      return (rows as ErasureRow[]).map(fromRow);
+      const select = db.prepare<[position: number, limit: number], ErasureRow>(
+        `${columns} WHERE position < ? ORDER BY position DESC LIMIT ?`,
+      );
+      return select.all(position, limit).map(fromRow);
     },
     /** The position of the newest; 0 when there is none. */
-    newest: (): number => (db.prepare('SELECT max(position) FROM erasures').pluck().get() as number | null) ?? 0,
+    newest: (): number => db.prepare<[], number | null>('SELECT max(position) FROM erasures').pluck().get() ?? 0,
   };
 }
 
 function fromRow({ position, files, done }: ErasureRow): Erasure {
-  return { position, files: JSON.parse(files) as string[], isDone: done === 1 };
+  return { position, files: JSON.parse(files), isDone: done === 1 };
 }

@@ -10,7 +10,7 @@ export type PayloadRow = { enc: number | null; body: string | number | null };
 /** Reads the text of a header; null for what is none. */
 export function parseHeader(text: string): Header | null {
   try {
-    const header = JSON.parse(text) as Header | null;
+    const header: Header | null = JSON.parse(text);
     return header?.actor ? header : null;
   } catch {
     return null;
@@ -53,5 +53,6 @@ export function wrongPayload(
 /** Bytes that are no valid UTF-8 are read as U+FFFD: where that stands in the text, only the bytes tell what it was. */
 function bytesOf(db: Sqlite, body: string, position: number): string | Buffer {
   if (!body.includes('\uFFFD')) return body;
-  return db.prepare('SELECT CAST(body AS BLOB) FROM payloads WHERE position = ?').pluck().get(position) as Buffer;
+  const select = db.prepare<[position: number], Buffer>('SELECT CAST(body AS BLOB) FROM payloads WHERE position = ?');
+  return select.pluck().get(position) ?? body;
 }

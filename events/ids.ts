@@ -67,7 +67,7 @@ function uuidOf(tick: bigint): string {
   }
   const tail = Buffer.from(random.subarray(used, used + 8));
   used += 8;
-  tail[0] = ((tail[0] as number) & 0x3f) | 0x80;
+  tail[0] = ((tail[0] ?? 0) & 0x3f) | 0x80;
   const time = tick.toString(16).padStart(15, '0');
   const rest = tail.toString('hex');
   return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${time.slice(12)}-${rest.slice(0, 4)}-${rest.slice(4)}`;

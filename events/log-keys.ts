@@ -55,7 +55,7 @@ export type SignedHead = { log: string; size: number; root: Uint8Array; key: str
 export function openLogKeys(db: Sqlite) {
   db.exec(tables);
   rememberEarlier(db);
-  const select = db.prepare('SELECT * FROM log_keys WHERE log = ? AND retired_at IS NULL');
+  const select = db.prepare<[log: string], Row>('SELECT * FROM log_keys WHERE log = ? AND retired_at IS NULL');
   const insert = db.prepare('INSERT INTO log_keys (id, log, verifier_key, seed, made_at) VALUES (?, ?, ?, ?, ?)');
   const retire = db.prepare('UPDATE log_keys SET retired_at = ?, seed = NULL WHERE log = ? AND retired_at IS NULL');
   const update = db.prepare('UPDATE log_keys SET signed_size = ?, signed_root = ? WHERE log = ? AND id = ?');
@@ -68,7 +68,9 @@ export function openLogKeys(db: Sqlite) {
   }
 
   const { known } = readLogKeys(db);
-  const selectUntold = db.prepare('SELECT number, change FROM key_changes WHERE log = ? ORDER BY number');
+  const selectUntold = db.prepare<[log: string], { number: number; change: string }>(
+    'SELECT number, change FROM key_changes WHERE log = ? ORDER BY number',
+  );
   const insertChange = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
   const deleteChange = db.prepare('DELETE FROM key_changes WHERE number = ?');
 
@@ -94,7 +96,9 @@ export function openLogKeys(db: Sqlite) {
     /** The key of a log, which also names it; made on first use. */
     current: (log: string): LogKey => {
       if (!select.get(log)) make(log);
-      const { seed, signed_size: size, signed_root: root } = select.get(log) as Row;
+      const row = select.get(log);
+      if (!row) throw new Error(`vault.db does not hold the key that was made for ${log}`);
+      const { seed, signed_size: size, signed_root: root } = row;
       const signer = signerOf(log, Buffer.from(seed, 'base64url'));
       return { signer, signed: size === null || root === null ? null : { size, root } };
     },
@@ -112,10 +116,7 @@ export function openLogKeys(db: Sqlite) {
     note,
     /** The changes of which the log has not been told, oldest first. */
     untold: (log: string): UntoldChange[] =>
-      (selectUntold.all(log) as { number: number; change: string }[]).map(({ number, change }) => ({
-        number,
-        change: JSON.parse(change) as KeyChange,
-      })),
+      selectUntold.all(log).map(({ number, change }) => ({ number, change: JSON.parse(change) })),
     /** The log tells of a change now. */
     told: (number: number): void => {
       deleteChange.run(number);
@@ -133,7 +134,7 @@ function rememberEarlier(db: Sqlite): void {
     db.exec(changesTable);
     const insert = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
     const { known, disowned } = readLogKeys(db);
-    const logs = db.prepare('SELECT DISTINCT log FROM log_keys').pluck().all() as string[];
+    const logs = db.prepare<[], string>('SELECT DISTINCT log FROM log_keys').pluck().all();
     for (const log of logs) {
       const keys = known(log);
       const changes: KeyChange[] = [...disowned(log)].map((id) => ({
@@ -171,27 +172,30 @@ export type KnownKeys = ReturnType<typeof readLogKeys>;
 /** Reads what is not secret of them; a vault from before there were keys knows none. */
 export function readLogKeys(db: Sqlite) {
   const isNew = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'disowned_keys'`).pluck().get() === 1;
-  const all = (sql: string, ...values: string[]) => (isNew ? db.prepare(sql).all(...values) : []);
+  const all = <Row>(sql: string, ...values: string[]) => (isNew ? db.prepare<string[], Row>(sql).all(...values) : []);
   return {
     /** All keys that a log has had, oldest first. */
     known: (log: string): KnownKey[] => {
-      const rows = all(
+      const rows = all<Omit<KnownKey, 'isDisowned'> & { isDisowned: number }>(
         `SELECT id, verifier_key AS verifierKey, retired_at AS retiredAt, id IN (SELECT id FROM disowned_keys) AS isDisowned
          FROM log_keys WHERE log = ? ORDER BY made_at, rowid`,
         log,
-      ) as (Omit<KnownKey, 'isDisowned'> & { isDisowned: number })[];
+      );
       return rows.map((row) => ({ ...row, isDisowned: row.isDisowned === 1 }));
     },
     /** The ids of keys of a log that were disowned, also of those that this vault never had. */
     disowned: (log: string): Set<string> => {
-      const rows = all('SELECT id FROM disowned_keys WHERE id NOT IN (SELECT id FROM log_keys WHERE log <> ?)', log);
-      return new Set((rows as { id: string }[]).map(({ id }) => id));
+      const rows = all<{ id: string }>(
+        'SELECT id FROM disowned_keys WHERE id NOT IN (SELECT id FROM log_keys WHERE log <> ?)',
+        log,
+      );
+      return new Set(rows.map(({ id }) => id));
     },
     /** What the keys that sign now have signed last. */
     signed: (): SignedHead[] =>
-      all(
+      all<SignedHead>(
         `SELECT log, signed_size AS size, signed_root AS root, verifier_key AS key FROM log_keys
          WHERE retired_at IS NULL AND signed_size NOT NULL`,
-      ) as SignedHead[],
+      ),
   };
 }

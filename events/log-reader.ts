@@ -2,7 +2,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent, missingEvent, missingVersion } from './altered.ts';
 import { clockStream } from './catalogue.ts';
 import { readCheckpoints } from './checkpoints.ts';
-import type { Header, Payload } from './envelope.ts';
+import { headerOf, payloadOf } from './envelope.ts';
 import { type IsErased, knowErased, openErasures } from './erasures.ts';
 import { agrees, differingRow, type EventRow, type PayloadRow, wrongPayload } from './event-checks.ts';
 import type { RecordedEvent } from './log.ts';
@@ -26,63 +26,85 @@ const columns = `${headerColumns}, enc, body`;
  * there are in a stream is what the index says, but for gaps.
  */
 export function readLog(db: Sqlite) {
-  const selectHead = late(() => db.prepare('SELECT log, size, root, recorded_at AS recordedAt, mac FROM head'));
+  const selectHead = late(() =>
+    db.prepare<[], Head>('SELECT log, size, root, recorded_at AS recordedAt, mac FROM head'),
+  );
   const selectRange = late(() =>
-    db.prepare(
+    db.prepare<[after: number, upTo: number], Row>(
       `SELECT ${columns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,
     ),
   );
   const selectStream = late(() =>
-    db.prepare(`SELECT ${columns} FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`),
+    db.prepare<[stream: string], Row>(
+      `SELECT ${columns} FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`,
+    ),
   );
   const selectPositions = late(() =>
-    db.prepare(
+    db.prepare<StreamRange, Place>(
       'SELECT position, version FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version',
     ),
   );
   // The plus sign keeps it to the index of streams: there are fewer events in one than in the log.
   const selectPositionsWithin = late(() =>
-    db.prepare(
+    db.prepare<[...StreamRange, limit: number], Place>(
       'SELECT position, version FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
     ),
   );
   // SQLite looks at a bare `?` here and plans anew for each value, which costs four times the look-up.
-  const selectVersion = late(() => db.prepare('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck());
+  const selectVersion = late(() =>
+    db.prepare<[stream: string], number | null>('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck(),
+  );
   const selectHeaders = late(() =>
-    db.prepare(`SELECT ${headerColumns} FROM events WHERE position > ? AND position <= ? ORDER BY position`),
+    db.prepare<[after: number, upTo: number], EventRow>(
+      `SELECT ${headerColumns} FROM events WHERE position > ? AND position <= ? ORDER BY position`,
+    ),
   );
   const selectStored = late(() =>
-    db.prepare('SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position').pluck(),
+    db
+      .prepare<[after: number, upTo: number], string>(
+        'SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position',
+      )
+      .pluck(),
   );
   // Everything that begins with a prefix is before what begins with the next character.
   const selectUnder = late(() =>
-    db.prepare('SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream').pluck(),
+    db
+      .prepare<[from: string, to: string], string>(
+        'SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream',
+      )
+      .pluck(),
   );
   const selectStreamFrom = late(() =>
-    db.prepare(
+    db.prepare<StreamRange, Row>(
       `SELECT ${columns} FROM events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
     ),
   );
   const selectLast = late(() =>
-    db.prepare(
+    db.prepare<[stream: string, upTo: number], Place>(
       'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
     ),
   );
   const selectErasures = late(() =>
-    db.prepare(
+    db.prepare<[upTo: number], Row>(
       `SELECT ${columns} FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
      WHERE position <= ? ORDER BY position`,
     ),
   );
-  const selectClaim = late(() => db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck());
-  const selectNewestErasure = late(() => db.prepare('SELECT max(position) FROM erasures').pluck());
-  const selectTile = late(() => db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck());
+  const selectClaim = late(() =>
+    db
+      .prepare<[scope: string, value: string], string>('SELECT stream FROM claims WHERE scope = ? AND value = ?')
+      .pluck(),
+  );
+  const selectNewestErasure = late(() => db.prepare<[], number | null>('SELECT max(position) FROM erasures').pluck());
+  const selectTile = late(() =>
+    db.prepare<[level: number, index: number], Buffer>('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck(),
+  );
 
   function head(): Head {
-    const rows = selectHead().all() as Head[];
-    if (rows.length !== 1) throw new BrokenLogError(`log.db has ${rows.length} heads`);
-    const [found] = rows as [Head];
+    const rows = selectHead().all();
+    const [found] = rows;
+    if (!found || rows.length !== 1) throw new BrokenLogError(`log.db has ${rows.length} heads`);
     if (!Number.isSafeInteger(found.size) || !Buffer.isBuffer(found.root))
       throw new BrokenLogError('the head of log.db is damaged');
     return found;
@@ -95,24 +117,24 @@ export function readLog(db: Sqlite) {
 
   /** All events of a stream, oldest first. */
   function stream(name: string): RecordedEvent[] {
-    return checked(() => inStream(name, 0, selectStream().all(name) as Row[])).map(eventOf);
+    return checked(() => inStream(name, 0, selectStream().all(name))).map(eventOf);
   }
 
   /** The stored texts of the events at positions `after + 1` to `upTo`: what proofs are about is these bytes. */
   function texts(after: number, upTo: number): EventText[] {
-    return checked(() => toEnd(after, upTo, selectRange().all(after, upTo) as Row[]));
+    return checked(() => toEnd(after, upTo, selectRange().all(after, upTo)));
   }
 
   /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
   function headers(after: number, upTo: number): string[] {
-    const rows = toEnd(after, upTo, selectHeaders().all(after, upTo) as EventRow[]);
+    const rows = toEnd(after, upTo, selectHeaders().all(after, upTo));
     for (const row of rows) requireHeader(row);
     return rows.map(({ header }) => header);
   }
 
   /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
   function positionsOf(name: string, after: number, upTo: number): number[] {
-    const rows = inStream(name, after, selectPositions().all(name, after, upTo) as Place[]);
+    const rows = inStream(name, after, selectPositions().all(name, after, upTo));
     const next = after + rows.length + 1;
     // What is appended meanwhile is there when the newest version says so.
     if (next <= upTo && next <= versionOf(name) && selectPositions().get(name, next - 1, next) === undefined)
@@ -129,7 +151,7 @@ export function readLog(db: Sqlite) {
 
   /** The positions of a stream's events after `after` up to `upTo`, the first `limit` of them. */
   function positionsWithin(name: string, after: number, upTo: number, limit: number): number[] {
-    const rows = selectPositionsWithin().all(name, after, upTo, limit) as Place[];
+    const rows = selectPositionsWithin().all(name, after, upTo, limit);
     return inStream(name, (rows[0]?.version ?? 1) - 1, rows).map(({ position }) => position);
   }
 
@@ -139,7 +161,7 @@ export function readLog(db: Sqlite) {
    */
   function textsWithin(after: number, upTo: number, bytes: number): EventText[] {
     return checked(() => {
-      const rows = within(selectRange().iterate(after, upTo) as Iterable<Row>, bytes);
+      const rows = within(selectRange().iterate(after, upTo), bytes);
       return rows.length > 0 ? inOrder(after, rows) : toEnd(after, upTo, rows);
     });
   }
@@ -147,24 +169,26 @@ export function readLog(db: Sqlite) {
   /** As {@link textsWithin}, of the events of a stream after version `after` that stand at positions up to `upTo`. */
   function streamTextsWithin(name: string, after: number, upTo: number, bytes: number): EventText[] {
     return checked(() => {
-      return inStream(name, after, within(selectStreamFrom().iterate(name, after, upTo) as Iterable<Row>, bytes));
+      return inStream(name, after, within(selectStreamFrom().iterate(name, after, upTo), bytes));
     });
   }
 
   /** Where a stream stood when the log held `upTo` events; null when it had not begun. */
   function lastOf(name: string, upTo: number): { position: number; version: number } | null {
-    return (selectLast().get(name, upTo) as { position: number; version: number } | undefined) ?? null;
+    return selectLast().get(name, upTo) ?? null;
   }
 
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
-    return (selectErasures().all(upTo) as Row[]).map((row) => {
-      // They say what is erased, and nothing takes what they say.
-      const text = checkedEvent(row, noneErased, noneErased);
-      if ((JSON.parse(row.header) as Header).type !== 'document.erased')
-        throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
-      return text;
-    });
+    return selectErasures()
+      .all(upTo)
+      .map((row) => {
+        // They say what is erased, and nothing takes what they say.
+        const text = checkedEvent(row, noneErased, noneErased);
+        if (headerOf(row.header).type !== 'document.erased')
+          throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
+        return text;
+      });
   }
 
   /**
@@ -194,7 +218,7 @@ export function readLog(db: Sqlite) {
   function timeAt(position: number): string {
     const [header] = headers(position - 1, position);
     if (header === undefined) throw missingEvent(position);
-    return (JSON.parse(header) as Header).recordedAt;
+    return headerOf(header).recordedAt;
   }
 
   /** The positions of the corrections of the clock, from which on times may be earlier than before. */
@@ -204,17 +228,17 @@ export function readLog(db: Sqlite) {
 
   /** The stream that holds a unique value; null for none. */
   function holderOf(scope: string, value: string): string | null {
-    return (selectClaim().get(scope, value) as string | undefined) ?? null;
+    return selectClaim().get(scope, value) ?? null;
   }
 
   /** The version of the newest event of a stream; 0 when there is none. */
   function versionOf(name: string): number {
-    return (selectVersion().get(name) as number | null) ?? 0;
+    return selectVersion().get(name) ?? 0;
   }
 
   /** The names of all streams that begin with a prefix that ends in a slash, in their order. */
   function streamsUnder(prefix: string): string[] {
-    return selectUnder().all(prefix, `${prefix.slice(0, -1)}0`) as string[];
+    return selectUnder().all(prefix, `${prefix.slice(0, -1)}0`);
   }
 
   /** Hashes of the tree as they are stored: in tiles, and at its right edge, which has no full tile yet, as the headers. */
@@ -232,16 +256,16 @@ export function readLog(db: Sqlite) {
   };
 
   function storedTile(level: number, index: number): Buffer | undefined {
-    return selectTile().get(level, index) as Buffer | undefined;
+    return selectTile().get(level, index);
   }
 
   function storedHeaders(after: number, upTo: number): string[] {
-    return selectStored().all(after, upTo) as string[];
+    return selectStored().all(after, upTo);
   }
 
   const { hashes, leafOf } = proveHashes({ head, headers: storedHeaders, tile: storedTile, hashes: storedHashes });
   const erased = knowErased({
-    newest: () => (selectNewestErasure().get() as number | null) ?? 0,
+    newest: () => selectNewestErasure().get() ?? 0,
     events: () => erasureTexts(Number.MAX_SAFE_INTEGER).map(eventOf),
   });
 
@@ -327,6 +351,7 @@ function late<T>(prepare: () => T): () => T {
 
 type Row = EventRow & PayloadRow;
 type Place = { position: number; version: number };
+type StreamRange = [stream: string, after: number, upTo: number];
 
 const noneErased: IsErased = () => false;
 
@@ -360,6 +385,6 @@ export type EventText = { header: string; body: string | null };
 
 /** Reads what is stored of an event. */
 export function eventOf({ header, body }: EventText): RecordedEvent {
-  const payload = body === null ? null : (JSON.parse(body) as Payload);
-  return { header: JSON.parse(header) as Header, data: payload?.data ?? null, context: payload?.context ?? null };
+  const payload = payloadOf(body);
+  return { header: headerOf(header), data: payload?.data ?? null, context: payload?.context ?? null };
 }

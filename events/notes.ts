@@ -92,7 +92,8 @@ export function parseNote(note: string): Note | null {
     if (!isName(name) || !bytes || bytes.length < 5) return null;
     return { name, id: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) };
   });
-  return signatures.includes(null) ? null : { text, signatures: signatures as Note['signatures'] };
+  const read = signatures.filter((signature) => signature !== null);
+  return read.length === signatures.length ? { text, signatures: read } : null;
 }
 
 /** A note as its first signer made it, which is the log: without the lines that came later. What is no note stays as it is. */

@@ -46,11 +46,13 @@ export function checkPasswords(path: string, accounts: Iterable<AccountPassword>
 function check(db: Sqlite, accounts: Iterable<AccountPassword>): PasswordCheck {
   // A vault from before there were accounts has none of them.
   const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'passwords'`).pluck().get() === 1;
-  const select = isThere ? db.prepare('SELECT hash FROM passwords WHERE credential = ?').pluck() : null;
+  const select = isThere
+    ? db.prepare<[credential: string], string>('SELECT hash FROM passwords WHERE credential = ?').pluck()
+    : null;
   const secret = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(commitmentSecret);
   const counts = { same: 0, missing: 0, before: 0 };
   for (const { stream, credential } of accounts) {
-    const hash = select?.get(credential) as string | undefined;
+    const hash = select?.get(credential);
     if (hash === undefined) counts.missing += 1;
     else if (!isCommitment(credential)) counts.before += 1;
     else if (typeof secret === 'string' && credentialOf(secret, hash) === credential) counts.same += 1;

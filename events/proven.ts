@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { AlteredEventError } from './altered.ts';
-import type { Header } from './envelope.ts';
+import { headerOf } from './envelope.ts';
 import type { Head } from './log-file.ts';
 import { appendLeaf, type HashSource, leafHash, rootOf, type Tree, tileWidth, treeAt } from './merkle.ts';
 
@@ -66,7 +66,7 @@ export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
   }
 
   /** The hashes of a tile, one after the other: so many at least. */
-  function tileOf({ tree }: Edge, level: number, index: number, count: number): Buffer {
+  function tileOf({ tree }: Pick<Edge, 'tree'>, level: number, index: number, count: number): Buffer {
     const name = `${level}/${index}`;
     const before = held.get(name);
     if (before && before.length >= count * 32) return before;
@@ -76,7 +76,7 @@ export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
     if (known.get(name) !== digest) {
       const subtrees = found.length === width * 32 ? subtreesOf(found) : [];
       const expected = width === tileWidth ? [hashIn(level + 1, index)] : edgeNodes(tree, level);
-      if (subtrees.length !== expected.length || !subtrees.every((node, at) => node.equals(expected[at] as Buffer)))
+      if (subtrees.length !== expected.length || subtrees.some((node, at) => !expected[at]?.equals(node)))
         throw new AlteredEventError(`tile ${name} of the log was altered: it is not what its tree is made of`);
     }
     keep(held, name, found, mostHeld);
@@ -85,7 +85,7 @@ export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
 
     function hashIn(above: number, at: number): Buffer {
       const place = at % tileWidth;
-      const hashes = tileOf({ tree } as Edge, above, Math.floor(at / tileWidth), place + 1);
+      const hashes = tileOf({ tree }, above, Math.floor(at / tileWidth), place + 1);
       return hashes.subarray(place * 32, (place + 1) * 32);
     }
   }
@@ -115,12 +115,13 @@ export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
 /** Keeps the newest of what is kept. */
 function keep<T>(map: Map<string, T>, name: string, value: T, most: number): void {
   map.delete(name);
-  if (map.size >= most) map.delete(map.keys().next().value as string);
+  const { value: oldest } = map.keys().next();
+  if (map.size >= most && oldest !== undefined) map.delete(oldest);
   map.set(name, value);
 }
 
 function timeOf(header: string | undefined): string {
-  return header === undefined ? '' : (JSON.parse(header) as Header).recordedAt;
+  return header === undefined ? '' : headerOf(header).recordedAt;
 }
 
 /** The roots of the perfect subtrees over the hashes of a tile, largest first. */

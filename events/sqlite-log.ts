@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { errorOf } from '../storage/errors.ts';
 import { isFailure, type Sqlite } from '../storage/sqlite.ts';
 import { keepAttempts } from './attempts.ts';
 import { clockStream, schemaVersionOf } from './catalogue.ts';
@@ -60,9 +61,9 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number, seals: Seals) {
   let openTile = edgeOf(tree.size);
 
   function checkedTree(): Tree {
-    const last = db.prepare('SELECT max(position) FROM events').pluck().get() as number | null;
-    if ((last ?? 0) !== head.size) {
-      throw new BrokenLogError(`log.db ends at position ${last ?? 0}, its head says ${head.size}`);
+    const last = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck().get() ?? 0;
+    if (last !== head.size) {
+      throw new BrokenLogError(`log.db ends at position ${last}, its head says ${head.size}`);
     }
     const found = treeAt(head.size, reader.storedHashes);
     if (!rootOf(found).equals(head.root)) {
@@ -138,7 +139,7 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number, seals: Seals) {
       release.run();
       recorded.length = mark;
       leaves.length = mark;
-      return error as Error;
+      return errorOf(error);
     }
   }
 
@@ -240,7 +241,8 @@ export function openLog(db: Sqlite, ids: Ids, now: () => number, seals: Seals) {
 
   function timeAfter(recorded: readonly RecordedEvent[]): string {
     const last = recorded.length > 0 ? lastTime(recorded) : head.recordedAt;
-    return [last, timeNow()].sort().at(-1) as string;
+    const time = timeNow();
+    return time > last ? time : last;
   }
 
   function timeNow(): string {

@@ -18,10 +18,10 @@ export type TokenRow = { size: number; authority: string; token: Buffer };
 /** Reads which checkpoints of a log others have vouched for. */
 export function readStamps(db: Sqlite) {
   const kinds = [`note LIKE '${cosignedNote}'`, 'size IN (SELECT size FROM timestamps)'].map((kind) => ({
-    from: db.prepare(
+    from: db.prepare<[position: number, size: number], Row>(
       `SELECT size, note FROM checkpoints WHERE size BETWEEN ? AND ? AND ${kind} ORDER BY size LIMIT ${looked}`,
     ),
-    newest: db.prepare(
+    newest: db.prepare<[size: number], Row>(
       `SELECT size, note FROM checkpoints WHERE size <= ? AND ${kind} ORDER BY size DESC LIMIT ${looked}`,
     ),
   }));
@@ -33,7 +33,7 @@ export function readStamps(db: Sqlite) {
   const hasToken = db.prepare('SELECT count(*) FROM timestamps WHERE size = ? AND authority = ?').pluck();
 
   function withTokens({ size, note }: Row): StampedCheckpoint {
-    const tokens = selectTokens.all(size) as Omit<TokenRow, 'size'>[];
+    const tokens = selectTokens.all(size);
     return {
       size,
       note,
@@ -48,7 +48,7 @@ export function readStamps(db: Sqlite) {
     around: db.transaction((position: number, size: number): StampedCheckpoint[] => {
       const found = new Map<number, StampedCheckpoint>();
       for (const { from, newest } of kinds) {
-        for (const rows of [from.all(position, size), newest.all(size)] as Row[][])
+        for (const rows of [from.all(position, size), newest.all(size)])
           for (const row of firsts(rows.map(withTokens))) found.set(row.size, row);
       }
       return [...found.values()].sort((a, b) => a.size - b.size);
@@ -57,7 +57,7 @@ export function readStamps(db: Sqlite) {
     newestReceived: (authority: string): string | null => (newestReceived.get(authority) as string | undefined) ?? null,
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
     /** All tokens that are kept, by the size of the checkpoint that they are over. */
-    tokens: () => selectAll.iterate() as IterableIterator<TokenRow>,
+    tokens: () => selectAll.iterate(),
   };
 }
 

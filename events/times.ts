@@ -1,4 +1,4 @@
-import { dataFields, type FieldSchema, isObject, type Json, type JsonObject } from '../config/schema.ts';
+import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { readTime } from '../config/times.ts';
 
 type Bring<T> = (value: T) => T;
@@ -17,7 +17,8 @@ export function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> 
   return (values) => {
     const result = { ...values };
     for (const { name, bring } of members) {
-      if (Object.hasOwn(values, name)) result[name] = bring(values[name] as Json);
+      const value = memberOf(values, name);
+      if (value !== undefined) result[name] = bring(value);
     }
     return result;
   };

@@ -71,11 +71,13 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
   return { upcast, fingerprint: JSON.stringify(steps, (_key, value) => (value instanceof Map ? [...value] : value)) };
 }
 
+type KeyedFields = [key: string, fields: readonly FieldSchema[]];
+
 /** The fields of collections and globals, by what their streams follow: as {@link schemaKey}. */
-export function fieldsByKey({ collections, globals }: Schema): [key: string, fields: readonly FieldSchema[]][] {
+export function fieldsByKey({ collections, globals }: Schema): KeyedFields[] {
   return [
-    ...collections.map(({ slug, fields }) => [slug, fields] as [string, readonly FieldSchema[]]),
-    ...globals.map(({ slug, fields }) => [globalStream(slug), fields] as [string, readonly FieldSchema[]]),
+    ...collections.map(({ slug, fields }): KeyedFields => [slug, fields]),
+    ...globals.map(({ slug, fields }): KeyedFields => [globalStream(slug), fields]),
   ];
 }
 

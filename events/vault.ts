@@ -48,8 +48,7 @@ export function openVault(path: string) {
 export function readSecret(path: string, name: string): string | null {
   const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
   try {
-    const secret = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(name);
-    return (secret as string | undefined) ?? null;
+    return selectSecret(db).get(name) ?? null;
   } finally {
     db.close();
   }
@@ -94,14 +93,20 @@ function isOf(db: Sqlite, log: string): boolean {
   return db.prepare('SELECT id FROM log').pluck().get() === log;
 }
 
+function selectSecret(db: Sqlite) {
+  return db.prepare<[name: string], string>('SELECT value FROM secrets WHERE name = ?').pluck();
+}
+
 function openSecrets(db: Sqlite) {
-  const select = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck();
+  const select = selectSecret(db);
   const insert = db.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING');
 
   /** A secret of 32 random bytes in base64url, made on first use and the same ever after. */
   function secret(name: string): string {
     insert.run(name, randomBytes(32).toString('base64url'));
-    return select.get(name) as string;
+    const kept = select.get(name);
+    if (kept === undefined) throw new Error(`vault.db did not keep the secret ${name}`);
+    return kept;
   }
 
   /** An opaque, stable name for something secret, such as an API key: it tells nothing without this vault. */
@@ -114,14 +119,14 @@ function openSecrets(db: Sqlite) {
 
 /** Hashes of passwords, each under the credential that events name it by. */
 function openPasswords(db: Sqlite, secret: string) {
-  const select = db.prepare('SELECT hash FROM passwords WHERE credential = ?').pluck();
-  const selectAll = db.prepare('SELECT credential FROM passwords').pluck();
-  const selectBeginnings = db.prepare('SELECT DISTINCT substr(hash, 1, 7) FROM passwords').pluck();
+  const select = db.prepare<[credential: string], string>('SELECT hash FROM passwords WHERE credential = ?').pluck();
+  const selectAll = db.prepare<[], string>('SELECT credential FROM passwords').pluck();
+  const selectBeginnings = db.prepare<[], string>('SELECT DISTINCT substr(hash, 1, 7) FROM passwords').pluck();
   const insert = db.prepare('INSERT INTO passwords VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM passwords WHERE credential = ?');
 
   const removeOthers = db.transaction((named: ReadonlySet<string>): number => {
-    const others = (selectAll.all() as string[]).filter((credential) => !named.has(credential));
+    const others = selectAll.all().filter((credential) => !named.has(credential));
     for (const credential of others) remove.run(credential);
     return others.length;
   });
@@ -133,7 +138,7 @@ function openPasswords(db: Sqlite, secret: string) {
       insert.run(credential, hash);
       return credential;
     },
-    get: (credential: string): string | null => (select.get(credential) as string | undefined) ?? null,
+    get: (credential: string): string | null => select.get(credential) ?? null,
     /** Whether a hash that is kept under a credential may be the one that was: of one from before, nobody can tell. */
     isSame: (credential: string, hash: string): boolean =>
       !isCommitment(credential) || credentialOf(secret, hash) === credential,
@@ -147,7 +152,7 @@ function openPasswords(db: Sqlite, secret: string) {
       return count;
     },
     /** How the hashes begin, each beginning once: `$2b$12$` says how a hash was made. */
-    beginnings: (): string[] => selectBeginnings.all() as string[],
+    beginnings: (): string[] => selectBeginnings.all(),
   };
 }
 
@@ -155,10 +160,12 @@ type CounterRow = { failures: number; locked_until: number | null; touched: numb
 
 /** Counters of failed logins, each under a key that tells nothing. */
 function openCounters(db: Sqlite) {
-  const select = db.prepare('SELECT failures, locked_until, touched, known FROM attempts WHERE key = ?');
+  const select = db.prepare<[key: string], CounterRow>(
+    'SELECT failures, locked_until, touched, known FROM attempts WHERE key = ?',
+  );
   const replace = db.prepare('INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)');
   const remove = db.prepare('DELETE FROM attempts WHERE key = ?');
-  const count = db.prepare('SELECT count(*) FROM attempts').pluck();
+  const count = db.prepare<[], number>('SELECT count(*) FROM attempts').pluck();
   const pullBack = db.prepare('UPDATE attempts SET touched = :now WHERE touched > :now');
   const removeOld = db.prepare(
     'DELETE FROM attempts WHERE touched < :before AND (locked_until IS NULL OR locked_until <= :now)',
@@ -169,7 +176,7 @@ function openCounters(db: Sqlite) {
   );
 
   function get(key: string): Counter | null {
-    const row = select.get(key) as CounterRow | undefined;
+    const row = select.get(key);
     if (!row) return null;
     const { failures, locked_until: lockedUntil, touched, known } = row;
     return { failures, lockedUntil, touched, isKnown: known === 1 };
@@ -200,7 +207,7 @@ function openCounters(db: Sqlite) {
      * until at most `maxUnknown` are left. One from the future, which a clock that was put back leaves, is of now.
      */
     tidy: (now: number, before: number, maxUnknown: number): void => tidy.immediate(now, before, maxUnknown),
-    count: (): number => count.get() as number,
+    count: (): number => count.get() ?? 0,
   };
 }
 

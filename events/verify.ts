@@ -75,25 +75,28 @@ function checkStructure(db: Sqlite): Finding | null {
 /** Every row about an erasure must be of an event that is one; the reverse is looked for with the events. */
 function checkErasures(db: Sqlite): Finding | null {
   const rows = db
-    .prepare('SELECT position, header FROM erasures LEFT JOIN events USING (position) ORDER BY position')
-    .all() as { position: number; header: string | null }[];
+    .prepare<[], { position: number; header: string | null }>(
+      'SELECT position, header FROM erasures LEFT JOIN events USING (position) ORDER BY position',
+    )
+    .all();
   const wrong = rows.find(({ header }) => !header || parseHeader(header)?.type !== 'document.erased');
   return wrong ? `event ${wrong.position} is among the erasures, and erased nothing` : null;
 }
 
 /** Tells what is erased. What is read here of the events that say so is held against their commitments when their turn comes. */
 function erasedPayloads(db: Sqlite): () => IsErased {
-  const newest = db.prepare('SELECT coalesce(max(position), 0) FROM erasures').pluck();
-  const bodies = db.prepare('SELECT body FROM erasures JOIN payloads USING (position)').pluck();
+  const newest = db.prepare<[], number>('SELECT coalesce(max(position), 0) FROM erasures').pluck();
+  const bodies = db.prepare<[], string>('SELECT body FROM erasures JOIN payloads USING (position)').pluck();
   return knowErased({
-    newest: () => newest.get() as number,
-    events: () => (bodies.all() as string[]).map((body) => ({ data: dataIn(body) })),
+    newest: () => newest.get() ?? 0,
+    events: () => bodies.all().map((body) => ({ data: dataIn(body) })),
   });
 }
 
 function dataIn(body: string): JsonObject | null {
   try {
-    return (JSON.parse(body) as Payload | null)?.data ?? null;
+    const payload: Payload | null = JSON.parse(body);
+    return payload?.data ?? null;
   } catch {
     return null;
   }
@@ -107,7 +110,7 @@ function* checkEvents(
 ): Generator<number, Trouble | null> {
   const isLive = seen !== undefined;
   const atOnce = isLive ? chunk.live : chunk.alone;
-  const select = db.prepare(
+  const select = db.prepare<[after: number, upTo: number, limit: number], Row>(
     `SELECT position, id, stream, version, header, enc, body,
        EXISTS (SELECT 1 FROM erasures WHERE position = events.position) AS isErasure
      FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`,
@@ -122,7 +125,7 @@ function* checkEvents(
   let version: number = 1;
   for (;;) {
     const isErased = erased();
-    const rows = select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce) as Row[];
+    const rows = select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce);
     for (const row of rows) {
       const position = tree.size + 1;
       const found = checkEvent(db, row, { position, logId, last, isErased, isErasedNow: (event) => erased()(event) });
@@ -162,7 +165,7 @@ function wrongForm({ position, v, batch }: Header, before: number, newest: numbe
 function compareHeads(tree: Tree, seen: readonly Witness[]) {
   let next = 0;
   let good = 0;
-  let bad = null as Witness | null;
+  let bad: Witness | null = null;
 
   function compare(): void {
     for (let head = seen[next]; head && head.size <= tree.size; head = seen[next]) {
@@ -183,8 +186,10 @@ function compareHeads(tree: Tree, seen: readonly Witness[]) {
 
   function contradiction(): Trouble | null {
     const ahead = seen.find(({ size }) => size > tree.size);
-    const altered = bad && { from: good + 1, to: bad.size };
-    if (altered) return { finding: `${contradicted(bad as Witness)}; ${firstAltered(altered)}`, ...altered };
+    if (bad) {
+      const altered = { from: good + 1, to: bad.size };
+      return { finding: `${contradicted(bad)}; ${firstAltered(altered)}`, ...altered };
+    }
     return ahead ? { finding: lost(tree.size, ahead), from: null, to: null } : null;
   }
 
@@ -194,11 +199,13 @@ function compareHeads(tree: Tree, seen: readonly Witness[]) {
 /** Finds out whether the index of streams has an event, as the next version of its stream. */
 function placeChecker(db: Sqlite): (row: EventRow) => boolean {
   const select = db
-    .prepare('SELECT position FROM events INDEXED BY events_stream WHERE stream = ? AND version = ?')
+    .prepare<[stream: string, version: number], number>(
+      'SELECT position FROM events INDEXED BY events_stream WHERE stream = ? AND version = ?',
+    )
     .pluck();
   return ({ position, stream, version }) => {
     if (select.get(stream, version) !== position) return false;
-    return version === 1 || ((select.get(stream, version - 1) as number | undefined) ?? position) < position;
+    return version === 1 || (select.get(stream, version - 1) ?? position) < position;
   };
 }
 
@@ -239,7 +246,9 @@ function checkEvent(
 
 /** Fills tiles as the log did, and holds each against the stored one. @param isLive whether the last of a level may have grown. */
 function tileChecker(db: Sqlite, isLive: boolean) {
-  const select = db.prepare('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck();
+  const select = db
+    .prepare<[level: number, index: number], Buffer>('SELECT hashes FROM tiles WHERE level = ? AND idx = ?')
+    .pluck();
   const open: Buffer[][] = [];
   const counts: number[] = [];
   let wrong: Finding | null = null;
@@ -260,7 +269,7 @@ function tileChecker(db: Sqlite, isLive: boolean) {
     const index = counts[level] ?? 0;
     counts[level] = index + 1;
     expected += 1;
-    const stored = select.get(level, index) as Buffer | undefined;
+    const stored = select.get(level, index);
     const hashes = open[level] ?? [];
     const isGrown = isLive && hashes.length < tileWidth;
     if (!(isGrown ? stored?.subarray(0, hashes.length * 32) : stored)?.equals(Buffer.concat(hashes))) {
@@ -278,8 +287,8 @@ function tileChecker(db: Sqlite, isLive: boolean) {
     open.forEach((tile, level) => {
       if (level > 0 && tile.length > 0) close(level);
     });
-    const stored = db.prepare('SELECT count(*) FROM tiles').pluck().get();
-    const isRight = isLive ? (stored as number) >= expected : stored === expected;
+    const stored = db.prepare<[], number>('SELECT count(*) FROM tiles').pluck().get() ?? 0;
+    const isRight = isLive ? stored >= expected : stored === expected;
     return wrong ?? (isRight ? null : `there are ${stored} tiles, the events make ${expected}`);
   }
 
@@ -297,13 +306,13 @@ function tileChecker(db: Sqlite, isLive: boolean) {
 /** Each stream has the versions 1, 2, 3 … in this order; read from the index, which SQLite has just checked. */
 function checkVersions(db: Sqlite): Finding | null {
   const row = db
-    .prepare(
+    .prepare<[], Omit<EventRow, 'id' | 'header'>>(
       `SELECT position, stream, version, place FROM (
          SELECT position, stream, version, row_number() OVER streams AS place, lag(position, 1, 0) OVER streams AS before
          FROM events WINDOW streams AS (PARTITION BY stream ORDER BY version)
        ) WHERE version <> place OR before > position ORDER BY position LIMIT 1`,
     )
-    .get() as { position: number; stream: string; version: number; place: number } | undefined;
+    .get();
   return row ? misplaced(row) : null;
 }
 

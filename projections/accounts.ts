@@ -70,34 +70,41 @@ export type WaitingMail = {
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
+type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };
+type ResetRow = Omit<Reset, 'slug' | 'id'> & { stream: string };
+
 /** Reads what the log says about accounts. */
 export function openAccounts(db: Sqlite) {
-  const selectAccount = db.prepare(
+  const selectAccount = db.prepare<[stream: string], AccountRow>(
     'SELECT version, credential, reset, reset_expires_at FROM accounts WHERE stream = ?',
   );
-  const selectReset = db.prepare(
+  const selectReset = db.prepare<[id: string], ResetRow>(
     `SELECT stream, version, credential, reset_email AS email, reset_expires_at AS expiresAt
      FROM accounts WHERE reset = ?`,
   );
-  const selectVersion = db.prepare('SELECT version FROM accounts WHERE stream = ?').pluck();
-  const selectCredentials = db.prepare('SELECT credential FROM accounts WHERE credential IS NOT NULL').pluck();
+  const selectVersion = db.prepare<[stream: string], number>('SELECT version FROM accounts WHERE stream = ?').pluck();
+  const selectCredentials = db
+    .prepare<[], string>('SELECT credential FROM accounts WHERE credential IS NOT NULL')
+    .pluck();
   const columns = `sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
                    user_agent AS userAgent`;
-  const selectHolder = db.prepare("SELECT slug || '/' || id FROM sessions WHERE sid = ?").pluck();
-  const selectSessions = db.prepare(
+  const selectHolder = db
+    .prepare<[sid: string], string>("SELECT slug || '/' || id FROM sessions WHERE sid = ?")
+    .pluck();
+  const selectSessions = db.prepare<[slug: string, id: string], Session>(
     `SELECT ${columns} FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
   );
-  const selectInvite = db.prepare(
+  const selectInvite = db.prepare<[id: string], Invite>(
     'SELECT id, slug, email, inviter, expires_at AS expiresAt, version FROM invites WHERE id = ?',
   );
-  const selectMails = db.prepare(
+  const selectMails = db.prepare<[], WaitingMail>(
     `SELECT event, position, stream, kind, slug, id, email, token, expires_at AS expiresAt, since
      FROM mails ORDER BY position`,
   );
 
   /** Null before the first event about it, and after its user was deleted. */
   function account(slug: string, id: string): Account | null {
-    const row = selectAccount.get(accountStream(slug, id)) as AccountRow | undefined;
+    const row = selectAccount.get(accountStream(slug, id));
     if (!row) return null;
     const { version, credential, reset, reset_expires_at: expiresAt } = row;
     return { version, credential, reset: reset === null ? null : { id: reset, expiresAt: expiresAt ?? 0 } };
@@ -105,7 +112,7 @@ export function openAccounts(db: Sqlite) {
 
   /** The account whose newest reset this is, if it may still be used. It may be past `expiresAt`. */
   function reset(id: string): Reset | null {
-    const row = selectReset.get(id) as (Omit<Reset, 'slug' | 'id'> & { stream: string }) | undefined;
+    const row = selectReset.get(id);
     const account = row && splitAccountStream(row.stream);
     if (!row || !account) return null;
     const { version, credential, email, expiresAt } = row;
@@ -114,34 +121,32 @@ export function openAccounts(db: Sqlite) {
 
   /** Every credential that an account has: what else the vault holds is left over. */
   function credentials(): Set<string> {
-    return new Set(selectCredentials.all() as string[]);
+    return new Set(selectCredentials.all());
   }
 
   /** Whose session it is, `<slug>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
   function holder(sid: string): string | null {
-    return (selectHolder.get(sid) as string | undefined) ?? null;
+    return selectHolder.get(sid) ?? null;
   }
 
   /** Those of one account, oldest first. */
   function sessions(slug: string, id: string): Session[] {
-    return selectSessions.all(slug, id) as Session[];
+    return selectSessions.all(slug, id);
   }
 
   function invite(id: string): Invite | null {
-    return (selectInvite.get(id) as Invite | undefined) ?? null;
+    return selectInvite.get(id) ?? null;
   }
 
   /** The version of the stream of first users; 0 before the first. */
   function setupVersion(slug: string): number {
-    return (selectVersion.get(setupStream(slug)) as number | undefined) ?? 0;
+    return selectVersion.get(setupStream(slug)) ?? 0;
   }
 
   /** Mails that wait, oldest first. */
   function waitingMails(): WaitingMail[] {
-    return selectMails.all() as WaitingMail[];
+    return selectMails.all();
   }
 
   return { account, reset, credentials, holder, sessions, invite, setupVersion, waitingMails };
 }
-
-type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };

@@ -23,6 +23,7 @@ export function createAuditTables(db: Sqlite): void {
 const kinds = { collection: 0, type: 1, actor: 2 } as const;
 
 type Kind = keyof typeof kinds;
+type WordKey = [kind: number, word: string];
 
 /**
  * What an event is about, as filters name it: the slug of a collection, the whole stream of a global or of the service's own
@@ -39,12 +40,11 @@ const mostWordsKept = 10_000;
 /** Folds headers into the audit tables. */
 export function openAuditFold(db: Sqlite) {
   const insert = db.prepare('INSERT INTO audit VALUES (?, ?, ?, ?, ?)');
-  const selectWord = db.prepare('SELECT id FROM audit_words WHERE kind = ? AND word = ?').pluck();
-  const insertWord = db.prepare('INSERT INTO audit_words (kind, word) VALUES (?, ?) RETURNING id').pluck();
-  const known = { collection: new Map<string, number>(), type: new Map(), actor: new Map() } as Record<
-    Kind,
-    Map<string, number>
-  >;
+  const selectWord = db.prepare<WordKey, number>('SELECT id FROM audit_words WHERE kind = ? AND word = ?').pluck();
+  const insertWord = db
+    .prepare<WordKey, number>('INSERT INTO audit_words (kind, word) VALUES (?, ?) RETURNING id')
+    .pluck();
+  const known: Record<Kind, Map<string, number>> = { collection: new Map(), type: new Map(), actor: new Map() };
 
   function apply({ header: { position, stream, type, actor } }: RecordedEvent): void {
     const actorType = idOf('actor', actor.type);
@@ -56,7 +56,8 @@ export function openAuditFold(db: Sqlite) {
     const words = known[kind];
     const found = words.get(word);
     if (found !== undefined) return found;
-    const id = (selectWord.get(kinds[kind], word) ?? insertWord.get(kinds[kind], word)) as number;
+    const id = selectWord.get(kinds[kind], word) ?? insertWord.get(kinds[kind], word);
+    if (id === undefined) throw new Error(`SQLite gave no id to the word ${word}`);
     if (words.size >= mostWordsKept) words.clear();
     words.set(word, id);
     return id;
@@ -102,23 +103,29 @@ export const actorTypes: readonly string[] = [
 
 /** Reads the audit tables. */
 export function openAuditIndex(db: Sqlite) {
-  const selectReached = db.prepare('SELECT position FROM checkpoint').pluck();
+  const selectReached = db.prepare<[], number>('SELECT position FROM checkpoint').pluck();
   // What stands before a slash is the word for all of its kind.
   const selectCollections = db
-    .prepare(`SELECT id FROM audit_words WHERE kind = ${kinds.collection} AND (word = ? OR word GLOB ?)`)
+    .prepare<[word: string, pattern: string], number>(
+      `SELECT id FROM audit_words WHERE kind = ${kinds.collection} AND (word = ? OR word GLOB ?)`,
+    )
     .pluck();
-  const selectId = db.prepare('SELECT id FROM audit_words WHERE kind = ? AND word = (SELECT ?)').pluck();
-  const selectWords = db.prepare('SELECT word FROM audit_words WHERE kind = ? ORDER BY id').pluck();
-  const searches = new Map<string, Statement>();
+  const selectId = db
+    .prepare<WordKey, number>('SELECT id FROM audit_words WHERE kind = ? AND word = (SELECT ?)')
+    .pluck();
+  const selectWords = db
+    .prepare<[kind: number], string>('SELECT word FROM audit_words WHERE kind = ? ORDER BY id')
+    .pluck();
+  const searches = new Map<string, Statement<number>>();
 
   /** The last position that it knows of. */
   function reached(): number {
-    return (selectReached.get() as number | undefined) ?? 0;
+    return selectReached.get() ?? 0;
   }
 
   /** All that events were about so far, see {@link collectionOf}. */
   function collections(): string[] {
-    return selectWords.all(kinds.collection) as string[];
+    return selectWords.all(kinds.collection);
   }
 
   /**
@@ -144,25 +151,25 @@ export function openAuditIndex(db: Sqlite) {
     // What was never said is in no event.
     if (conditions.some((condition) => condition.endsWith('()')))
       return { positions: [], reached: Math.max(after, upTo) };
-    const positions = search(conditions.join('')).all(after, end, ...values, limit) as number[];
-    const isFull = positions.length === limit;
-    return { positions, reached: isFull ? (positions.at(-1) as number) : Math.max(after, end) };
+    const positions = search(conditions.join('')).all(after, end, ...values, limit);
+    const last = positions.length === limit ? positions.at(-1) : undefined;
+    return { positions, reached: last ?? Math.max(after, end) };
   }
 
   function idsOfCollection(word: string): number[] {
     // An empty pattern matches no word.
-    return selectCollections.all(word, categories.includes(word) ? `${word}/*` : '') as number[];
+    return selectCollections.all(word, categories.includes(word) ? `${word}/*` : '');
   }
 
   function idsOf(kind: Kind, word: string): number[] {
-    return selectId.all(kinds[kind], word) as number[];
+    return selectId.all(kinds[kind], word);
   }
 
-  function search(conditions: string): Statement {
+  function search(conditions: string): Statement<number> {
     let statement = searches.get(conditions);
     if (!statement) {
       const sql = `SELECT position FROM audit WHERE position > ? AND position <= ?${conditions} ORDER BY position LIMIT ? + 0`;
-      statement = db.prepare(sql).pluck();
+      statement = db.prepare<unknown[], number>(sql).pluck();
       searches.set(conditions, statement);
     }
     return statement;

@@ -37,11 +37,12 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tab
  */
 function compareTable(db: Sqlite, table: string, key: string, madeBy: string): string | null {
   // What is computed from the document cannot differ when the document does not.
-  const columns = db.prepare("SELECT name FROM pragma_table_info(?, 'replay')").all(unquoted(table)) as {
-    name: string;
-  }[];
-  const differs = columns.map(({ name }) => `found.${quote(name)} IS NOT expected.${quote(name)}`).join(' OR ');
-  const first = (sql: string) => db.prepare(sql).pluck().get() as number | undefined;
+  const columns = db
+    .prepare<[table: string], string>("SELECT name FROM pragma_table_info(?, 'replay')")
+    .pluck()
+    .all(unquoted(table));
+  const differs = columns.map((name) => `found.${quote(name)} IS NOT expected.${quote(name)}`).join(' OR ');
+  const first = (sql: string) => db.prepare<[], number>(sql).pluck().get();
   const wrong = first(
     `SELECT expected.${madeBy} FROM replay.${table} AS expected LEFT JOIN main.${table} AS found USING (${key})
      WHERE found.${key} IS NULL OR ${differs} ORDER BY expected.${key} LIMIT 1`,

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../config/schema.ts';
 import type { Current } from '../events/documents.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
@@ -24,26 +23,30 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
   const { documents, texts } = tables;
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
-    .prepare(`SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
+    .prepare<[id: string], string | null>(
+      `SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`,
+    )
     .pluck();
   const selectStored = db
-    .prepare(`SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`)
+    .prepare<[id: string], [version: number, text: string | null]>(
+      `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`,
+    )
     .raw();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
-  const selectCurrent = db.prepare(
+  const selectCurrent = db.prepare<[id: string], Omit<VersionRow, 'position'>>(
     `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
-  const selectLiveAt = db.prepare(
+  const selectLiveAt = db.prepare<[id: string, position: number], VersionRow>(
     `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
      FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
   );
   // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11 µs.
-  const selectPastAt = db.prepare(
+  const selectPastAt = db.prepare<[id: string, position: number], VersionRow>(
     `SELECT version, valid_from AS position, (SELECT doc FROM ${tables.pastTexts} WHERE valid_from = v.valid_from) AS doc
      FROM ${tables.versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
   );
-  const selectNewestChange = db.prepare(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
-  const selectCount = db.prepare('SELECT documents FROM counts WHERE key = ?').pluck();
+  const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
+  const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
@@ -53,25 +56,25 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
 
   /** The document as it is sent, or null. */
   function text(id: string): string | null {
-    const found = selectText.get(id) as string | null | undefined;
+    const found = selectText.get(id);
     return found === undefined ? null : intact(found, texts, id);
   }
 
   /** The document as it is sent, and the version of its stream; null when there is none. */
   function stored(id: string): { text: string; version: number } | null {
-    const found = selectStored.get(id) as [version: number, text: string | null] | undefined;
+    const found = selectStored.get(id);
     return found === undefined ? null : { text: intact(found[1], texts, id), version: found[0] };
   }
 
   /** The document and the version of its stream, to decide a change on; null when there is none. */
   function current(id: string): Current | null {
-    const row = selectCurrent.get(id) as { version: number; doc: string | null } | undefined;
-    return row ? { version: row.version, document: JSON.parse(intact(row.doc, texts, id)) as JsonObject } : null;
+    const row = selectCurrent.get(id);
+    return row ? { version: row.version, document: JSON.parse(intact(row.doc, texts, id)) } : null;
   }
 
   /** The document as it was when the log had come to a position; null when it was not there then. */
   function asOf(id: string, position: number): DocumentVersion | null {
-    const row = (selectLiveAt.get(id, position) ?? selectPastAt.get(id, position)) as VersionRow | undefined;
+    const row = selectLiveAt.get(id, position) ?? selectPastAt.get(id, position);
     if (!row || row.position > position) return null;
     return { text: intact(row.doc, texts, id), version: row.version, position: row.position };
   }
@@ -90,23 +93,23 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
   /** The id of a document that meets a condition; null when none does. */
   function find(where: Where): string | null {
     const condition = compileWhere(where, tables, 'd');
-    const select = prepare(`SELECT d.id FROM ${documents} AS d WHERE ${condition.text} LIMIT 1`);
-    return (select.get(...condition.values) as string | undefined) ?? null;
+    const select = prepare<string>(`SELECT d.id FROM ${documents} AS d WHERE ${condition.text} LIMIT 1`);
+    return select.get(...condition.values) ?? null;
   }
 
   /** The position of the newest event that changed or deleted a document; 0 when none was. */
   function newestChange(): number {
-    return (selectNewestChange.get() as number | null) ?? 0;
+    return selectNewestChange.get() ?? 0;
   }
 
   /** Those of the documents that are there and meet a condition, by id: one query, however many. */
   function some(ids: readonly string[], where: Where | null): Map<string, string> {
     const condition = where ? compileWhere(where, tables, 'd') : everything;
-    const select = prepare(
+    const select = prepare<string>(
       `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
        WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
     );
-    const found = select.all(JSON.stringify(ids), ...condition.values) as string[];
+    const found = select.all(JSON.stringify(ids), ...condition.values);
     return new Map(found.map((one) => [idIn(one), one]));
   }
 
@@ -123,7 +126,7 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
   /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */
   function total(condition: Sql): number {
     if (condition.text === everything.text) {
-      return intact(selectCount.get(tables.key) as number | undefined, 'counts', tables.key);
+      return intact(selectCount.get(tables.key), 'counts', tables.key);
     }
     const at = selectChanged.get();
     if (at !== totalsAt) totals.clear();
@@ -131,8 +134,8 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
     const key = JSON.stringify(condition);
     let found = totals.get(key);
     if (found === undefined) {
-      const select = prepare(`SELECT count(*) FROM ${documents} AS d WHERE ${condition.text}`);
-      found = select.get(...condition.values) as number;
+      const select = prepare<number>(`SELECT count(*) FROM ${documents} AS d WHERE ${condition.text}`);
+      found = select.get(...condition.values) ?? 0;
       totals.set(key, found);
     }
     return found;

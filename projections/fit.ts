@@ -4,7 +4,7 @@ import { claimOf, type UniqueField, uniqueFields } from '../events/claims.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { jsonPath, quote, type Tables, tablesOf } from './tables.ts';
+import { jsonPath, quote, tablesOf } from './tables.ts';
 
 /** Where the documents of a read file have the value of a field; null where they have none. */
 export type Locate = (slug: string, path: readonly string[]) => readonly string[] | null;
@@ -71,11 +71,11 @@ type Shared = { value: Json; ids: string };
 
 function sharedValues(db: Sqlite, slug: string, path: readonly string[]): IteratorObject<Shared> {
   const rows = db
-    .prepare(
+    .prepare<[path: string], Shared>(
       `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsIn(slug)}
        WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
     )
-    .iterate(jsonPath(path)) as Iterable<Shared>;
+    .iterate(jsonPath(path));
   return Iterator.from(rows);
 }
 
@@ -102,12 +102,12 @@ function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
       const at = types && locate(slug, [field.name]);
       if (!at) continue;
       const ids = db
-        .prepare(
+        .prepare<[path: string], string | null>(
           `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsIn(slug)}
            WHERE coalesce(json_type(doc, ?), 'null') NOT IN ('null', ${types.map((type) => `'${type}'`).join(', ')}) LIMIT 5)`,
         )
         .pluck()
-        .get(jsonPath(at)) as string | null;
+        .get(jsonPath(at));
       if (ids)
         problems.push(`${slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
     }
@@ -122,11 +122,11 @@ export function isOtherJson(before: DataField, after: DataField): boolean {
 }
 
 function jsonTypes(field: DataField): string[] | undefined {
-  const [{ columns }] = tablesOf({ collections: [{ slug: 'any', fields: [field] }], globals: [] }) as [Tables];
+  const [tables] = tablesOf({ collections: [{ slug: 'any', fields: [field] }], globals: [] });
   if (field.type === 'join') return undefined;
   if (isList(field)) return ['array'];
   if (field.type === 'object') return ['object'];
-  switch (columns[0]?.affinity) {
+  switch (tables?.columns[0]?.affinity) {
     case 'TEXT':
       return ['text'];
     case 'REAL':

@@ -23,7 +23,7 @@ export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) =>
       limit === null
         ? compileAll(join, ids, where, (target, source) => `${target}, ${source}`)
         : compileFirst(join, ids, where, limit);
-    return sourcesIn(prepare(text).all(...values) as [target: string, source: string][]);
+    return sourcesIn(prepare<[target: string, source: string]>(text).all(...values));
   };
 }
 

@@ -22,8 +22,11 @@ export const everything: Sql = { text: '1', values: [] };
  */
 export const measured = { few: 10, many: 100 };
 
+/** Gives the statement of a text; the caller says what its rows are. */
+export type Prepare = <Row>(sql: string) => Statement<Row>;
+
 type Reading = {
-  prepare: (sql: string) => Statement;
+  prepare: Prepare;
   /** How many documents meet a condition. */
   total: (condition: Sql) => number;
   factors: typeof measured;
@@ -41,8 +44,8 @@ export function pageOf(tables: Tables, request: ListRequest, { prepare, total, f
   const isFew = found < factors.few * end;
   const isMany = found > factors.many * end;
   const filter = where && isMany ? compileWhere(where, tables, 'd', order.index) : condition;
-  const select = prepare(pageIn(tables, filter, where && isFew ? order.unindexed : order.text));
-  const texts = select.all(...filter.values, ...order.values, limit, skipped) as (string | null)[];
+  const select = prepare<string | null>(pageIn(tables, filter, where && isFew ? order.unindexed : order.text));
+  const texts = select.all(...filter.values, ...order.values, limit, skipped);
   return { texts: texts.map((text) => intact(text, tables.texts, 'a page')), total: found };
 }
 
@@ -62,15 +65,15 @@ function pageIn(tables: Tables, condition: Sql, order: string): string {
 export function preparer(
   db: Sqlite,
   rows: (statement: Statement) => Statement = (statement) => statement.pluck(),
-): (sql: string) => Statement {
+): Prepare {
   const statements = createCache<Statement>();
-  return (sql) => {
+  return <Row>(sql: string) => {
     let statement = statements.get(sql);
     if (!statement) {
       statement = rows(prepareWhole(db, sql));
       statements.set(sql, statement);
     }
-    return statement;
+    return statement as Statement<Row>;
   };
 }
 

@@ -78,7 +78,7 @@ function returningIn(epochs: readonly Epoch[], schema: Schema): string[] {
       earlier.set(key, names);
     }
   }
-  const before = new Map(fieldsByKey((epochs.at(-1) as Epoch).schema));
+  const before = new Map(epochs.slice(-1).flatMap(({ schema }) => fieldsByKey(schema)));
   return fieldsByKey(schema).flatMap(([key, fields]) => {
     const names = earlier.get(key);
     const last = before.get(key);

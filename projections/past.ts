@@ -41,11 +41,11 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     return on(position, where ? relatedIn(where) : [], ({ prepare, tablesFor }) => {
       const condition = where ? conditionOn(tables, tablesFor, where) : everything;
       const then = tablesFor(tables);
-      const select = prepare(
+      const select = prepare<string | null>(
         `SELECT ${inTexts(then, 'd', 'doc')} FROM ${then.documents} AS d
          WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
       );
-      const found = select.all(JSON.stringify(ids), ...condition.values) as (string | null)[];
+      const found = select.all(JSON.stringify(ids), ...condition.values);
       const texts = found.map((text) => intact(text, tables.pastTexts, 'a document'));
       return new Map(texts.map((text) => [idIn(text), text]));
     });
@@ -69,8 +69,8 @@ export function openPast(path: string, limits?: SnapshotLimits) {
         const key = JSON.stringify([then.documents, condition]);
         const known = rows ?? totals.get(key);
         if (known !== undefined) return known;
-        const select = prepare(`SELECT count(*) FROM ${then.documents} AS d WHERE ${condition.text}`);
-        const found = select.get(...condition.values) as number;
+        const select = prepare<number>(`SELECT count(*) FROM ${then.documents} AS d WHERE ${condition.text}`);
+        const found = select.get(...condition.values) ?? 0;
         totals.set(key, found);
         return found;
       };
@@ -86,7 +86,7 @@ export function openPast(path: string, limits?: SnapshotLimits) {
       const then: JoinField = { ...join, tables: tablesFor(tables) };
       const condition = where && withTables(where, tablesFor);
       const { text, values } = compileAll(then, ids, condition, (target, source) => `json_array(${target}, ${source})`);
-      const rows = prepare(text).all(...values) as string[];
+      const rows = prepare<string>(text).all(...values);
       return sourcesIn(rows.map((row) => JSON.parse(row)));
     });
   }

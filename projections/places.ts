@@ -35,7 +35,7 @@ export type Value = { text: string; folded: string; sorted: string; key: string 
 /** A single value: by its column where it has one. */
 export function valueAt({ expression, path, row }: Place, kind: ValueKind): Value {
   if (row) {
-    const own = path.length === 1 ? ownColumns.get(path[0] as string) : undefined;
+    const own = ownColumns.get(path.join('.'));
     if (own) return ofColumn(columnOf(row, own, path.join('.')), false);
     const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
     if (column && !column.isStored) return computed(inTexts(row.tables, row.alias, column.name), kind);

@@ -41,14 +41,14 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
-  const selectCheckpoint = db.prepare('SELECT position, root FROM checkpoint');
+  const selectCheckpoint = db.prepare<[], Checkpoint>('SELECT position, root FROM checkpoint');
   const deleteCheckpoint = db.prepare('DELETE FROM checkpoint');
   const insertCheckpoint = db.prepare('INSERT INTO checkpoint VALUES (?, ?)');
   const countErasures = db.prepare('UPDATE erasures SET count = count + ?');
   const updateCount = db.prepare('UPDATE counts SET documents = documents + ? WHERE key = ?');
 
   function checkpoint(): Checkpoint | null {
-    return (selectCheckpoint.get() as Checkpoint | undefined) ?? null;
+    return selectCheckpoint.get() ?? null;
   }
 
   /**
@@ -129,7 +129,7 @@ function tableWriter(db: Sqlite, tables: Tables) {
   const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.key : null);
   const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
   const withKeys = [...names, ...keyed.map(({ key }) => key)];
-  const select = db.prepare(
+  const select = db.prepare<[id: string], DocumentRow>(
     `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
   const insert = db.prepare(
@@ -159,10 +159,10 @@ function tableWriter(db: Sqlite, tables: Tables) {
   const updates = new Map<string, Statement>();
 
   function load(id: string): Version | null {
-    const row = select.get(id) as DocumentRow | undefined;
+    const row = select.get(id);
     if (!row) return null;
     const text = intact(row.doc, texts, id);
-    const document = JSON.parse(text) as JsonObject;
+    const document: JsonObject = JSON.parse(text);
     return { key: row.key, validFrom: row.valid_from, version: row.version, document, text };
   }
 

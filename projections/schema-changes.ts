@@ -65,9 +65,9 @@ export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
       const some = about.slice(from, from + mostAtOnce);
       const sums = some.map(({ condition }) => (condition === null ? 'count(*)' : `coalesce(sum(${condition}), 0)`));
       const counts = db
-        .prepare(`SELECT ${sums.join(', ')} FROM ${quote(`texts ${key}`)}`)
+        .prepare<unknown[], number[]>(`SELECT ${sums.join(', ')} FROM ${quote(`texts ${key}`)}`)
         .raw()
-        .get(some.flatMap(({ values }) => values)) as number[];
+        .get(some.flatMap(({ values }) => values));
       for (const [index, { tell }] of some.entries()) {
         const count = counts[index] ?? 0;
         if (count > 0) lines.push(tell(counted(count, 'document')));

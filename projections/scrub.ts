@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqliteLog } from '../events/sqlite-log.ts';
+import { codeOf } from '../storage/errors.ts';
 import { emptyWal, type Hindrance, hindranceOf, rewrite } from '../storage/scrub.ts';
 import { logFile } from './boot.ts';
 import { removeDatabase } from './files.ts';
@@ -71,6 +72,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }

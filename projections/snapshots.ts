@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../config/errors.ts';
-import { openDatabase, type Sqlite, type Statement } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { registerFunctions } from './documents.ts';
-import { preparer } from './lists.ts';
+import { type Prepare, preparer } from './lists.ts';
 import { copyAsOf, viewAsOf } from './past-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -24,7 +24,7 @@ export const snapshotLimits: SnapshotLimits = {
 
 /** What a query as of a position runs on, for as long as it is held. */
 export type Lease = {
-  prepare: (sql: string) => Statement;
+  prepare: Prepare;
   /** Runs queries that all see the same moment of today. */
   together: <T>(queries: () => T) => T;
   /** The tables as they stood: a copy with indexes, or where that would be too large, a query. */
@@ -46,7 +46,7 @@ type Snapshot = { name: string; copy: ReturnType<typeof copyAsOf>; rows: number 
 /** A connection with copies, given up as a whole: then nothing of them is left in memory. */
 type Store = {
   db: Sqlite;
-  prepare: (sql: string) => Statement;
+  prepare: Prepare;
   /** In the order of their last use. */
   snapshots: Map<string, Snapshot>;
   building: Map<string, Promise<Snapshot>>;
@@ -185,9 +185,11 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
     const { db } = held;
     const copy = copyAsOf(tables, position, name);
     const last = (column: string, table: string) =>
-      db.prepare(
-        `SELECT max(at) FROM (SELECT ${column} AS at FROM ${table} WHERE ${column} > ? AND ${column} <= ? ORDER BY ${column} LIMIT ?)`,
-      );
+      db
+        .prepare<[after: number, upTo: number, limit: number], number | null>(
+          `SELECT max(at) FROM (SELECT ${column} AS at FROM ${table} WHERE ${column} > ? AND ${column} <= ? ORDER BY ${column} LIMIT ?)`,
+        )
+        .pluck();
     const phases = [
       { insert: copy.copyLive, next: last('key', tables.documents), from: 0, to: position },
       { insert: copy.copyPast, next: last('valid_to', tables.versions), from: position, to: Number.MAX_SAFE_INTEGER },
@@ -202,7 +204,7 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
         const statement = db.prepare(insert);
         for (let after = from; ; ) {
           const started = performance.now();
-          const upTo = next.pluck().get(after, to, atOnce) as number | null;
+          const upTo = next.get(after, to, atOnce) ?? null;
           if (upTo === null) break;
           rows += statement.run(after, upTo).changes;
           after = upTo;
@@ -296,7 +298,7 @@ function openStore(path: string): Store {
 }
 
 function erasuresIn(prepare: Store['prepare']): number {
-  return prepare('SELECT count FROM erasures').get() as number;
+  return prepare<number>('SELECT count FROM erasures').get() ?? 0;
 }
 
 /** What the copies take: pages that are free again are counted out, for they are used first. */

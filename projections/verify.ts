@@ -5,6 +5,7 @@ import { BrokenLogError, isLog, openLogToRead } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type AccountPassword, checkPasswords, type PasswordCheck } from '../events/passwords.ts';
 import { type Finding, verifyLog } from '../events/verify.ts';
+import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';
 import { compareReadFiles } from './compare.ts';
@@ -113,8 +114,8 @@ function openSnapshot(log: LogReader, directory: string): Snapshot | null {
   try {
     db.exec('BEGIN');
     // There is none between the making of a file and the first event in it.
-    const position = db.prepare('SELECT position FROM checkpoint').pluck().get() ?? 0;
-    return { db, position: position as number };
+    const position = db.prepare<[], number>('SELECT position FROM checkpoint').pluck().get() ?? 0;
+    return { db, position };
   } catch (error) {
     db.close();
     throw error;
@@ -135,8 +136,10 @@ function checkFile(db: Sqlite): string | null {
 function passwordsOf(directory: string, replay: Sqlite): PasswordCheck {
   const vault = join(directory, 'vault.db');
   if (!existsSync(vault)) return { finding: null, notes: [] };
-  const select = replay.prepare('SELECT stream, credential FROM accounts WHERE credential IS NOT NULL ORDER BY stream');
-  return checkPasswords(vault, select.iterate() as Iterable<AccountPassword>);
+  const select = replay.prepare<[], AccountPassword>(
+    'SELECT stream, credential FROM accounts WHERE credential IS NOT NULL ORDER BY stream',
+  );
+  return checkPasswords(vault, select.iterate());
 }
 
 function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding | null {
@@ -156,5 +159,5 @@ function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding
 /** What SQLite or our own reading stumbles over in a damaged file is a finding; anything else is not about the file. */
 function findingOf(error: unknown): Finding | null {
   if (error instanceof BrokenLogError) return error.message;
-  return isDamage(error) ? `damaged: ${(error as Error).message}` : null;
+  return isDamage(error) ? `damaged: ${messageOf(error)}` : null;
 }

@@ -164,10 +164,11 @@ function compileSteps(where: Condition, index: number, place: Place, compiler: C
 /** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
 function someOf(place: Place, among: Sql, compiler: Compiler): Sql {
   const { row, path } = place;
-  if (row && path.length === 1 && row.tables.links.some(({ name }) => name === path[0])) {
+  const [field, ...deeper] = path;
+  if (row && field !== undefined && deeper.length === 0 && row.tables.links.some(({ name }) => name === field)) {
     return {
       text: `${columnOf(row, 'id', 'id')} IN (SELECT source FROM ${row.tables.linkTable} WHERE field = ? AND target IN (${among.text}))`,
-      values: [path[0] as string, ...among.values],
+      values: [field, ...among.values],
     };
   }
   compiler.lastAlias += 1;

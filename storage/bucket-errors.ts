@@ -1,4 +1,5 @@
 import { BlobMissingError, BlobsRefusedError, BlobsUnavailableError } from './blobs.ts';
+import { messageOf } from './errors.ts';
 
 type Meaning = { kind: 'full' | 'unreachable' | 'refused'; text: string };
 
@@ -49,8 +50,7 @@ const meanings: Record<string, Meaning> = {
  * @param bucket begins the message: which one it is.
  */
 export function describeFailure(error: unknown, bucket: string): Error {
-  const isSaid = [BlobsUnavailableError, BlobsRefusedError, BlobMissingError].some((said) => error instanceof said);
-  if (isSaid) return error as Error;
+  if (isSaid(error)) return error;
   const code = codeOf(error);
   // Not the words of the server, which may quote what it was sent.
   const said = isAnswer(error) ? `answers ${code}` : `does not answer: ${messageOf(error) || code}`;
@@ -98,6 +98,10 @@ export function isConnectionLost(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 }
 
+function isSaid(error: unknown): error is Error {
+  return [BlobsUnavailableError, BlobsRefusedError, BlobMissingError].some((said) => error instanceof said);
+}
+
 function meaningOf(code: string): Meaning | undefined {
   if (/^(ERR_SSL_|HPE_)/.test(code)) return otherProtocol;
   return Object.hasOwn(meanings, code) ? meanings[code] : undefined;
@@ -112,8 +116,4 @@ function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
   return isAnswer(error) ? 'as no S3 server does' : error.name;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

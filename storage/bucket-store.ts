@@ -19,6 +19,7 @@ import { describeFailure, isBucketThere, isConnectionLost, isMissingBucket, isMi
 import { connectTo } from './bucket-transport.ts';
 import { removeVersions } from './bucket-versions.ts';
 import { onDisk } from './disk.ts';
+import { messageOf } from './errors.ts';
 import { notePassed } from './garbage.ts';
 
 type BucketSettings = Extract<BlobSettings, { kind: 'bucket' }>;
@@ -188,6 +189,6 @@ function openClient(settings: BucketSettings, options: Pick<ClientOptions, 'tran
     client.enableSHA256 = true;
     return client;
   } catch (error) {
-    throw new BlobsRefusedError(`ANNALS_S3_ENDPOINT is wrong: ${(error as Error).message}`);
+    throw new BlobsRefusedError(`ANNALS_S3_ENDPOINT is wrong: ${messageOf(error)}`);
   }
 }

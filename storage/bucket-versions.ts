@@ -98,8 +98,7 @@ async function removeOnly(client: Client, bucket: string, key: string, what: str
 
 async function lockedUntil(client: Client, bucket: string, key: string, versionId: string): Promise<string | null> {
   try {
-    const retention: unknown = await client.getObjectRetention(bucket, key, { versionId });
-    const until: unknown = (retention as { retainUntilDate?: unknown } | null)?.retainUntilDate;
+    const until: unknown = (await client.getObjectRetention(bucket, key, { versionId }))?.retainUntilDate;
     const time = typeof until === 'string' || until instanceof Date ? new Date(until) : null;
     return time && !Number.isNaN(time.getTime()) ? time.toISOString() : null;
   } catch {

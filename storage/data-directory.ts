@@ -42,9 +42,10 @@ export function writing<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    const meaning = isSystemError(error) ? meaningOf(error.code) : null;
+    if (!isSystemError(error)) throw error;
+    const meaning = meaningOf(error.code);
     if (meaning === null) throw error;
-    throw new UnwritableError(`${(error as NodeJS.ErrnoException).path ?? path} ${meaning}`, { cause: error });
+    throw new UnwritableError(`${error.path ?? path} ${meaning}`, { cause: error });
   }
 }
 

@@ -29,7 +29,7 @@ export async function onDisk<T>(call: Promise<T>): Promise<T> {
 export const files = {
   open: promisify(fs.open),
   /** Writes all of the bytes where the last ones ended. */
-  write: promisify(fs.writeFile) as (file: number, bytes: Buffer) => Promise<void>,
+  write: promisify(fs.writeFile),
   sync: promisify(fs.fsync),
   close: promisify(fs.close),
 };

@@ -10,6 +10,7 @@ import {
   isSha256,
 } from './blobs.ts';
 import { files, isSystemError, onDisk, syncFolder } from './disk.ts';
+import { messageOf } from './errors.ts';
 import { isDiskFull } from './sqlite.ts';
 
 const chunkBytes = 128 * 1024;
@@ -84,7 +85,7 @@ export function openFolderStore(folder: string): BlobStore {
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       } catch (error) {
         if (isDiskFull(error)) throw new BlobsUnavailableError('full', `there is no room for the folder ${folder}`);
-        throw new BlobsRefusedError(`the folder ${folder} cannot be used: ${(error as Error).message}`);
+        throw new BlobsRefusedError(`the folder ${folder} cannot be used: ${messageOf(error)}`);
       }
       const owner = await onDisk(orNull(readFile(marker, 'utf8')));
       if (owner?.trim() !== logId) {

@@ -23,5 +23,5 @@ export function notePassed(bytes: number): void {
 /** The flag shows the function to contexts that are made after it, so only here. */
 function findCollector(): Collect {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as Collect;
+  return runInNewContext('gc');
 }

@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
+import { codeOf } from './errors.ts';
 
 /** The modes of what is for the user of this process alone. Windows knows no modes. */
 export const privateFile = 0o600;
@@ -13,6 +14,6 @@ export function createPrivate(path: string): void {
     // One that is there is not opened: closed again, it would take the locks with it that this process has on it (POSIX).
     closeSync(openSync(path, 'wx', privateFile));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }

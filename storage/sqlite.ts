@@ -2,13 +2,14 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { basename } from 'node:path';
 import Database from 'better-sqlite3';
+import { codeOf } from './errors.ts';
 import { createPrivate } from './private.ts';
 
 /** An open SQLite file. */
 export type Sqlite = Database.Database;
 
-/** A prepared statement, whatever it takes and gives. */
-export type Statement = Database.Statement<unknown[]>;
+/** A prepared statement, whatever it takes; what it gives are rows, or their one column. */
+export type Statement<Row = unknown> = Database.Statement<unknown[], Row>;
 
 /**
  * How hard a commit is pressed on the disk: `full` survives a power cut, `normal` survives a killed process and may lose
@@ -93,7 +94,7 @@ function readBack(db: Sqlite, name: string): unknown {
 }
 
 function assertVersion(db: Sqlite): void {
-  const version = db.prepare('SELECT sqlite_version()').pluck().get() as string;
+  const version = db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '';
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   if (major * 1e6 + minor * 1e3 + patch < 3_051_003) {
     throw new Error(`SQLite ${version} has the WAL-reset bug; 3.51.3 or newer is needed`);
@@ -173,8 +174,4 @@ export function isTooLarge(error: unknown): boolean {
 /** True for what reading a damaged file throws: pages, tables, rows or JSON in it are not what they were made as. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(codeOf(error) ?? '');
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

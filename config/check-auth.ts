@@ -31,14 +31,14 @@ const seconds = wholeNumber(1, 3_155_760_000, ' of seconds');
 const secondsOfDay = 86_400;
 
 /** As hapi takes it, which throws at any other when it sets the cookie: no scheme or port, no "--". */
-const domain: Rule = {
-  passes: (value) => typeof value === 'string' && value.length <= 255 && domainPattern.test(value),
+const domain: Rule<string> = {
+  passes: (value): value is string => typeof value === 'string' && value.length <= 255 && domainPattern.test(value),
   must: 'be a domain such as "example.org"',
 };
 const domainPattern = /^(?!.*[a-z\d-]{64})\.?[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i;
 
-const pageUrl: Rule = {
-  passes: (value) =>
+const pageUrl: Rule<string> = {
+  passes: (value): value is string =>
     typeof value === 'string' && /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value) && !hasToken(value),
   must: 'be an absolute http or https URL without a parameter "token"',
 };
@@ -104,12 +104,11 @@ function checkSameSite(checking: Checking, path: string, input: unknown): Cookie
 /** The pages of the author's own that mails link to. */
 export function checkUrls(checking: Checking, path: string, input: unknown, isAuth: boolean): AccountUrls {
   if (!passes(checking, path, input, rules.entry)) return {};
-  const entry = input as Entry;
   if (!isAuth) report(checking, path, 'is only for auth collections; this one has no auth');
-  checkKeys(checking, path, entry, urlKeys, 'urls');
+  checkKeys(checking, path, input, urlKeys, 'urls');
   const urls: AccountUrls = {};
   for (const key of urlKeys) {
-    const url = readOption<string | null>(checking, path, entry, key, pageUrl, null);
+    const url = readOption(checking, path, input, key, pageUrl, null);
     if (url !== null) urls[key] = url;
   }
   return urls;

@@ -1,7 +1,7 @@
-import { type Checking, join, passes, type Rule, report } from './problems.ts';
+import { type Checking, join, passes, type Rule, report, rules } from './problems.ts';
 import { show } from './suggest.ts';
 
-const listOfOrigins: Rule = { passes: Array.isArray, must: "be a list of origins, or ['*'] for any" };
+const listOfOrigins: Rule<unknown[]> = { ...rules.list, must: "be a list of origins, or ['*'] for any" };
 
 /** Apps in a shell of their own have another scheme: `capacitor://localhost`. Browsers give those in lower case as well. */
 const otherOrigin = /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(:\d{1,5})?$/;
@@ -9,15 +9,14 @@ const otherOrigin = /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(:\d{1,5})?$/;
 /** Checks the origins whose pages may call the service; none where it is left out. `*` is any. */
 export function checkCors(checking: Checking, input: unknown): readonly string[] {
   if (input === false || !passes(checking, 'cors', input, listOfOrigins)) return [];
-  const origins = input as unknown[];
-  for (const [index, origin] of origins.entries()) {
+  for (const [index, origin] of input.entries()) {
     const path = join('cors', index);
     if (origin === '*') {
-      if (origins.length > 1) report(checking, path, "'*' is any origin: it must be the only one");
-    } else if (origins.indexOf(origin) < index) report(checking, path, `${show(origin)} is listed twice`);
+      if (input.length > 1) report(checking, path, "'*' is any origin: it must be the only one");
+    } else if (input.indexOf(origin) < index) report(checking, path, `${show(origin)} is listed twice`);
     else if (!isOrigin(origin)) report(checking, path, problemOf(origin));
   }
-  return origins as string[];
+  return input.filter((origin) => typeof origin === 'string');
 }
 
 /** True for an origin as browsers send it: nothing else is ever equal to one. */

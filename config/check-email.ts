@@ -6,6 +6,7 @@ import {
   checkKeys,
   type Entry,
   isEntry,
+  isFunction,
   join,
   own,
   passes,
@@ -19,8 +20,8 @@ const mailKinds: readonly MailKind[] = ['invitation', 'welcome', 'passwordReset'
 const mailParts = ['subject', 'text', 'html'] as const;
 
 /** What the sender of all mail must be. */
-export const senderRule: Rule = {
-  passes: (value) => typeof value === 'string' && isSender(value),
+export const senderRule: Rule<string> = {
+  passes: (value): value is string => typeof value === 'string' && isSender(value),
   must: 'be an e-mail address, or "Name <address>"',
 };
 
@@ -40,7 +41,7 @@ export function checkEmail(checking: Checking, input: unknown): EmailOptions | n
   const from = own(entry, 'from');
   const isSent = passes(checking, 'email.from', from, senderRule);
   return {
-    ...(isSent ? { from: from as string } : {}),
+    ...(isSent ? { from } : {}),
     ...checkTransport(checking, 'email.transport', own(entry, 'transport')),
     templates: checkTemplates(checking, 'email.templates', own(entry, 'templates')),
   };
@@ -63,11 +64,11 @@ function showKind(input: unknown): string {
 function checkTemplates(checking: Checking, path: string, input: unknown): EmailOptions['templates'] {
   const templates: EmailOptions['templates'] = {};
   if (!passes(checking, path, input, rules.entry)) return templates;
-  checkKeys(checking, path, input as Entry, mailKinds, 'templates');
+  checkKeys(checking, path, input, mailKinds, 'templates');
   for (const kind of mailKinds) {
-    const template = own(input as Entry, kind);
+    const template = own(input, kind);
     if (passes(checking, join(path, kind), template, rules.entry)) {
-      templates[kind] = checkTemplate(checking, join(path, kind), template as Entry);
+      templates[kind] = checkTemplate(checking, join(path, kind), template);
     }
   }
   return templates;
@@ -79,7 +80,7 @@ function checkTemplate(checking: Checking, path: string, entry: Entry): MailTemp
   for (const part of mailParts) {
     const make = own(entry, part);
     if (make === undefined) continue;
-    if (typeof make === 'function') template[part] = make as NonNullable<MailTemplate[typeof part]>;
+    if (isFunction<NonNullable<MailTemplate[typeof part]>>(make)) template[part] = make;
     else report(checking, join(path, part), `must be a function, got ${show(make)}`);
   }
   return template;

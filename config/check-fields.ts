@@ -101,7 +101,7 @@ function checkList(checking: Checking, path: string, input: unknown, place: Plac
   const fields: Field[] = [];
   if (!passes(checking, path, input, rules.list)) return { schema, fields };
 
-  for (const [index, item] of (input as unknown[]).entries()) {
+  for (const [index, item] of input.entries()) {
     const checked = checkField(checking, itemPath(path, item, index, 'name'), item, place, siblings);
     if (!checked) continue;
     schema.push(checked.schema);
@@ -154,7 +154,8 @@ function warnOfGuesses(checking: Checking, path: string): void {
 }
 
 function checkType(checking: Checking, path: string, type: unknown): FieldType | undefined {
-  if (fieldTypeNames.includes(type as FieldType)) return type as FieldType;
+  const known = fieldTypeNames.find((name) => name === type);
+  if (known !== undefined) return known;
   const word = typeof type === 'string' ? otherWord('a type of field', type) : '';
   const got = type === undefined ? 'it is missing' : `got ${show(type)}${didYouMean(type, fieldTypeNames)}`;
   // The word is told: the list would only hide it.
@@ -171,12 +172,11 @@ function checkName(checking: Checking, path: string, input: Entry, place: Place,
   if (name === undefined) report(checking, namePath, 'is missing');
   if (!passes(checking, namePath, name, rules.text)) return undefined;
 
-  const given = name as string;
-  const problem = nameProblem(given, place);
+  const problem = nameProblem(name, place);
   if (problem) report(checking, namePath, problem);
-  if (breaking.has(given)) checking.warnings.push(`${path}: ${show(given)} ${breaks}`);
-  take(checking, namePath, siblings, given);
-  return given;
+  if (breaking.has(name)) checking.warnings.push(`${path}: ${show(name)} ${breaks}`);
+  take(checking, namePath, siblings, name);
+  return name;
 }
 
 function nameProblem(name: string, { reserved }: Place): string | undefined {
@@ -222,22 +222,22 @@ function checkBlocks(checking: Checking, path: string, input: unknown, place: Pl
   const schema: NonNullable<FieldSchema['blocks']> = [];
   const blocks: NonNullable<Field['blocks']> = [];
   if (!passes(checking, path, input, rules.list)) return { schema: {}, model: {} };
-  if ((input as unknown[]).length === 0) report(checking, path, 'must not be empty');
+  if (input.length === 0) report(checking, path, 'must not be empty');
 
   const slugs: Taken = new Map();
   const inner: Place = { ...place, reserved: new Map([['blocktype', 'tells which block an item is']]) };
-  for (const [index, item] of (input as unknown[]).entries()) {
+  for (const [index, given] of input.entries()) {
+    const item = given ?? null;
     const at = itemPath(path, item, index, 'slug');
-    if (!passes(checking, at, item ?? null, rules.entry)) continue;
-    const block = item as Entry;
-    checkKeys(checking, at, block, ['slug', 'label', 'fields'], 'a block');
-    const slug = checkSlug(checking, join(at, 'slug'), own(block, 'slug'), slugs);
-    const label = own(block, 'label');
+    if (!passes(checking, at, item, rules.entry)) continue;
+    checkKeys(checking, at, item, ['slug', 'label', 'fields'], 'a block');
+    const slug = checkSlug(checking, join(at, 'slug'), own(item, 'slug'), slugs);
+    const label = own(item, 'label');
     const isLabelled = passes(checking, join(at, 'label'), label, rules.text);
-    if (own(block, 'fields') === undefined) report(checking, join(at, 'fields'), 'is missing');
-    const checked = checkFields(checking, join(at, 'fields'), own(block, 'fields'), inner);
+    if (own(item, 'fields') === undefined) report(checking, join(at, 'fields'), 'is missing');
+    const checked = checkFields(checking, join(at, 'fields'), own(item, 'fields'), inner);
     if (slug === undefined) continue;
-    schema.push({ slug, ...(isLabelled ? { label: label as string } : {}), fields: checked.schema });
+    schema.push({ slug, ...(isLabelled ? { label } : {}), fields: checked.schema });
     blocks.push({ slug, fields: checked.fields });
   }
   return { schema: { blocks: schema }, model: { blocks } };
@@ -247,13 +247,12 @@ function checkBlocks(checking: Checking, path: string, input: unknown, place: Pl
 export function checkSlug(checking: Checking, path: string, input: unknown, taken: Taken): string | undefined {
   if (input === undefined) report(checking, path, 'is missing');
   if (!passes(checking, path, input, rules.text)) return undefined;
-  const slug = input as string;
-  if (slug.length > 64) report(checking, path, 'may have at most 64 characters');
-  else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(slug)) {
-    report(checking, path, `must be letters, digits, "_" and "-", a letter or "_" first, got ${show(slug)}`);
-  } else if (slug === '__proto__') report(checking, path, '"__proto__" is reserved');
-  take(checking, path, taken, slug);
-  return slug;
+  if (input.length > 64) report(checking, path, 'may have at most 64 characters');
+  else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(input)) {
+    report(checking, path, `must be letters, digits, "_" and "-", a letter or "_" first, got ${show(input)}`);
+  } else if (input === '__proto__') report(checking, path, '"__proto__" is reserved');
+  take(checking, path, taken, input);
+  return input;
 }
 
 function checkReferences(checking: Checking, path: string, field: FieldSchema, place: Place): void {

@@ -37,7 +37,10 @@ const plainRules: { [option in FieldOption]?: Rule } = {
   on: rules.text,
   limit: wholeNumber(1),
   sort: rules.text,
-  renamedFrom: { passes: (value) => typeof value === 'string' && namePattern.test(value), must: 'be a field name' },
+  renamedFrom: {
+    passes: (value): value is string => typeof value === 'string' && namePattern.test(value),
+    must: 'be a field name',
+  },
   ...Object.fromEntries(flags.map((flag) => [flag, rules.boolean])),
 };
 
@@ -46,7 +49,7 @@ export function readOptions(checking: Checking, path: string, input: Entry, type
   const kind = fieldTypes[type];
   const read: Record<string, unknown> = { type };
   for (const key of Object.keys(input)) {
-    if ((kind.options as readonly string[]).includes(key)) continue;
+    if (kind.options.some((option) => option === key)) continue;
     const takers = typesThatTake(key);
     const message =
       takers.length > 0
@@ -75,7 +78,7 @@ export function readOptions(checking: Checking, path: string, input: Entry, type
 function checkChoices(checking: Checking, path: string, type: FieldType, input: unknown) {
   if (!fieldTypes[type].options.includes('options') || !passes(checking, path, input, rules.list)) return {};
   const options: { label: string; value: string }[] = [];
-  for (const [index, item] of (input as unknown[]).entries()) {
+  for (const [index, item] of input.entries()) {
     const itemPath = join(path, index);
     const option: unknown = typeof item === 'string' ? { value: item } : item;
     if (!isEntry(option)) {
@@ -90,9 +93,9 @@ function checkChoices(checking: Checking, path: string, type: FieldType, input: 
     if (!passes(checking, join(itemPath, 'label'), label, rules.text)) continue;
     const isTaken = options.some((earlier) => earlier.value === value);
     if (isTaken) report(checking, itemPath, `${show(value)} is declared twice`);
-    options.push({ label: label as string, value: value as string });
+    options.push({ label, value });
   }
-  if ((input as unknown[]).length === 0) report(checking, path, 'must not be empty');
+  if (input.length === 0) report(checking, path, 'must not be empty');
   return { options };
 }
 
@@ -118,31 +121,34 @@ function checkPattern(checking: Checking, path: string, type: FieldType, field: 
   const longest = typeof maxLength === 'number' ? maxLength : bodyLength;
   if (!fieldTypes[type].options.includes('pattern') || !passes(checking, path, input, rules.text)) return {};
   try {
-    const { backtracks, ways, isExponential } = readPattern(input as string);
+    const { backtracks, ways, isExponential } = readPattern(input);
     if (backtracks !== null) checking.warnings.push(`${path}: ${backtracks}${warnings.backtracks}`);
     if (ways * longest > maxSteps) checking.warnings.push(`${path}: ${warnings.ways(ways)}`);
     if (isExponential()) checking.warnings.push(`${path}: ${warnings.isExponential}`);
   } catch (error) {
-    report(checking, path, `is no regular expression with the flag "u": ${(error as Error).message}`);
+    const why = error instanceof Error ? error.message : String(error);
+    report(checking, path, `is no regular expression with the flag "u": ${why}`);
   }
   return { pattern: input };
 }
 
 function checkAdmin(checking: Checking, path: string, input: unknown) {
   if (!passes(checking, path, input, rules.entry)) return {};
-  const entry = input as Entry;
   const admin: JsonObject = {};
-  checkKeys(checking, path, entry, adminKeys, 'admin');
-  const adminRules: Record<(typeof adminKeys)[number], Rule> = {
+  checkKeys(checking, path, input, adminKeys, 'admin');
+  const adminRules: Record<(typeof adminKeys)[number], Rule<Json>> = {
     description: rules.text,
     hidden: rules.boolean,
     readOnly: rules.boolean,
     placeholder: rules.text,
-    condition: { passes: (value) => isEntry(value) && !jsonProblem(value), must: 'be a where object of JSON values' },
+    condition: {
+      passes: (value): value is JsonObject => isEntry(value) && !jsonProblem(value),
+      must: 'be a where object of JSON values',
+    },
   };
   for (const key of adminKeys) {
-    const value = own(entry, key);
-    if (passes(checking, join(path, key), value, adminRules[key]) && value !== false) admin[key] = value as Json;
+    const value = own(input, key);
+    if (passes(checking, join(path, key), value, adminRules[key]) && value !== false) admin[key] = value;
   }
   return Object.keys(admin).length > 0 ? { admin } : {};
 }

@@ -32,7 +32,7 @@ export function checkUpload(checking: Checking, path: string, input: unknown): U
 
 function checkMimeTypes(checking: Checking, path: string, input: unknown): string[] | null {
   if (!passes(checking, path, input, rules.list)) return null;
-  const types = (input as unknown[]).map((type, index) => {
+  const types = input.map((type, index) => {
     const isType = typeof type === 'string' && mimePattern.test(type);
     if (!isType) report(checking, join(path, index), `must be a type like "image/png" or "image/*", got ${show(type)}`);
     return String(type).toLowerCase();

@@ -135,17 +135,17 @@ function checkEntries<T>(
   const result: T[] = [];
   const slugs: Taken = new Map();
   if (!passes(checking, path, input, rules.list)) return result;
-  for (const [index, item] of (input as unknown[]).entries()) {
+  for (const [index, given] of input.entries()) {
+    const item = given ?? null;
     const at = itemPath(path, item, index, 'slug');
-    if (!passes(checking, at, item ?? null, rules.entry)) continue;
-    const entry = item as Entry;
-    checkKeys(checking, at, entry, entryKeys[kind], `a ${kind}`);
-    const slug = checkSlug(checking, join(at, 'slug'), own(entry, 'slug'), slugs);
+    if (!passes(checking, at, item, rules.entry)) continue;
+    checkKeys(checking, at, item, entryKeys[kind], `a ${kind}`);
+    const slug = checkSlug(checking, join(at, 'slug'), own(item, 'slug'), slugs);
     if (slug !== undefined && reservedSlugs.includes(slug.toLowerCase())) {
       report(checking, join(at, 'slug'), `${show(slug)} is reserved`);
     }
-    if (own(entry, 'fields') === undefined) report(checking, join(at, 'fields'), 'is missing');
-    result.push(check(checking, at, entry, slug ?? ''));
+    if (own(item, 'fields') === undefined) report(checking, join(at, 'fields'), 'is missing');
+    result.push(check(checking, at, item, slug ?? ''));
   }
   return result;
 }
@@ -200,7 +200,7 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
   };
 }
 
-const publicOnly: Rule = { passes: (value) => value === 'public', must: "be 'public', or left out" };
+const publicOnly: Rule<'public'> = { passes: (value) => value === 'public', must: "be 'public', or left out" };
 
 function checkGlobal(checking: Checking, path: string, entry: Entry, slug: string): Global {
   const place: Place = { isTop: true, isInList: false, reserved: serverFields };
@@ -213,7 +213,7 @@ function checkGlobal(checking: Checking, path: string, entry: Entry, slug: strin
     fields,
     ...checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'global'),
     hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'global'),
-    schema: { slug, ...(isLabelled ? { label: label as string } : {}), fields: schema },
+    schema: { slug, ...(isLabelled ? { label } : {}), fields: schema },
   };
 }
 
@@ -223,12 +223,11 @@ const serverFields: ReadonlyMap<string, string> = new Map(
 
 function checkLabels(checking: Checking, path: string, input: unknown) {
   if (!passes(checking, path, input, rules.entry)) return {};
-  const entry = input as Entry;
-  checkKeys(checking, path, entry, ['singular', 'plural'], 'labels');
+  checkKeys(checking, path, input, ['singular', 'plural'], 'labels');
   const [singular, plural] = ['singular', 'plural'].map((key) => {
-    const value = own(entry, key);
+    const value = own(input, key);
     if (value === undefined) report(checking, join(path, key), 'is missing');
-    return passes(checking, join(path, key), value, rules.text) ? (value as string) : '';
+    return passes(checking, join(path, key), value, rules.text) ? value : '';
   });
   return { labels: { singular: singular ?? '', plural: plural ?? '' } };
 }
@@ -236,14 +235,14 @@ function checkLabels(checking: Checking, path: string, input: unknown) {
 function checkSettings(checking: Checking, input: Entry) {
   const limits = own(input, 'limits');
   const areLimits = passes(checking, 'limits', limits, rules.entry);
-  if (areLimits) checkKeys(checking, 'limits', limits as Entry, ['body'], 'limits');
+  if (areLimits) checkKeys(checking, 'limits', limits, ['body'], 'limits');
   const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
     cors: checkCors(checking, own(input, 'cors')),
     publicSchema: readOption(checking, '', input, 'publicSchema', rules.boolean, false),
     trustProxy: readOption(checking, '', input, 'trustProxy', rules.boolean, false),
     limits: {
-      body: readOption(checking, 'limits', areLimits ? (limits as Entry) : {}, 'body', bytes, defaultBodyBytes),
+      body: readOption(checking, 'limits', areLimits ? limits : {}, 'body', bytes, defaultBodyBytes),
     },
     email: checkEmail(checking, own(input, 'email')),
     rateLimit: checkRateLimit(checking, own(input, 'rateLimit')),
@@ -256,11 +255,10 @@ function checkRateLimit(checking: Checking, input: unknown): RateLimit | null {
   if (input === false) return null;
   if (!passes(checking, 'rateLimit', input, { ...rules.entry, must: 'be false or an object' })) return defaultRateLimit;
   const calls = wholeNumber(1, undefined, ' of calls in a minute');
-  const entry = input as Entry;
-  checkKeys(checking, 'rateLimit', entry, ['address', 'email'], 'rateLimit');
+  checkKeys(checking, 'rateLimit', input, ['address', 'email'], 'rateLimit');
   return {
-    address: readOption(checking, 'rateLimit', entry, 'address', calls, defaultRateLimit.address),
-    email: readOption(checking, 'rateLimit', entry, 'email', calls, defaultRateLimit.email),
+    address: readOption(checking, 'rateLimit', input, 'address', calls, defaultRateLimit.address),
+    email: readOption(checking, 'rateLimit', input, 'email', calls, defaultRateLimit.email),
   };
 }
 
@@ -275,9 +273,9 @@ function checkBcryptCost(checking: Checking, input: Entry): number {
 function checkOpenApi(checking: Checking, input: unknown): OpenApiInfo {
   if (!passes(checking, 'openapi', input, rules.entry)) return {};
   const names = ['title', 'version', 'description'] as const;
-  checkKeys(checking, 'openapi', input as Entry, names, 'openapi');
-  const given = names.filter((name) => passes(checking, join('openapi', name), own(input as Entry, name), rules.text));
-  return Object.fromEntries(given.map((name) => [name, own(input as Entry, name)]));
+  checkKeys(checking, 'openapi', input, names, 'openapi');
+  const given = names.filter((name) => passes(checking, join('openapi', name), own(input, name), rules.text));
+  return Object.fromEntries(given.map((name) => [name, own(input, name)]));
 }
 
 function isEmpty(input: unknown): boolean {

@@ -28,15 +28,22 @@ const token = secret((text) =>
 
 const account = { collection: anyText.required(), email: anyText.required() };
 
+type Addressed = { email: string };
+type Login = Addressed & { password: string };
+
 const bodies = {
-  login: membersOf({ email: soughtEmail, password: secret().required() }),
-  forgotten: membersOf({ email: soughtEmail }),
-  invite: membersOf({ email: newEmail }),
-  reset: membersOf({ token, password: newPassword().required() }),
-  accept: compileBody(schemaOf({ token, password: secret().required(), email: Joi.forbidden() }).unknown()),
-  firstUser: compileBody(schemaOf({ setupToken: token, email: soughtEmail, password: secret().required() }).unknown()),
-  unlock: membersOf(account),
-  revocation: membersOf({ ...account, sid: anyText }),
+  login: membersOf<Login>({ email: soughtEmail, password: secret().required() }),
+  forgotten: membersOf<Addressed>({ email: soughtEmail }),
+  invite: membersOf<Addressed>({ email: newEmail }),
+  reset: membersOf<{ token: string; password: string }>({ token, password: newPassword().required() }),
+  accept: compileBody<{ token: string; password: string }>(
+    schemaOf({ token, password: secret().required(), email: Joi.forbidden() }).unknown(),
+  ),
+  firstUser: compileBody<Login & { setupToken: string }>(
+    schemaOf({ setupToken: token, email: soughtEmail, password: secret().required() }).unknown(),
+  ),
+  unlock: membersOf<NamedAccount>(account),
+  revocation: membersOf<NamedAccount & { sid?: string }>({ ...account, sid: anyText }),
 };
 
 /**
@@ -46,23 +53,23 @@ const bodies = {
  * @throws InvalidBody with every wrong member. So do all that follow.
  */
 export function readLogin(body: unknown): { email: string; password: string } {
-  const { email, password } = bodies.login(body) as { email: string; password: string };
+  const { email, password } = bodies.login(body);
   return { email, password: passwordProblem(password) === undefined ? password : '' };
 }
 
 /** Reads the body of a forgotten password. Any text is taken for an e-mail: there is an account of it or not. */
 export function readForgotten(body: unknown): { email: string } {
-  return bodies.forgotten(body) as { email: string };
+  return bodies.forgotten(body);
 }
 
 /** Reads the body of an invitation: an e-mail that an account may have, in its one form. */
 export function readInvite(body: unknown): { email: string } {
-  return bodies.invite(body) as { email: string };
+  return bodies.invite(body);
 }
 
 /** Reads the body of a reset: a token of any form, and a password that may be chosen. */
 export function readReset(body: unknown): { token: string; password: string } {
-  return bodies.reset(body) as { token: string; password: string };
+  return bodies.reset(body);
 }
 
 /**
@@ -70,9 +77,9 @@ export function readReset(body: unknown): { token: string; password: string } {
  * the invitation added. They hold the password too, so that its form is judged, and told, together with the fields.
  */
 export function readAccept(body: unknown): { token: string; password: string; values: JsonObject } {
-  bodies.accept(body);
-  const { token, ...values } = body as JsonObject;
-  return { token: token as string, password: values.password as string, values };
+  const { token, password } = bodies.accept(body);
+  const { token: _, ...values } = body as JsonObject;
+  return { token, password, values };
 }
 
 /**
@@ -85,9 +92,9 @@ export function readFirstUser(body: unknown): {
   password: string;
   values: JsonObject;
 } {
-  const { email } = bodies.firstUser(body) as { email: string };
-  const { setupToken, ...values } = body as JsonObject;
-  return { setupToken: setupToken as string, email, password: values.password as string, values };
+  const { setupToken, email, password } = bodies.firstUser(body);
+  const { setupToken: _, ...values } = body as JsonObject;
+  return { setupToken, email, password, values };
 }
 
 /** An account as the operator names it. */
@@ -95,18 +102,18 @@ export type NamedAccount = { collection: string; email: string };
 
 /** Reads what the operator wants to be unlocked. */
 export function readUnlock(body: unknown): NamedAccount {
-  return bodies.unlock(body) as NamedAccount;
+  return bodies.unlock(body);
 }
 
 /** Reads whose sessions the operator ends: that one, or all when there is no `sid`. */
 export function readRevocation(body: unknown): NamedAccount & { sid?: string } {
-  return bodies.revocation(body) as NamedAccount & { sid?: string };
+  return bodies.revocation(body);
 }
 
 function schemaOf(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
   return objectSchema([], 'create', members, Object.keys(members));
 }
 
-function membersOf(members: Record<string, Joi.Schema>): (body: unknown) => JsonObject {
-  return compileBody(schemaOf(members));
+function membersOf<T>(members: Record<string, Joi.Schema>): (body: unknown) => T {
+  return compileBody<T>(schemaOf(members));
 }

@@ -83,9 +83,10 @@ export function compileValidator(target: { fields: readonly Field[]; auth?: Auth
 /**
  * Prepares the check of a body against a schema made by {@link objectSchema}.
  *
+ * @typeParam T what passes the schema.
  * @returns a function that gives the body as it is to be used, or throws InvalidBody with every wrong field (at most 100).
  */
-export function compileBody(schema: Joi.ObjectSchema): (input: unknown) => JsonObject {
+export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input: unknown) => T {
   // Most bodies are right, and one that is not is looked at again, wholly.
   const first = schema.prefs({ ...validation, abortEarly: true });
   const all = schema.prefs(validation);

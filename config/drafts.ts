@@ -19,11 +19,11 @@ const data = Joi.object()
   .required();
 
 const members = { collection: anyText, id: anyText, data };
-const body = compileBody(objectSchema([], 'create', members, Object.keys(members)));
+const body = compileBody<DraftRequest>(objectSchema([], 'create', members, Object.keys(members)));
 
 /** Reads the body that asks for a preview. @throws InvalidBody with every wrong member. */
 export function readDraft(input: unknown): DraftRequest {
-  return body(input) as DraftRequest;
+  return body(input);
 }
 
 /** Why a value cannot be given back as it came, as the end of "must …"; undefined when it can. */

@@ -20,9 +20,9 @@ export const reasonText = Joi.string()
 
 const anyText = Joi.string().min(0).required();
 const members = { collection: anyText, id: anyText, reason: reasonText };
-const body = compileBody(objectSchema([], 'create', members, Object.keys(members)));
+const body = compileBody<ErasureRequest>(objectSchema([], 'create', members, Object.keys(members)));
 
 /** Reads the body that asks for an erasure. @throws InvalidBody with every wrong member. */
 export function readErasure(input: unknown): ErasureRequest {
-  return body(input) as ErasureRequest;
+  return body(input);
 }

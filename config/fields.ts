@@ -114,7 +114,7 @@ export const fieldTypeNames = Object.keys(fieldTypes) as FieldType[];
 
 /** The types that take an option, for the message to an author who gave it to another. */
 export function typesThatTake(option: string): FieldType[] {
-  return fieldTypeNames.filter((type) => (fieldTypes[type].options as readonly string[]).includes(option));
+  return fieldTypeNames.filter((type) => fieldTypes[type].options.some((one) => one === option));
 }
 
 /**

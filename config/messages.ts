@@ -45,7 +45,8 @@ export function problemText({ type, context = {} }: Joi.ValidationErrorItem, may
 }
 
 function namesOf({ allowed, words = [] }: Context, mayName: MayName): string[] {
-  return [...words, ...(allowed as readonly Field[]).filter(mayName).map(({ name }) => name)];
+  const fields: readonly Field[] = allowed;
+  return [...words, ...fields.filter(mayName).map(({ name }) => name)];
 }
 
 /** The allowed values of a choice without the null of a field that is not required. */

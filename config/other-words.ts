@@ -6,6 +6,7 @@ const validation =
   'Annals has min, max, minLength, maxLength, pattern and options; a beforeChange hook refuses the rest by an error with statusCode: 400';
 const versions =
   'every version is kept anyway; for drafts write a select such as status, and a read rule that looks at it';
+const noRoutes = 'Annals has no routes of your own; put it into a server of yours (annals/server) and add them there';
 const loginHooks = 'Annals has no hooks of logins';
 const inAdmin = 'it belongs into admin: { … } of the field';
 const setting = (environment: string) => `it is no part of the configuration; set ${environment}`;
@@ -122,7 +123,7 @@ const collectionKeys: Words = {
   description: 'labels are all that a collection is described by',
   displayname: 'write labels: { singular, plural }',
   drafts: versions,
-  endpoints: 'Annals has no routes of your own; put it into a server of yours (annals/server) and add them there',
+  endpoints: noRoutes,
   i18n: languages,
   indexes: 'write index: true, or unique: true, at the fields',
   info: 'write labels: { singular, plural }',
@@ -161,7 +162,7 @@ const configurationKeys: Words = {
   database: setting('--data, the directory'),
   db: setting('--data, the directory'),
   editor: 'rich text is the JSON of any editor',
-  endpoints: collectionKeys.endpoints as string,
+  endpoints: noRoutes,
   graphql: 'Annals speaks REST only',
   hooks: 'write them at each collection and global',
   host: setting('--host'),

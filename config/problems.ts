@@ -17,19 +17,25 @@ export type Checking = {
 /** An object of the configuration before it is checked. */
 export type Entry = { readonly [key: string]: unknown };
 
-/** A test of an option's value; `must` ends the sentence "must …". */
-export type Rule = { passes: (value: unknown) => boolean; must: string };
+/** A test of an option's value, which is a T where it passes; `must` ends the sentence "must …". */
+export type Rule<T = unknown> = { passes: (value: unknown) => value is T; must: string };
 
 /** What a field may be called. */
 export const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The rules that several options share. */
 export const rules = {
-  boolean: { passes: (value) => typeof value === 'boolean', must: 'be true or false' },
-  text: { passes: (value) => typeof value === 'string' && value !== '' && isWhole(value), must: 'be a text' },
-  number: { passes: (value) => Number.isFinite(value), must: 'be a number' },
-  count: { passes: (value) => Number.isSafeInteger(value) && Number(value) >= 0, must: 'be a whole number from 0' },
-  list: { passes: Array.isArray, must: 'be a list' },
+  boolean: { passes: (value): value is boolean => typeof value === 'boolean', must: 'be true or false' },
+  text: {
+    passes: (value): value is string => typeof value === 'string' && value !== '' && isWhole(value),
+    must: 'be a text',
+  },
+  number: { passes: (value): value is number => Number.isFinite(value), must: 'be a number' },
+  count: {
+    passes: (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+    must: 'be a whole number from 0',
+  },
+  list: { passes: (value): value is unknown[] => Array.isArray(value), must: 'be a list' },
   entry: { passes: isEntry, must: 'be an object' },
 } as const satisfies Record<string, Rule>;
 
@@ -38,6 +44,11 @@ export function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+/** True for a function. What it takes and gives cannot be looked at: the caller says what it is meant to be. */
+export function isFunction<F extends (...args: never[]) => unknown>(value: unknown): value is F {
+  return typeof value === 'function';
 }
 
 /** Adds a problem. */
@@ -51,7 +62,7 @@ export function own(object: Entry, key: string): unknown {
 }
 
 /** True if the value passes; if not, that is a problem. An absent value passes nothing and is none. */
-export function passes(checking: Checking, path: string, value: unknown, { passes, must }: Rule): boolean {
+export function passes<T>(checking: Checking, path: string, value: unknown, { passes, must }: Rule<T>): value is T {
   if (value === undefined) return false;
   if (passes(value)) return true;
   report(checking, path, `must ${must}, got ${show(value)}`);
@@ -59,16 +70,16 @@ export function passes(checking: Checking, path: string, value: unknown, { passe
 }
 
 /** Reads an option: its value where it passes, else what it is without one. */
-export function readOption<T>(
+export function readOption<T, Otherwise>(
   checking: Checking,
   path: string,
   entry: Entry,
   key: string,
-  rule: Rule,
-  otherwise: T,
-): T {
+  rule: Rule<T>,
+  otherwise: Otherwise,
+): T | Otherwise {
   const value = own(entry, key);
-  return passes(checking, join(path, key), value, rule) ? (value as T) : otherwise;
+  return passes(checking, join(path, key), value, rule) ? value : otherwise;
 }
 
 /** True for an option whose author asks for what it switches on, rightly or not. */
@@ -93,10 +104,10 @@ export function readSwitch(
 }
 
 /** The rule of a whole number in bounds; `what` says of what it is one, for example " of seconds". */
-export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = ''): Rule {
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = ''): Rule<number> {
   const bounds = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   return {
-    passes: (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+    passes: (value): value is number => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
     must: `be a whole number${what} ${bounds}`,
   };
 }

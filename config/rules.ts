@@ -6,7 +6,7 @@ import type { Rules } from './schema.ts';
 type AnyFunction = Function;
 
 /** Anything of a configuration that has rules and hooks. */
-type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: object };
+type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: { [when: string]: readonly AnyFunction[] } };
 
 /** What is in a configuration of rules. */
 export type Parts = {
@@ -41,7 +41,7 @@ export function rulesOf({ collections, globals, audit, auditWords }: Parts): Rul
   function noteAll(path: string, { access = {}, ruleWords = {}, hooks = {} }: Ruled): void {
     for (const [decides, rule] of Object.entries(access)) note(ruleNameOf(path, decides), rule, ruleWords[decides]);
     for (const [when, list] of Object.entries(hooks)) {
-      for (const [index, hook] of (list as AnyFunction[]).entries()) note(`${path}.hooks.${when}.${index}`, hook);
+      for (const [index, hook] of list.entries()) note(`${path}.hooks.${when}.${index}`, hook);
     }
   }
 

@@ -105,9 +105,13 @@ export function dataFields(fields: readonly FieldSchema[]): DataField[] {
   const result: DataField[] = [];
   for (const field of fields) {
     if (field.type === 'row') result.push(...dataFields(field.fields ?? []));
-    else if (field.name !== undefined) result.push(field as DataField);
+    else if (isNamed(field)) result.push(field);
   }
   return result;
+}
+
+function isNamed(field: FieldSchema): field is DataField {
+  return field.name !== undefined;
 }
 
 /** True for the types whose value is a list, answered as `[]` when there is none. */

@@ -142,7 +142,7 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
       bits[index >> 4] = (bits[index >> 4] as number) | (1 << (index & 15));
     }
     bits[bits.length - 1] = Number(isEnd);
-    const key = String.fromCharCode.apply(null, bits as unknown as number[]);
+    const key: string = Reflect.apply(String.fromCharCode, null, bits);
     const known = states.get(key);
     if (known) return known;
     const state = { reads: reads.slice(0, count), count, isEnd, nexts: new Map() };

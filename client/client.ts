@@ -14,12 +14,14 @@ import type { AnyConfig } from './types/config.ts';
  *
  * @throws TypeError for a `baseUrl` that is none, and for an option that there is not.
  */
-export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOptions): Client<C> {
+export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOptions): Client<C>;
+// What a call gives is for the configuration to say, and here it is not known.
+export function createClient(options: ClientOptions): Record<keyof Client, unknown> {
   refuseUnknown(options);
   const baseUrl = readBaseUrl(options.baseUrl);
   const caller = openCaller(baseUrl, options);
   const { bodyOf, session } = caller;
-  const client = {
+  return {
     get token() {
       return session.get();
     },
@@ -40,9 +42,7 @@ export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOpt
     },
     mediaUrl: (file: string | object) => mediaUrlOf(baseUrl, file),
     etagOf: caller.tagOf,
-  } satisfies Record<keyof Client, unknown>;
-  // What a call gives is for the configuration to say, and here it is not known.
-  return client as unknown as Client<C>;
+  };
 }
 
 const names = [

@@ -8,13 +8,11 @@ export type FileSource =
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array | string>;
 
-/** A form of texts and, as the last part, a file. */
-export type Form = {
-  type: string;
-  /** What it is made of, in this order; a stream has no size and can be read but once. */
-  parts: (string | Blob | AsyncIterable<Uint8Array | string>)[];
-  isStream: boolean;
-};
+/** A form of texts and, as the last part, a file: what it is made of, in this order. A stream has no size and can be read but once. */
+export type Form = { type: string } & (
+  | { isStream: false; parts: (string | Blob)[] }
+  | { isStream: true; parts: (string | AsyncIterable<Uint8Array | string>)[] }
+);
 
 /**
  * Writes a form as `multipart/form-data`. `FormData` would do for files that are there; it takes no streams, tells no progress, and
@@ -30,14 +28,14 @@ export function writeForm(fields: object, source: FileSource, filename: string |
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${open}"${escaped(name)}"\r\n\r\n${textOf(name, value)}\r\n`);
   const file = fileOf(source);
-  const name = filename ?? (source as Partial<File>).name ?? 'file';
+  const name = filename ?? ('name' in source ? source.name : null) ?? 'file';
   const type = (file instanceof Blob && file.type) || 'application/octet-stream';
   const head = `${open}"file"; filename="${escaped(String(name))}"\r\ncontent-type: ${type}\r\n\r\n`;
-  return {
-    type: `multipart/form-data; boundary=${boundary}`,
-    parts: [texts.join('') + head, file, `\r\n--${boundary}--\r\n`],
-    isStream: !(file instanceof Blob),
-  };
+  const [start, end] = [texts.join('') + head, `\r\n--${boundary}--\r\n`];
+  const form = { type: `multipart/form-data; boundary=${boundary}` };
+  return file instanceof Blob
+    ? { ...form, isStream: false, parts: [start, file, end] }
+    : { ...form, isStream: true, parts: [start, file, end] };
 }
 
 /** The bytes of a form one after the other. */

@@ -30,11 +30,11 @@ export async function contentOf(source: FileSource, fields: object, options: Fil
   const form = writeForm(fields, source, options.filename);
   const { type, isStream } = form;
   if (sendsStreams() && (isStream || onProgress)) {
-    const total = isStream ? null : new Blob(form.parts as BlobPart[]).size;
+    const total = form.isStream ? null : new Blob(form.parts).size;
     const make = () => streamOf(counted(chunksOf(form), total, onProgress));
     return { type, make, isStream: true, isOnce: isStream };
   }
-  const blob = new Blob(isStream ? await collected(chunksOf(form)) : (form.parts as BlobPart[]));
+  const blob = new Blob(form.isStream ? await collected(chunksOf(form)) : form.parts);
   const content = { type, make: () => blob, isStream: false, isOnce: false };
   if (!onProgress || typeof XMLHttpRequest === 'undefined') return content;
   return { ...content, fetch: (url, init) => sendWatched(url, init, onProgress) };
@@ -83,7 +83,7 @@ function sendWatched(url: string, init: RequestInit, onProgress: (progress: Prog
     const request = new XMLHttpRequest();
     const abort = () => request.abort();
     request.open(init.method ?? 'POST', url);
-    (init.headers as Headers).forEach((value, name) => {
+    new Headers(init.headers).forEach((value, name) => {
       request.setRequestHeader(name, value);
     });
     request.upload.onprogress = ({ loaded, total }) => onProgress({ sent: loaded, total });

@@ -125,6 +125,13 @@ export function readLog(db: Sqlite) {
     return checked(() => toEnd(after, upTo, selectRange().all(after, upTo)));
   }
 
+  /** The stored texts of one event, which is there. */
+  function textAt(position: number): EventText {
+    const [text] = texts(position - 1, position);
+    if (!text) throw missingEvent(position);
+    return text;
+  }
+
   /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
   function headers(after: number, upTo: number): string[] {
     const rows = toEnd(after, upTo, selectHeaders().all(after, upTo));
@@ -320,6 +327,7 @@ export function readLog(db: Sqlite) {
     range,
     stream,
     texts,
+    textAt,
     headers,
     positionOf,
     positionsOf,

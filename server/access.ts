@@ -437,7 +437,7 @@ async function readAnswer(app: App, target: Target, operation: Operation, result
   try {
     return await readWhereObject(result, authorsReach(app, target));
   } catch (cause) {
-    throw new Error(`${rule} returned a where that is wrong: ${(cause as Error).message}`, { cause });
+    throw new Error(`${rule} returned a where that is wrong: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -125,9 +125,9 @@ async function withJoins(
   const found = await Promise.all(
     joins.map(async (join) => ({ name: join.name, of: await sourcesOf(app, request, join, ids) })),
   );
-  return stored.map((document, index) => {
+  return stored.map((document) => {
     const result = { ...document };
-    for (const { name, of } of found) result[name] = of.get(ids[index] as string) ?? [];
+    for (const { name, of } of found) result[name] = of.get(String(document.id)) ?? [];
     return result;
   });
 }

@@ -94,8 +94,8 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
     const keyId = key === undefined ? null : matching(apiKeys, String(key));
     if (key !== undefined && keyId === null) throw new DomainError('unauthorized', 'the API key is not valid');
     // Beside a key, the rights are the user's.
-    if (authorization !== undefined) return byHeader(request, String(authorization));
-    return { actor: { type: 'apiKey', id: keyId as string }, session: null };
+    if (authorization !== undefined || keyId === null) return byHeader(request, String(authorization));
+    return { actor: { type: 'apiKey', id: keyId }, session: null };
   };
 }
 

@@ -177,7 +177,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
 /** What is known of the size of an answer: an object is no text yet. */
 function sizeOf({ response, method }: Request): number {
   if (response instanceof Error || method === 'head') return 0;
-  const { source, variety } = response as { source: unknown; variety: string };
+  const { source, variety } = response;
   if (variety === 'stream') return streamBytes;
   if (typeof source === 'string') return Buffer.byteLength(source);
   return Buffer.isBuffer(source) ? source.length : 0;
@@ -186,8 +186,8 @@ function sizeOf({ response, method }: Request): number {
 /** A compressor takes in the whole answer, and gives it out as it is read. hapi has none for types such as those of pictures. */
 function isCompressed({ info, response, server }: Request, bytes: number): boolean {
   if (bytes <= compressorBytes / 16 || info.acceptEncoding === '' || info.acceptEncoding === 'identity') return false;
-  const { contentType } = response as unknown as { contentType: string | null };
-  return server.mime.type(contentType ?? 'application/octet-stream').compressible;
+  const type: unknown = 'contentType' in response ? response.contentType : null;
+  return server.mime.type(typeof type === 'string' ? type : 'application/octet-stream').compressible;
 }
 
 function isOver({ request, socket }: Answer): boolean {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
 import { cutField, DomainError, type FieldError } from '../config/errors.ts';
+import { messageOf } from '../storage/errors.ts';
 import { joinChunks } from './chunks.ts';
 import { lostNumbers } from './whole-numbers.ts';
 

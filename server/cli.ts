@@ -3,6 +3,7 @@ import { didYouMean } from '../config/suggest.ts';
 import { serviceStreams } from '../events/catalogue.ts';
 import { BlobsRefusedError, BlobsUnavailableError } from '../storage/blobs.ts';
 import { UnwritableError } from '../storage/data-directory.ts';
+import { messageOf } from '../storage/errors.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
 import { adviceOn, advised } from './advice.ts';
@@ -392,7 +393,7 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   if (first === '--version' || first === 'version') return print(version());
   if (['help', '--help', '-h'].includes(first)) return print(help());
   const name = Object.hasOwn(commands, first) ? first : `${first} ${second ?? ''}`.trim();
-  const command = Object.hasOwn(commands, name) ? (commands[name] as Command) : undefined;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command)
     return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`, 2);
   const rest = args.slice(name.split(' ').length);
@@ -428,7 +429,7 @@ function explain(error: unknown, name: string): number {
   if (error instanceof Error && adviceOn(error) !== null) return fail(advised(error), 2);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one', 2);
-  if (plain.has(code)) return fail((error as Error).message, 2);
+  if (plain.has(code)) return fail(messageOf(error), 2);
   return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), 2);
 }
 

@@ -4,6 +4,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../config/check.ts';
 import type { Seed } from '../config/define.ts';
 import type { Model } from '../config/model.ts';
+import { isFunction } from '../config/problems.ts';
+import { messageOf } from '../storage/errors.ts';
 import { loadProblem } from './load-errors.ts';
 import { ownModule } from './package.ts';
 import { UsageError } from './settings/settings.ts';
@@ -53,7 +55,7 @@ function readJson(file: string): Module {
   try {
     return { config: JSON.parse(readFileSync(file, 'utf8')), seed: null };
   } catch (error) {
-    throw new UsageError(`${file} is not JSON: ${(error as Error).message}`);
+    throw new UsageError(`${file} is not JSON: ${messageOf(error)}`);
   }
 }
 
@@ -65,7 +67,7 @@ async function importModule(file: string, patience: number): Promise<Module> {
     throw new UsageError(`${file} cannot be loaded: ${loadProblem(file, error)}`);
   }
   if (!('default' in module)) throw new UsageError(`${file} has no default export; export default defineConfig({ … })`);
-  return { config: module.default, seed: typeof module.seed === 'function' ? (module.seed as Seed) : null };
+  return { config: module.default, seed: isFunction<Seed>(module.seed) ? module.seed : null };
 }
 
 /** A module that waits for what never comes would keep everything waiting that needs it, and nobody would know why. */

@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import { type JsonObject, memberOf } from '../../config/schema.ts';
+import { isObject, memberOf } from '../../config/schema.ts';
 import { type AccountRef, decideNothing, decidePassword } from '../../events/accounts.ts';
 import { accountStream, documentStream } from '../../events/catalogue.ts';
 import { type Change, UnreadError } from '../../events/log.ts';
@@ -57,8 +57,8 @@ export async function withPasswordOf<T>(
   body: unknown,
   write: (also: (unchanged: number | null) => Promise<Change[]>) => Promise<T>,
 ): Promise<T> {
-  const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
-  const password = isAccount ? memberOf(body as JsonObject, 'password') : undefined;
+  const isAccount = model.kind === 'collection' && model.auth;
+  const password = isAccount && isObject(body) ? memberOf(body, 'password') : undefined;
   // What is no text is refused with the rest of the body.
   if (typeof password !== 'string') return write(async () => []);
   const keeps = ownSession(request, { slug, id });

@@ -7,7 +7,7 @@ export type Claims = { sub: string; collection: string; sid: string; iat: number
 
 const require = createRequire(import.meta.url);
 /** Loaded for the first token: with what it brings to fetch keys, which we never do, it costs more than the main thread's own. */
-const jwt = () => (require('@hapi/jwt') as typeof Jwt).token;
+const jwt = (): typeof Jwt.token => require('@hapi/jwt').token;
 
 /** Clocks of several machines differ: a token from further in the future than this was not made by us. */
 const skewSeconds = 60;
@@ -59,7 +59,7 @@ export function signedClaims(
 ): { [name: string]: unknown } | null {
   try {
     const artifacts = jwt().decode(token);
-    const claims = artifacts.decoded.payload as { [name: string]: unknown };
+    const claims: { [name: string]: unknown } = artifacts.decoded.payload;
     // Two sites may have been given one secret, and a site have become one of several.
     const isOurs = secrets.some((secret) => isSignedBy(artifacts, secret)) && (claims.site ?? null) === site;
     return isOurs ? claims : null;

@@ -74,7 +74,7 @@ async function userThen(
   if (stream === undefined || !last) return null;
   const found = { stream, ...last };
   if (!sees(stream)) return { ...found, document: null, withheld: true };
-  const event = log.texts(last.position - 1, last.position).map(eventOf)[0] as RecordedEvent;
+  const event = eventOf(log.textAt(last.position));
   const document = await histories.documentAt(event, at);
   return { ...found, document, ...(event.data === null && { erased: true }) };
 }

@@ -1,4 +1,4 @@
-import type { Header, Payload } from '../../events/envelope.ts';
+import { headerOf, payloadOf } from '../../events/envelope.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import type { AuditRights } from './rights.ts';
 
@@ -18,9 +18,9 @@ export function eventTexts(log: LogReader, rights: AuditRights, positions: reado
   let bytes = 0;
   for (const position of positions) {
     const [headerText = ''] = log.headers(position - 1, position);
-    const header = JSON.parse(headerText) as Header;
+    const header = headerOf(headerText);
     const text = rights.seesPayloadsOf(header.stream)
-      ? shownText(log.texts(position - 1, position)[0] as EventText)
+      ? shownText(log.textAt(position))
       : `{"header":${headerText},"data":null,"context":null,"withheld":true}`;
     bytes += text.length;
     if (events.length > 0 && bytes > mostBytes) break;
@@ -32,6 +32,6 @@ export function eventTexts(log: LogReader, rights: AuditRights, positions: reado
 /** An event whose payload may be seen. Its header goes out as it is stored. */
 export function shownText({ header, body }: EventText): string {
   if (body === null) return `{"header":${header},"data":null,"context":null,"erased":true}`;
-  const { data, context } = JSON.parse(body) as Payload;
+  const { data, context } = payloadOf(body);
   return `{"header":${header},"data":${JSON.stringify(data)},"context":${JSON.stringify(context)}}`;
 }

@@ -1,5 +1,5 @@
 import { splitStream } from '../../events/catalogue.ts';
-import type { Header } from '../../events/envelope.ts';
+import { type Header, headerOf } from '../../events/envelope.ts';
 import { collectionOf, type EventFilter, type Found, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import type { EventQuery } from './event-query.ts';
@@ -38,10 +38,11 @@ function searchStream({ events: log }: Source, stream: string, filter: EventFilt
   const looked = log.positionsWithin(stream, after, upTo, mostHeaders);
   for (const position of looked) {
     const [text = ''] = log.headers(position - 1, position);
-    if (matches(JSON.parse(text) as Header, filter)) positions.push(position);
+    if (matches(headerOf(text), filter)) positions.push(position);
     if (positions.length === limit) return { positions, reached: position };
   }
-  return { positions, reached: looked.length === mostHeaders ? (looked.at(-1) as number) : upTo };
+  const last = looked.length === mostHeaders ? looked.at(-1) : undefined;
+  return { positions, reached: last ?? upTo };
 }
 
 /** Whether an event is one that a filter asks for. */

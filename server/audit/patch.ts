@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
+import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 
 /** An operation of a JSON Patch (RFC 6902). */
 export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string };
@@ -32,7 +32,8 @@ export function patchBetween(before: Json, after: Json): Operation[] {
       if (!Object.hasOwn(old, name)) operations.push({ op: 'add', path: at(name), value });
     }
     for (const [name, value] of Object.entries(now)) {
-      if (Object.hasOwn(old, name)) compare(old[name] as Json, value, at(name));
+      const before = memberOf(old, name);
+      if (before !== undefined) compare(before, value, at(name));
     }
   }
 

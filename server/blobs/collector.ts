@@ -68,7 +68,7 @@ export function createCollector({ store, remove, ready, pins, isNamed }: Options
   };
 }
 
-const candidatesBody = compileBody(
+const candidatesBody = compileBody<Candidates>(
   objectSchema(
     [],
     'create',
@@ -86,5 +86,5 @@ const candidatesBody = compileBody(
 
 /** Reads what a command sends. @throws InvalidBody with every wrong member. */
 export function readCandidates(body: unknown): Candidates {
-  return candidatesBody(body) as Candidates;
+  return candidatesBody(body);
 }

@@ -102,5 +102,5 @@ const suspectsBody = compileBody(
 
 /** Reads what a command sends. @throws InvalidBody with every wrong member. */
 export function readSuspects(body: unknown): Suspects {
-  return suspectsBody(body) as Suspects;
+  return suspectsBody(body);
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type BlobSettings, BlobsRefusedError } from '../../storage/blobs.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { clearIncoming } from '../../storage/incoming.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -25,6 +26,6 @@ export function prepareIncoming(folder: string): void {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     if (isDiskFull(error)) throw error;
-    throw new BlobsRefusedError(`files cannot be received in ${folder}: ${(error as Error).message}`, { cause: error });
+    throw new BlobsRefusedError(`files cannot be received in ${folder}: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -7,6 +7,7 @@ import type { FileAt } from '../../events/losses.ts';
 import { epochsOf } from '../../projections/boot.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore, BlobsUnavailableError } from '../../storage/blobs.ts';
+import { codeOf, messageOf } from '../../storage/errors.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 
 /** What is wrong with a file. `what` goes on from "is", `namedBy` from that: empty when no event names it. */
@@ -131,8 +132,8 @@ async function check(blobs: BlobStore, sha256: string, onBytes: (count: number) 
   } catch (error) {
     if (error instanceof BlobMissingError || (await blobs.size(sha256)) === null) return missing;
     // What the disk does not give is one file; a store that does not answer is not about the file.
-    if (error instanceof BlobsUnavailableError || (error as NodeJS.ErrnoException).code !== 'EIO') throw error;
-    return `damaged: ${(error as Error).message}`;
+    if (error instanceof BlobsUnavailableError || codeOf(error) !== 'EIO') throw error;
+    return `damaged: ${messageOf(error)}`;
   }
   const found = hash.digest('hex');
   return found === sha256 ? null : `altered: the SHA-256 of its bytes is ${found}`;

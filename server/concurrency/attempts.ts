@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { DomainError, invalidField } from '../../config/errors.ts';
-import { isObject, type Json, memberOf } from '../../config/schema.ts';
+import { isObject, memberOf } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { type Attempt, type FirstAnswer, UnknownOutcomeError } from '../../events/log.ts';
@@ -113,7 +113,7 @@ function canonical(value: unknown, depth = 0): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1))}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
   const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name] as Json, depth + 1)}`)}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name], depth + 1)}`)}}`;
 }
 
 function invalid(problem: string): DomainError {

@@ -60,7 +60,7 @@ export function expectedVersions({ headers }: Request): Expected | null {
     entityTag.lastIndex = at;
     const found = entityTag.exec(value);
     if (!found) throw malformed(value);
-    const version = /^(\d+)-/.exec(found[1] as string)?.[1];
+    const version = /^(\d+)-/.exec(found[1] ?? '')?.[1];
     if (version !== undefined) versions.add(Number(version));
   }
   return versions;

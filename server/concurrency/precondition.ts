@@ -56,7 +56,7 @@ async function shownOf(written: Written, current: Current, base: number): Promis
     const text = await present.document(request, answerOf(current.document));
     const etag = `"${present.tag(current.version, text)}"`;
     const fields = base > 0 ? await differences(written, base, current.document, JSON.parse(text)) : null;
-    return { etag, ...(fields ? { fields: fields as JsonObject[] } : {}) };
+    return { etag, ...(fields ? { fields } : {}) };
   } catch (err) {
     app.log.warn({ err, requestId: requestId(request) }, 'a 412 could not tell what differs');
     return null;
@@ -74,7 +74,7 @@ async function differences(
   const past = await pastOf(app, stream, { version: base });
   if (!past?.document) return null;
   const { document, position } = past;
-  const shown = JSON.parse(await present.document(request, answerOf(document))) as JsonObject;
+  const shown: JsonObject = JSON.parse(await present.document(request, answerOf(document)));
   const before = target.hasReadRules ? await readableWith(request, target, shown, [today]) : shown;
   const isShown = await mayReadPast(app, request, target, { stream, document, position, isThere: true });
   return changesBetween(before, current).map(({ field, before, after }) => {

@@ -48,5 +48,6 @@ function whereabouts(request: Routed, path: string): { before: string; url: stri
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {
-  return (url.split('?', 1)[0] as string).slice(0, 200);
+  const [path = ''] = url.split('?', 1);
+  return path.slice(0, 200);
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TLSSocket } from 'node:tls';
 import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { checkConfig } from '../../config/check.ts';
@@ -114,7 +113,7 @@ export function startEmbedded(given: Given): Embedded {
   /** So that commands find the service, which does not know where the other server listens. */
   function noteAddress({ socket }: IncomingMessage, before: string): void {
     const { localAddress = '', localPort } = socket;
-    if (isKnown || localPort === undefined || (socket as TLSSocket).encrypted) return;
+    if (isKnown || localPort === undefined || ('encrypted' in socket && socket.encrypted)) return;
     isKnown = true;
     const host = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
     try {

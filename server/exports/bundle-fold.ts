@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../config/schema.ts';
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
 import { foldDocument } from '../../events/documents.ts';
 import { isSha256 } from '../../storage/blobs.ts';
 import { payloadOf, type ShownEvent } from './shown.ts';
@@ -13,12 +13,12 @@ export function foldShown(before: JsonObject | null, event: ShownEvent): JsonObj
   const { data } = payloadOf(event) ?? {};
   if (type === 'document.erased') return data && isOf(data.streams, stream) ? null : before;
   if (!data) return before;
-  if (type.endsWith('.restored')) return data.document as JsonObject;
+  if (type.endsWith('.restored')) return isObject(data.document) ? data.document : null;
   return foldDocument(before, type, data);
 }
 
 function isOf(streams: Json | undefined, stream: string): boolean {
-  return Array.isArray(streams) && streams.some((one) => (one as { stream?: string }).stream === stream);
+  return Array.isArray(streams) && streams.some((one) => isObject(one) && one.stream === stream);
 }
 
 /** A file that a version names. */

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import type { Header } from '../../events/envelope.ts';
+import { type Header, headerOf } from '../../events/envelope.ts';
 import type { EventText, LogReader } from '../../events/log-reader.ts';
 import type { EventFilter } from '../../projections/audit.ts';
 import { readFilter, readText } from '../audit/event-query.ts';
@@ -47,7 +47,7 @@ export async function* positionsThatFit(
   filters: Filters,
 ): AsyncGenerator<number[]> {
   for await (const texts of headersBetween(log, from, to)) {
-    const headers = texts.map((text) => JSON.parse(text) as Header);
+    const headers = texts.map((text) => headerOf(text));
     yield headers.filter((header) => fits(filters, header)).map(({ position }) => position);
   }
 }

@@ -37,10 +37,14 @@ export function readExportQuery(app: App, query: Query): ExportQuery {
   };
 }
 
+function isFormat(value: unknown): value is ExportFormat {
+  return typeof value === 'string' && Object.hasOwn(writers, value);
+}
+
 function readFormat(value: unknown, errors: FieldError[]): ExportFormat {
   const formats = Object.keys(writers);
   if (value === undefined) return 'ndjson';
-  if (typeof value === 'string' && Object.hasOwn(writers, value)) return value as ExportFormat;
+  if (isFormat(value)) return value;
   const message = `format must be one of ${showAll(formats)}, got ${show(value)}${didYouMean(value, formats)}`;
   errors.push({ field: 'format', message });
   return 'ndjson';

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../config/schema.ts';
 import { clockStream } from '../../events/catalogue.ts';
-import type { Header, Payload } from '../../events/envelope.ts';
-import type { EventText, LogReader } from '../../events/log-reader.ts';
+import { type Header, headerOf, type Payload } from '../../events/envelope.ts';
+import { type ErasedStream, erasedStreams } from '../../events/erasures.ts';
+import { type EventText, eventOf, type LogReader } from '../../events/log-reader.ts';
 
 /** What of an event is shown: its payload, or why not. `hidden`: nobody asked for payloads. */
 export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
@@ -11,7 +11,7 @@ export type ShownEvent = { header: Header; text: string; body: string | null; st
 
 /** @param seesPayloadsOf null: no payload is asked for. */
 export function showEvent({ header: text, body }: EventText, seesPayloadsOf: Sees | null): ShownEvent {
-  const header = JSON.parse(text) as Header;
+  const header = headerOf(text);
   if (seesPayloadsOf === null) return { header, text, body: null, state: 'hidden' };
   if (!seesPayloadsOf(header.stream)) return { header, text, body: null, state: 'withheld' };
   return { header, text, body, state: body === null ? 'erased' : 'shown' };
@@ -22,7 +22,7 @@ export type Sees = (stream: string) => boolean;
 
 /** What an event says, if it is shown. */
 export function payloadOf({ body }: ShownEvent): Payload | null {
-  return body === null ? null : (JSON.parse(body) as Payload);
+  return body === null ? null : JSON.parse(body);
 }
 
 /** A shown event as JSON of the formats has it (docs/log-format.md). */
@@ -69,7 +69,7 @@ export function noteErased() {
       for (const { stream, versions } of declared) {
         if ((last.get(stream) ?? 0) <= versions) missing.delete(stream);
       }
-      const { position } = JSON.parse(found.header) as Header;
+      const { position } = headerOf(found.header);
       if (declared.length > 0 && !shown.has(position)) needed.push(found);
     }
     const [stream] = missing.keys();
@@ -81,7 +81,6 @@ export function noteErased() {
   return { note, declarations };
 }
 
-function streamsIn({ body }: EventText): { stream: string; versions: number }[] {
-  const { streams }: JsonObject = body === null ? {} : (JSON.parse(body) as Payload).data;
-  return Array.isArray(streams) ? (streams as { stream: string; versions: number }[]) : [];
+function streamsIn(text: EventText): ErasedStream[] {
+  return erasedStreams(eventOf(text).data);
 }

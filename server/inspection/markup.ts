@@ -83,7 +83,7 @@ function afterDoctype(text: string, from: number): number {
   let isInside = false;
   let at = from;
   while (at < text.length) {
-    const letter = text[at] as string;
+    const letter = text[at];
     if (letter === '>' && !isInside) return at + 1;
     if (letter === '[') isInside = true;
     if (letter === ']') isInside = false;

@@ -33,7 +33,7 @@ const aliases: Readonly<Record<string, string>> = {
 /** The one name of a type, without parameters and in lower case: `image/jpeg` for `image/jpg`. */
 export function canonicalType(mimeType: string): string {
   const name = mimeType.replace(/;.*/s, '').trim().toLowerCase();
-  return Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
+  return (Object.hasOwn(aliases, name) ? aliases[name] : undefined) ?? name;
 }
 
 /** True when a list of types like `image/png` and `image/*` names a type; null names all. */

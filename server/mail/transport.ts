@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { isOneAddress, readSender, type Sender } from '../../config/addresses.ts';
 import { senderRule } from '../../config/check-email.ts';
 import type { EmailOptions, MailKind } from '../../config/model.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { once } from '../once.ts';
 import { UsageError } from '../settings/settings.ts';
 import { loopback, type Mailbox, openMailbox } from './mailbox.ts';
@@ -102,7 +103,7 @@ async function connect(transport: string | object, source: string): Promise<Tran
     // What failed is told to the one who sends; without a listener an error would end the process.
     return transporter.on('error', () => {});
   } catch (error) {
-    throw new UsageError(`${source} is no transport that nodemailer can use: ${(error as Error).message}`);
+    throw new UsageError(`${source} is no transport that nodemailer can use: ${messageOf(error)}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Collection, Model } from '../../config/model.ts';
 import { maxPasswordBytes, minPasswordCharacters } from '../../config/passwords.ts';
+import { isObject } from '../../config/schema.ts';
 import { closed, flag, text, time } from './basics.ts';
 import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
 
@@ -62,5 +63,5 @@ export function usersSchemas(
 
 /** The body of a write to an auth collection, which may carry a password. */
 export function withPassword(body: Schema): Schema {
-  return { ...body, properties: { ...(body.properties as Record<string, Schema>), password: newPassword } };
+  return { ...body, properties: { ...(isObject(body.properties) ? body.properties : {}), password: newPassword } };
 }

@@ -69,8 +69,11 @@ function conditionOf(field: Field): JsonObject | undefined {
 }
 
 function objectExample(fields: readonly Field[]): JsonObject | undefined {
-  const values = fields.map((field) => [field.name, memberExample(field)] as const);
-  return values.every(([, value]) => value !== undefined) ? (Object.fromEntries(values) as JsonObject) : undefined;
+  const values = fields.flatMap((field) => {
+    const value = memberExample(field);
+    return value === undefined ? [] : [[field.name, value] as const];
+  });
+  return values.length === fields.length ? Object.fromEntries(values) : undefined;
 }
 
 /** A value, or none where the field may do without. */

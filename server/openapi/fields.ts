@@ -1,5 +1,5 @@
 import type { Field } from '../../config/model.ts';
-import { type FieldType, isList, type Json } from '../../config/schema.ts';
+import { type FieldType, isList, isObject, type Json } from '../../config/schema.ts';
 
 /** A schema object of OpenAPI 3.0. */
 export type Schema = { [keyword: string]: Json };
@@ -87,7 +87,8 @@ function inside(use: Use): Use {
 /** `nullable` counts only beside a `type`, and null must be among the values of an `enum`. */
 function nullable(schema: Schema): Schema {
   const { type, oneOf, enum: options } = schema;
-  if (Array.isArray(oneOf)) return { oneOf: oneOf.map((one, index) => (index === 0 ? nullable(one as Schema) : one)) };
+  if (Array.isArray(oneOf))
+    return { oneOf: oneOf.map((one, index) => (index === 0 && isObject(one) ? nullable(one) : one)) };
   if (type === undefined) return schema;
   return { ...schema, nullable: true, ...(Array.isArray(options) ? { enum: [...options, null] } : {}) };
 }

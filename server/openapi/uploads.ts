@@ -1,6 +1,6 @@
 import { counted } from '../../config/counted.ts';
 import type { Collection, Field, UploadOptions } from '../../config/model.ts';
-import type { FieldType } from '../../config/schema.ts';
+import { type FieldType, isObject } from '../../config/schema.ts';
 import { objectOf, type Schema } from './fields.ts';
 
 /** An upload collection. */
@@ -36,13 +36,13 @@ export function uploadSchemas(
 ): Record<string, Schema> {
   const formFor = (use: 'create' | 'update') => {
     const { properties, required = [], ...rest } = objectOf(fields, use, own);
-    const needed = [...(use === 'create' ? ['file'] : []), ...(required as string[])];
+    const needed = [...(use === 'create' ? ['file'] : []), ...(Array.isArray(required) ? required : [])];
     return {
       ...rest,
       description:
         'Texts are read by the type of their field: an empty one is null where that is no text, and a list of texts may ' +
         'repeat its name.',
-      properties: { file: fileOf(upload), ...(properties as Record<string, Schema>) },
+      properties: { file: fileOf(upload), ...(isObject(properties) ? properties : {}) },
       ...(needed.length > 0 ? { required: needed } : {}),
     };
   };

@@ -1,7 +1,6 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import type { RecordedEvent } from '../../events/log.ts';
 import { sendText } from '../answers.ts';
 import type { App } from '../app.ts';
 import { admissionOf } from '../audit/admissions.ts';
@@ -104,7 +103,7 @@ export function history(server: Server, app: App): void {
   function showAdmission(subject: Subject): void {
     getPayloads(subject, '/versions/{version}/access', admissionOperation, async (request, _h, rights) => {
       const { state, version } = findVersion(subject, request);
-      const event = histories.event(state.stream, version) as RecordedEvent;
+      const event = histories.event(state.stream, version);
       return admissionOf(app.events, histories, event, rights.seesPayloadsOf);
     });
   }

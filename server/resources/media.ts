@@ -83,7 +83,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     readOnly(request.query, app.site === null ? ['asOf'] : ['asOf', 'site']);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
     if (target.hasReadHooks) await present.text(request, text);
-    const document = JSON.parse(text) as JsonObject & FileValues;
+    const document: JsonObject & FileValues = JSON.parse(text);
     const filename = String(request.params.filename);
     // What was written before the collection became one of files may hold anything under these names.
     // As of then the file may have had another name than the one that the caller knows.

@@ -175,16 +175,16 @@ const names = ['version', 'position'] as const;
 export function readWanted(body: unknown): Wanted {
   if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
   const given = Object.keys(body);
-  const unknown = given.find((name) => !names.includes(name as 'version'));
+  const unknown = given.find((name) => !names.some((one) => one === name));
   if (unknown !== undefined) throw invalidField(cutField(unknown), `is not a field${didYouMean(unknown, names)}`);
-  const [name, other] = given as ('version' | 'position')[];
+  const [name, other] = names.filter((one) => given.includes(one));
   if (name === undefined || other !== undefined) {
     const message = 'version or position, exactly one of them, must say what to restore';
     throw new DomainError('invalid', message, [{ field: 'version', message }]);
   }
   const value = body[name];
-  if (!Number.isSafeInteger(value) || (value as number) < 1) {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
     throw invalidField(name, `must be a whole number from 1, got ${show(value)}`);
   }
-  return name === 'version' ? { version: value as number } : { position: value as number };
+  return name === 'version' ? { version: value } : { position: value };
 }

@@ -89,8 +89,8 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
   }
   const { current, end, source, document } = await planOf(restorable, wanted);
   if (current) await authorize(app, request, target, 'read', { doc: () => current.document, data: null });
-  const shown = async (fields: JsonObject) =>
-    JSON.parse(await present.document(request, answerOf(fields))) as JsonObject;
+  const shown = async (fields: JsonObject): Promise<JsonObject> =>
+    JSON.parse(await present.document(request, answerOf(fields)));
   const after = await shown(document);
   const before = current ? await shown(current.document) : {};
   // What points here is not part of the document.
@@ -112,7 +112,7 @@ async function tryOut(restorable: Restorable, h: ResponseToolkit, wanted: Wanted
 
 /** Holds the bytes that a restored document names: nobody removes them now, and they must be there. */
 async function holdFile(app: App, document: JsonObject, current: Current | null, held: string[]): Promise<void> {
-  const { sha256, filesize } = document as JsonObject & FileValues;
+  const { sha256, filesize } = document;
   if (typeof sha256 !== 'string' || !isSha256(sha256) || current?.document.sha256 === sha256) return;
   if (!held.includes(sha256)) {
     await app.pins.pin(sha256);
@@ -129,7 +129,7 @@ async function refuseRivals(restorable: Restorable, change: Change): Promise<voi
     return { field, message: `${field} is taken by ${id === undefined ? 'another document' : `the document ${id}`}` };
   });
   const message = errors.map((error) => error.message).join('; ');
-  throw new DomainError('conflict', message, errors, null, { conflicts: rivals as JsonObject[] });
+  throw new DomainError('conflict', message, errors, null, { conflicts: rivals });
 }
 
 /** Who has the unique values; by their ids only for who may read them, and the values. */

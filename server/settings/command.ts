@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../config/suggest.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { readSites, siteCalled } from '../sites/file.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
 import {
@@ -101,7 +102,7 @@ function noting(problems: string[], run: () => void): void {
   try {
     run();
   } catch (error) {
-    problems.push((error as Error).message);
+    problems.push(messageOf(error));
   }
 }
 

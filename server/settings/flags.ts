@@ -8,7 +8,11 @@ export type Flags = Record<string, keyof FlagValues>;
 export type FlagValues = { boolean: boolean; string: string; list: string[] };
 
 /** Reads the flags of a command line, and what stands without one. Every problem is added to `problems`. */
-export function readFlags(args: readonly string[], known: Flags, problems: string[]) {
+export function readFlags(
+  args: readonly string[],
+  known: Flags,
+  problems: string[],
+): { values: Record<string, unknown>; positionals: string[] } {
   const options = Object.fromEntries(
     Object.entries(known).map(([name, type]) => {
       const short = name.length === 1 ? { short: name } : {};
@@ -35,7 +39,7 @@ export function readFlags(args: readonly string[], known: Flags, problems: strin
     if (type !== 'boolean' && isMissing) problems.push(`${written(token.name)} needs a value`);
     if (type === 'boolean' && token.value !== undefined) problems.push(`${written(token.name)} takes no value`);
   }
-  return { values: values as Record<string, unknown>, positionals };
+  return { values, positionals };
 }
 
 function list(flags: readonly string[]): string {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { didYouMean, show } from '../../config/suggest.ts';
+import { messageOf } from '../../storage/errors.ts';
 import type { BucketSettings, SettingKind, Settings, SettingValue } from './settings.ts';
 
 /** A setting as a member of an object: `key` is its name there, `read` the reader of the same environment variable. */
@@ -112,7 +113,7 @@ function readText(text: string, read: ObjectSetting['read'], { at, problems }: P
   try {
     return read(text, at);
   } catch (error) {
-    problems.push((error as Error).message);
+    problems.push(messageOf(error));
     return undefined;
   }
 }

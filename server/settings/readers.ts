@@ -131,7 +131,7 @@ export function readCertificates(text: string, source: string): string {
     certificatesIn(text);
     return text;
   } catch (error) {
-    throw new Error(`${source} must be certificates in PEM: it ${(error as Error).message}`);
+    throw new Error(`${source} must be certificates in PEM: it ${messageOf(error)}`);
   }
 }
 
@@ -143,7 +143,7 @@ export function readWitnesses(text: string, source: string): string[] {
       return parseWitness(item).key.name;
     } catch (error) {
       // Not shown: a URL may hold a secret.
-      throw new Error(`${source} must be a list of VERIFIER-KEY=URL: entry ${index + 1} ${(error as Error).message}`);
+      throw new Error(`${source} must be a list of VERIFIER-KEY=URL: entry ${index + 1} ${messageOf(error)}`);
     }
   });
   const twice = names.find((name, index) => names.indexOf(name) !== index);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { codeOf, messageOf } from '../../storage/errors.ts';
 import { keysOf, kindOf, type ObjectSetting, objectIn, type Place, readObjectSettings } from '../settings/objects.ts';
 import type { Settings, SiteSettings } from '../settings/settings.ts';
 import { clashes } from './clashes.ts';
@@ -71,7 +72,7 @@ function parse(file: string, problems: string[]): unknown {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
+    const code = codeOf(error);
     problems.push(`ANNALS_SITES: ${code === 'ENOENT' ? 'there is no file' : `${code}, cannot read`} ${file}`);
     return undefined;
   }
@@ -102,7 +103,7 @@ function isBegun(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch (error) {
-    const { message } = error as Error;
+    const message = messageOf(error);
     const position = /at position (\d+)/.exec(message)?.[1];
     return position === undefined
       ? /end of JSON input/.test(message)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isObject } from '../../config/schema.ts';
 
 /** What of a request tells its site. */
 export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
@@ -22,7 +23,7 @@ export function siteOf({ url = '', headers }: Asked): string | null {
   // Several headers of one name come as one text with commas, which is no id.
   if (header !== undefined) named.add(String(header));
   // What is said, and wrong, is not made up for by something else.
-  if (named.size > 0) return named.size === 1 ? ([...named][0] as string) : null;
+  if (named.size > 0) return named.size === 1 ? ([...named][0] ?? null) : null;
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (bearer !== undefined) return claimIn(bearer);
   return path === '/api/preview-data' ? claimIn(onlyToken(query)) : null;
@@ -35,7 +36,7 @@ function split(url: string): [path: string, query: string] {
 
 function onlyToken(query: string): string {
   const tokens = new URLSearchParams(query).getAll('token');
-  return tokens.length === 1 ? (tokens[0] as string) : '';
+  return tokens.length === 1 ? (tokens[0] ?? '') : '';
 }
 
 /** The site that a token of ours names, whoever made it; null for any other text. */
@@ -43,7 +44,7 @@ function claimIn(token: string): string | null {
   if (token.length > longestToken) return null;
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    const site = (claims as { site?: unknown } | null)?.site;
+    const site = isObject(claims) ? claims.site : null;
     return typeof site === 'string' ? site : null;
   } catch {
     return null;

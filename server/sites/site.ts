@@ -1,5 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { errorOf } from '../../storage/errors.ts';
 import { showProgress } from '../commands/progress.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
@@ -57,7 +58,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     try {
       await begin(reachable);
     } catch (error) {
-      await fail(error as Error, 'the site cannot start');
+      await fail(errorOf(error), 'the site cannot start');
     }
   }
 

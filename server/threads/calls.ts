@@ -30,7 +30,8 @@ export function answerCalls<T extends { [name in keyof T]: (...args: never[]) =>
 
 function run(functions: object, name: string, args: unknown[]): Promise<unknown> {
   if (!Object.hasOwn(functions, name)) throw new Error(`there is no function ${name} to call`);
-  return (functions as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]?.(...args) as Promise<unknown>;
+  const called: (...args: unknown[]) => Promise<unknown> = Reflect.get(functions, name);
+  return Reflect.apply(called, functions, args);
 }
 
 function described(error: unknown): { refusal: Refusal } | { failure: Failure } {

@@ -1,5 +1,6 @@
-import { type MessagePort, parentPort } from 'node:worker_threads';
 import bcrypt from 'bcrypt';
+import { messageOf } from '../../storage/errors.ts';
+import { parent } from './parent.ts';
 import { stepBack } from './priority.ts';
 
 /**
@@ -13,7 +14,7 @@ export type HashRequest =
 /** The hash, or whether the password is right, or why there is neither. */
 export type HashAnswer = { value: string | boolean } | { failure: string };
 
-const main = parentPort as MessagePort;
+const main = parent();
 const wellFormed = /^\$2[ab]\$\d\d\$[./A-Za-z0-9]{53}$/;
 
 main.on('message', (request: HashRequest) => main.postMessage(answer(request)));
@@ -22,7 +23,7 @@ function answer(request: HashRequest): HashAnswer {
   try {
     return { value: request.kind === 'hash' ? bcrypt.hashSync(request.password, request.cost) : compare(request) };
   } catch (error) {
-    return { failure: (error as Error).message };
+    return { failure: messageOf(error) };
   }
 }
 

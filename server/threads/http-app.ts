@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Loaded } from '../configuration.ts';
 import { gatherLines, type LogSink } from '../logging.ts';
@@ -32,7 +32,7 @@ export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: 
 
 /** Tells the main thread something. */
 export function say(message: HttpMessage): void {
-  (parentPort as MessagePort).postMessage(message);
+  parent().postMessage(message);
 }
 
 /** Where the lines of this thread go: through the main one. */

@@ -6,6 +6,7 @@ import { createLog } from '../logging.ts';
 import type { Shared } from '../open-app.ts';
 import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { parent } from './parent.ts';
 import { showPulse } from './pulse.ts';
 
 /** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
@@ -15,14 +16,14 @@ export type HttpInput = { config: string; logLevel: string };
 export type HttpOrder = Listen | { kind: 'stop' };
 type Listen = { kind: 'listen'; shared: Shared; address: Address; ports: Ports };
 
-const { config, logLevel, pulse } = workerData as HttpInput & ThreadInput;
+const { config, logLevel, pulse }: HttpInput & ThreadInput = workerData;
 showPulse(pulse);
 const stopMilliseconds = 10_000;
 const sink = threadSink();
 const loaded = await loadConfiguration(config);
 let stop = async () => {};
 
-(parentPort as MessagePort).on('message', async (order: HttpOrder) => {
+parent().on('message', async (order: HttpOrder) => {
   if (order.kind === 'listen') await listen(order);
   else {
     await stop();

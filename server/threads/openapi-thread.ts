@@ -7,7 +7,7 @@ import type { Api } from '../ports.ts';
 /** What the thread is started with that makes an OpenAPI document, says it, and ends. */
 export type OpenApiInput = { config: string; api: Api; shared: Shared };
 
-const { config, api, shared } = workerData as OpenApiInput;
+const { config, api, shared }: OpenApiInput = workerData;
 const { model } = await loadConfiguration(config);
 (parentPort as MessagePort).postMessage(await describe(api, model, shared));
 process.exit(0);

@@ -10,6 +10,7 @@ import { type Front, openFront } from '../sites/front.ts';
 import { stateIn } from '../state.ts';
 import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { parent } from './parent.ts';
 import { showPulse } from './pulse.ts';
 
 /** What a thread is started with that answers the requests of several sites: which configurations it will need. */
@@ -31,7 +32,7 @@ type Close = { kind: 'close'; site: string; done: MessagePort };
 /** What comes through `done`; null when it went well. */
 export type Done = { failure: string | null };
 
-const { configs, logLevel, pulse } = workerData as SitesInput & ThreadInput;
+const { configs, logLevel, pulse }: SitesInput & ThreadInput = workerData;
 showPulse(pulse);
 const stopMilliseconds = 10_000;
 const sink = threadSink();
@@ -46,7 +47,7 @@ const closing = new Map<string, () => Promise<void>>();
 let last: Promise<void> = Promise.resolve();
 
 // One after the other: what opens may take a while, and may be told to close meanwhile.
-(parentPort as MessagePort).on('message', (order: SitesOrder) => {
+parent().on('message', (order: SitesOrder) => {
   last = last.then(() => carryOut(order));
 });
 

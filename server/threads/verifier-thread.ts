@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { type MessagePort, parentPort } from 'node:worker_threads';
 import { BrokenLogError } from '../../events/log-file.ts';
 import type { Trouble } from '../../events/verify.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { isDamage, openDatabase } from '../../storage/sqlite.ts';
 import { type Known, lookThrough } from '../notary/looking.ts';
+import { parent } from './parent.ts';
 import { stepBack } from './priority.ts';
 
 /** A log to go through. `percent`: how much of one core that may take. */
@@ -18,7 +19,7 @@ export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: 
 
 const sliceMilliseconds = 5;
 
-const main = parentPort as MessagePort;
+const main = parent();
 const asked = new Map<number, AbortController>();
 let running: number | null = null;
 let last: Promise<void> = Promise.resolve();
@@ -48,7 +49,7 @@ async function answer(id: number, job: Job, signal: AbortSignal): Promise<Verifi
     const looked = await look(job, signal);
     return looked ? { id, looked } : { id, stopped: true };
   } catch (error) {
-    return { id, failure: (error as Error).message };
+    return { id, failure: messageOf(error) };
   }
 }
 
@@ -72,7 +73,7 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
   } catch (error) {
     if (error instanceof BrokenLogError) return { to, trouble: { finding: error.message, from: null, to: null } };
     if (!isDamage(error)) throw error;
-    return { to, trouble: { finding: `log.db is damaged: ${(error as Error).message}`, from: null, to: null } };
+    return { to, trouble: { finding: `log.db is damaged: ${messageOf(error)}`, from: null, to: null } };
   } finally {
     db.close();
   }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { errorOf } from '../../storage/errors.ts';
 import { ownModule } from '../package.ts';
 import type { Job, Looked, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
 
@@ -62,7 +63,7 @@ function start() {
     if ('failure' in message) waiting?.reject(new Error(message.failure));
     else waiting?.resolve('looked' in message ? message.looked : null);
   });
-  worker.on('error', (error) => end(error as Error));
+  worker.on('error', (error) => end(errorOf(error)));
   worker.on('exit', () => end(new Error('the thread that goes through the log ended')));
 
   function end(error: Error): void {

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Rules, Schema } from '../../config/schema.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createClock, jumpMilliseconds } from '../../events/clock.ts';
@@ -12,8 +12,10 @@ import type { Seals } from '../../events/seals.ts';
 import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
+import { errorOf, messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../advice.ts';
+import { parent } from './parent.ts';
 
 /** What the writer thread is started with. */
 export type WriterInput = {
@@ -72,9 +74,9 @@ export type WriterMessage =
  */
 export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
-const main = parentPort as MessagePort;
-const { directory, schema, rules, counter, clockCell, logId, signed, seals, acceptsClock, isStrict } =
-  workerData as WriterInput;
+const main = parent();
+const { directory, schema, rules, counter, clockCell, logId, signed, seals, acceptsClock, isStrict }: WriterInput =
+  workerData;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -109,7 +111,7 @@ function start(): Started | null {
     say({ kind: 'ready', readFile, log, size, found, upgradedFrom });
     return { ...booted, scrubber };
   } catch (error) {
-    say({ kind: 'refused', message: advised(error as Error) });
+    say({ kind: 'refused', message: advised(errorOf(error)) });
     return null;
   }
 }
@@ -181,7 +183,7 @@ function serve({ log, projector, scrubber }: Started): void {
     const batch = queue;
     queue = [];
     if (batch.length > 0) {
-      const answers = write(batch.map(({ command }) => JSON.parse(command) as Command));
+      const answers = write(batch.map(({ command }): Command => JSON.parse(command)));
       const byThread = Map.groupBy(
         batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer })),
         ({ from }) => from,
@@ -229,7 +231,7 @@ function internal({ message }: Error): WriterAnswer {
 /** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
 function failure(error: unknown, kind: 'full' | 'unread') {
   if (!isDiskFull(error)) throw error;
-  return { ok: false, failure: kind, message: (error as Error).message } as const;
+  return { ok: false, failure: kind, message: messageOf(error) } as const;
 }
 
 /** Where the cores are too few for all, reads go first: a write waits for the disk anyway. */

@@ -88,7 +88,7 @@ export function startWriter(
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
     else closed.resolve();
   });
-  worker.on('error', (error) => die(error as Error));
+  worker.on('error', (error) => die(errorOf(error)));
   worker.on('exit', () => {
     closed.resolve();
     if (!isClosing) die(new Error('the writer thread ended'));

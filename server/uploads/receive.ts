@@ -3,7 +3,7 @@ import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { UploadOptions } from '../../config/model.ts';
-import type { JsonObject } from '../../config/schema.ts';
+import { isObject, type JsonObject } from '../../config/schema.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import { receiveFile } from '../../storage/incoming.ts';
@@ -96,5 +96,5 @@ export function fileMissing(): DomainError {
 
 /** A body as rules may look at it: with what is said of the file that came with it. */
 export function withFileValues(body: unknown, upload: Upload | null): unknown {
-  return upload ? { ...(body as JsonObject), ...upload.values } : body;
+  return upload ? { ...(isObject(body) ? body : {}), ...upload.values } : body;
 }

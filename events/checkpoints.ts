@@ -47,7 +47,7 @@ export function readCheckpoints(db: Sqlite) {
 
   return {
     /** The newest ones, newest first. */
-    recent: (count: number): KeptCheckpoint[] => (selectRecent.all(count) as Row[]).map(fromRow),
+    recent: (count: number): KeptCheckpoint[] => selectRecent.all(count).map(fromRow),
     /** The size of the newest one that is in the store of files; null when none is. */
     newestStored: (): number | null => selectStored.get() as number | null,
     /** The keys of a log that have signed them, the latest last: found in SQL, for to read ten thousand notes takes a fifth of a second. */
@@ -64,7 +64,7 @@ export function readCheckpoints(db: Sqlite) {
     },
     /** All of them, oldest first. */
     all: function* (): Generator<KeptCheckpoint> {
-      for (const row of selectAll.iterate()) yield fromRow(row as Row);
+      for (const row of selectAll.iterate()) yield fromRow(row);
     },
   };
 }

@@ -185,5 +185,5 @@ export function isLog(db: Sqlite): boolean {
 
 /** The format that a log says it has. */
 export function formatOf(db: Sqlite): number {
-  return db.pragma('user_version', { simple: true }) as number;
+  return Number(db.pragma('user_version', { simple: true }));
 }

@@ -15,6 +15,7 @@ import { isSealed, type Seals } from '../events/seals.ts';
 import { openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { contradiction } from '../events/witnesses.ts';
+import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { lookInto, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
@@ -294,8 +295,8 @@ export function hearWitnesses(
 /** Null when the file is damaged: then it can bear witness to nothing. */
 function checkpointOf(path: string): Checkpoint | null {
   return lookInto(path, (db) => {
-    const rows = db.prepare('SELECT position, root FROM checkpoint').all() as Checkpoint[];
-    return rows.length === 1 ? (rows[0] as Checkpoint) : null;
+    const rows = db.prepare<[], Checkpoint>('SELECT position, root FROM checkpoint').all();
+    return rows.length === 1 ? (rows[0] ?? null) : null;
   });
 }
 
@@ -347,7 +348,7 @@ function schemaChange(log: LogReader, { schema, rules }: BootOptions): Change {
   return {
     stream: schemaStream,
     expectedVersion: log.versionOf(schemaStream),
-    events: [{ type: 'schema.changed', data: { schema: schema as unknown as JsonObject, rules } }],
+    events: [{ type: 'schema.changed', data: { schema, rules } }],
     claims: [],
     releases: [],
   };
@@ -359,8 +360,10 @@ export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim;
     for (const field of uniqueFields(slug, fields)) {
       const column = quote(`f.${field.path.join('.')}`);
       const rows = db
-        .prepare(`SELECT id, ${column} AS value FROM ${quote(`documents ${slug}`)} WHERE ${column} IS NOT NULL`)
-        .iterate() as Iterable<{ id: string; value: string | number }>;
+        .prepare<[], { id: string; value: string | number }>(
+          `SELECT id, ${column} AS value FROM ${quote(`documents ${slug}`)} WHERE ${column} IS NOT NULL`,
+        )
+        .iterate();
       for (const { id, value } of rows) {
         yield { claim: claimOf(field, value), stream: documentStream(slug, id) };
       }
@@ -377,6 +380,6 @@ export function projectionOf(log: LogReader): { projection: Projection; schema: 
     const upcaster = compileUpcaster(epochs);
     return { projection: { tables: tablesOf(schema), upcaster }, schema };
   } catch (error) {
-    throw new BrokenLogError(`the log does not hold the schemas it was written with: ${(error as Error).message}`);
+    throw new BrokenLogError(`the log does not hold the schemas it was written with: ${messageOf(error)}`);
   }
 }

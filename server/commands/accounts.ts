@@ -62,7 +62,7 @@ async function read<const F extends Flags & { email: 'string' }>(
   ]);
   if (flags.email === undefined) throw new UsageError('--email is missing');
   const loaded = await loadConfiguration(settings.config);
-  return { settings, flags, loaded, collection: accountsIn(loaded, words[0] as string), email: flags.email };
+  return { settings, flags, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
 }
 
 function accountsIn({ path, model }: Loaded, slug: string): Collection {

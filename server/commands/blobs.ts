@@ -15,6 +15,7 @@ import { withVault } from '../../events/vault.ts';
 import { checkpointsIn, hearAll, hearWitnesses, logFile } from '../../projections/boot.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { createCollector, maxCandidates } from '../blobs/collector.ts';
@@ -107,13 +108,13 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
       tellOfSome();
       throw error;
     });
-    if (answered.status >= 300) {
+    const { status, body } = answered;
+    if (status >= 300 || !isCollected(body)) {
       tellOfSome();
       return reportRefusal(answered);
     }
-    const collected = answered.body as unknown as Collected;
-    removed.push(...collected.removed);
-    held.push(...collected.held);
+    removed.push(...body.removed);
+    held.push(...body.held);
     for (const sha256 of batch) unnamed.delete(sha256);
     progress(sizes.size - unnamed.size, sizes.size);
   }
@@ -125,6 +126,10 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
 
 function needed(count: number): string {
   return `; ${counted(count, 'is', 'are')} needed by now`;
+}
+
+function isCollected(body: object): body is Collected {
+  return 'removed' in body && 'held' in body;
 }
 
 /** By the service that runs, which knows what is being uploaded; where none does, nothing is. */
@@ -266,7 +271,7 @@ async function withStore(settings: Settings, run: (opened: Opened) => Promise<nu
     return await run({ settings, directory, blobSettings, db, log: openSoundly(db, directory), blobs });
   } catch (error) {
     if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
-    throw new StartError(`${(error as Error).message}; annals verify says more about the log`);
+    throw new StartError(`${messageOf(error)}; annals verify says more about the log`);
   } finally {
     blobs.close();
     db.close();

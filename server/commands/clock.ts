@@ -6,6 +6,7 @@ import { createIds } from '../../events/ids.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { openVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/boot.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase } from '../../storage/sqlite.ts';
 import { readSettings } from '../settings/command.ts';
@@ -54,7 +55,7 @@ function record(directory: string, now: number, reason: string): number {
     return 0;
   } catch (error) {
     if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
-    throw new StartError(`${(error as Error).message}; annals verify says more about the log`);
+    throw new StartError(`${messageOf(error)}; annals verify says more about the log`);
   } finally {
     db.close();
     vault.close();

@@ -4,6 +4,7 @@ import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { isDamage } from '../../storage/sqlite.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { readSettings } from '../settings/command.ts';
@@ -83,7 +84,7 @@ function outlook(directory: string, model: Model): Outlook {
     return lookAhead(directory, model, showProgress('replaying the log'));
   } catch (error) {
     if (!(error instanceof BrokenLogError || isDamage(error))) throw error;
-    throw new StartError(`${directory} cannot be looked at: ${(error as Error).message}; annals verify says more`);
+    throw new StartError(`${directory} cannot be looked at: ${messageOf(error)}; annals verify says more`);
   }
 }
 

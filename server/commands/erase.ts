@@ -15,7 +15,7 @@ export async function erase(args: readonly string[], environment: NodeJS.Process
   const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known, [
     'COLLECTION/ID',
   ]);
-  const [collection, id] = namedBy(words[0] as string);
+  const [collection, id] = namedBy(words[0] ?? '');
   if (flags.reason === undefined) throw new UsageError('--reason is missing: the log keeps why something was erased');
   existingLog(settings.data);
   const loaded = await loadConfiguration(settings.config);
@@ -58,7 +58,7 @@ const nouns: [name: string, one: string, many: string][] = [
 ];
 
 function amounts({ erases }: Answered['body']): string {
-  const counts = erases as JsonObject;
+  const counts = isObject(erases) ? erases : {};
   const parts = nouns.flatMap(([name, one, many]) => {
     const count = Number(counts[name]);
     return count > 0 ? [counted(count, one, many)] : [];

@@ -2,6 +2,7 @@ import { jsonProblem } from '../../config/fields.ts';
 import type { Collection, Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { isReadAsJson, readingOf } from '../field-texts.ts';
 import { UsageError } from '../settings/settings.ts';
 import { lostNumbers } from '../whole-numbers.ts';
@@ -28,7 +29,7 @@ export function readFields({ slug, fields }: Collection, args: readonly string[]
       if (values.has(name)) throw new UsageError('is given twice');
       values.set(name, readField(slug, fields, name, argument.slice(end + 1)));
     } catch (error) {
-      problems.push(`--field ${end < 1 ? '' : `${name} `}${(error as Error).message}`);
+      problems.push(`--field ${end < 1 ? '' : `${name} `}${messageOf(error)}`);
     }
   }
   if (problems.length > 0) throw new UsageError(problems.join('\n'));

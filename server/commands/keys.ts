@@ -5,6 +5,7 @@ import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { openVault, withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/boot.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { keyHistory } from '../notary/key-history.ts';
@@ -100,6 +101,6 @@ async function reported(run: () => number | Promise<number>): Promise<number> {
     return await run();
   } catch (error) {
     if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
-    throw new StartError((error as Error).message);
+    throw new StartError(messageOf(error));
   }
 }

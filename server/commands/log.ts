@@ -19,8 +19,9 @@ export async function showHistory(args: readonly string[], environment: NodeJS.P
   const { settings, flags, words } = readSettings(args, environment, ['data'], { json: 'boolean' }, ['COLLECTION/ID']);
   return reading(settings.data, async (log) => {
     const histories = openHistory(log);
-    const state = histories.state(words[0] as string);
-    if (!state) return missing(words[0] as string);
+    const [stream = ''] = words;
+    const state = histories.state(stream);
+    if (!state) return missing(stream);
     const all = pages((after) => histories.entries(state, after, 1000, true));
     if (flags.json) await printJson(state, all);
     else await printHistory(state, all, terminalOf(process.stdout, environment));
@@ -35,8 +36,9 @@ export async function showDiff(args: readonly string[], environment: NodeJS.Proc
   const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
   return reading(settings.data, async (log) => {
     const histories = openHistory(log);
-    const state = histories.state(words[0] as string);
-    if (!state) return missing(words[0] as string);
+    const [stream = ''] = words;
+    const state = histories.state(stream);
+    if (!state) return missing(stream);
     const last = to ?? state.version;
     const first = from ?? Math.max(last - 1, 0);
     for (const version of [first, last]) {
@@ -68,7 +70,7 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
     const lineOf = (text: EventText) => (flags.json ? printable(shownText(text)) : tailLine(text, widths, terminal));
     if (!flags.json) await print(eventTitles(widths, terminal));
     for (let at = Math.max(size - count, 0); ; ) {
-      for (; at < size; at += 1) await print(lineOf(log.texts(at, at + 1)[0] as EventText));
+      for (; at < size; at += 1) await print(lineOf(log.textAt(at + 1)));
       if (!flags.follow) return 0;
       await setTimeout(followMilliseconds);
       ({ size } = log.head());

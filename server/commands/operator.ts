@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FieldError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { readSecret } from '../../events/vault.ts';
+import { codeOf, messageOf } from '../../storage/errors.ts';
 import { LockedError } from '../../storage/lock.ts';
 import type { Loaded } from '../configuration.ts';
 import { briefHolders, embeddedHolder, serveHolder } from '../directory.ts';
@@ -227,8 +228,4 @@ function problemsIn({ message = 'the service refused', errors = [] }: Answered['
   return errors.map((error) =>
     error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

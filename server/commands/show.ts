@@ -92,7 +92,7 @@ async function showAll(showing: Showing, collection: string): Promise<number> {
 async function thenOf({ log, histories, position }: Showing, stream: string): Promise<Then | null> {
   const last = log.lastOf(stream, position);
   if (!last) return null;
-  const event = log.texts(last.position - 1, last.position).map(eventOf)[0] as RecordedEvent;
+  const event = eventOf(log.textAt(last.position));
   return { event, document: await histories.documentAt(event, position) };
 }
 

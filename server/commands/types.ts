@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../storage/errors.ts';
 import { clientTypes, firstLine } from '../client-types/file.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { readSettings } from '../settings/command.ts';
@@ -29,7 +30,7 @@ function existing(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -38,7 +39,7 @@ function write(file: string, text: string): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`);
+    throw new UsageError(`${file} cannot be written: ${messageOf(error)}`);
   }
 }
 

@@ -1,3 +1,5 @@
+import { codeOf, errorOf } from '../../storage/errors.ts';
+
 /** How long somebody outside has to answer. */
 const patience = 10_000;
 
@@ -38,7 +40,7 @@ export async function ask(address: string, question: Question, signal: AbortSign
     const read = isDeaf ? Buffer.alloc(0) : await readWithin(response.body);
     return { status: response.status, type: said.trim().toLowerCase(), body: read };
   } catch (error) {
-    throw error instanceof AnswerError ? error : new Error(`it did not answer (${reasonOf(error as Failure)})`);
+    throw error instanceof AnswerError ? error : new Error(`it did not answer (${reasonOf(error)})`);
   }
 }
 
@@ -55,8 +57,7 @@ async function readWithin(body: ReadableStream<Uint8Array> | null): Promise<Buff
   return Buffer.concat(chunks);
 }
 
-type Failure = Error & { cause?: { code?: unknown } };
-
-function reasonOf(error: Failure): string {
-  return typeof error.cause?.code === 'string' ? error.cause.code : error.name;
+function reasonOf(error: unknown): string {
+  const { cause, name } = errorOf(error);
+  return codeOf(cause) ?? name;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KeptCheckpoint } from '../../events/checkpoints.ts';
+import { messageOf } from '../../storage/errors.ts';
 
 /** Brings checkpoints somewhere else. */
 export type Courier = {
@@ -60,7 +61,7 @@ export function createCourier<T>(options: Options<T>): Courier {
         restsUntil = performance.now() + rest;
       } catch (error) {
         if (!signal.aborted && delay === shortest) {
-          log.warn(`checkpoints cannot be ${what}: ${(error as Error).message}; it is tried again and again`);
+          log.warn(`checkpoints cannot be ${what}: ${messageOf(error)}; it is tried again and again`);
         }
         await pause(delay);
         delay = Math.min(2 * delay, longest);
@@ -91,9 +92,7 @@ export function createCourier<T>(options: Options<T>): Courier {
     },
     async close() {
       closing.abort();
-      const ended = last().catch((error) =>
-        log.warn(`the last checkpoint could not be ${what}: ${(error as Error).message}`),
-      );
+      const ended = last().catch((error) => log.warn(`the last checkpoint could not be ${what}: ${messageOf(error)}`));
       await Promise.race([ended, wait(patience, undefined, { ref: false })]);
     },
   };

@@ -1,4 +1,5 @@
 import { constants, hash, verify, X509Certificate } from 'node:crypto';
+import { messageOf } from '../../storage/errors.ts';
 import {
   bytesOf,
   type Der,
@@ -82,7 +83,7 @@ export function readToken(bytes: Uint8Array): Token {
   } catch (error) {
     if (error instanceof TokenError) throw error;
     // Also what OpenSSL says of a key: the bytes are anybody's.
-    throw new TokenError(`is none: ${(error as Error).message}`);
+    throw new TokenError(`is none: ${messageOf(error)}`);
   }
 }
 

@@ -175,7 +175,7 @@ const soonMilliseconds = 60_000;
 
 function isOld(log: LogReader): boolean {
   const [first] = log.headers(0, Math.min(1, log.head().size));
-  return first !== undefined && Date.now() - Date.parse((JSON.parse(first) as Header).recordedAt) > soonMilliseconds;
+  return first !== undefined && Date.now() - Date.parse(headerOf(first).recordedAt) > soonMilliseconds;
 }
 
 function signedPart({ size, keyId }: { size: number; keyId: string }, events: number): string {

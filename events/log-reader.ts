@@ -125,13 +125,6 @@ export function readLog(db: Sqlite) {
     return checked(() => toEnd(after, upTo, selectRange().all(after, upTo)));
   }
 
-  /** The stored texts of one event, which is there. */
-  function textAt(position: number): EventText {
-    const [text] = texts(position - 1, position);
-    if (!text) throw missingEvent(position);
-    return text;
-  }
-
   /** The stored headers alone of the events at positions `after + 1` to `upTo`. */
   function headers(after: number, upTo: number): string[] {
     const rows = toEnd(after, upTo, selectHeaders().all(after, upTo));
@@ -327,7 +320,6 @@ export function readLog(db: Sqlite) {
     range,
     stream,
     texts,
-    textAt,
     headers,
     positionOf,
     positionsOf,
@@ -390,6 +382,13 @@ function within(rows: Iterable<Row>, bytes: number): Row[] {
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
 export type EventText = { header: string; body: string | null };
+
+/** The stored texts of one event. @throws AlteredEventError where it is missing. */
+export function textAt(log: Pick<LogReader, 'texts'>, position: number): EventText {
+  const [text] = log.texts(position - 1, position);
+  if (!text) throw missingEvent(position);
+  return text;
+}
 
 /** Reads what is stored of an event. */
 export function eventOf({ header, body }: EventText): RecordedEvent {

@@ -2,7 +2,7 @@ import type { JsonObject, Rules } from '../../config/schema.ts';
 import { schemaStream } from '../../events/catalogue.ts';
 import type { Actor } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
-import { eventOf, type LogReader } from '../../events/log-reader.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import type { openHistory } from './history.ts';
 
 /**
@@ -74,7 +74,7 @@ async function userThen(
   if (stream === undefined || !last) return null;
   const found = { stream, ...last };
   if (!sees(stream)) return { ...found, document: null, withheld: true };
-  const event = eventOf(log.textAt(last.position));
+  const event = eventOf(textAt(log, last.position));
   const document = await histories.documentAt(event, at);
   return { ...found, document, ...(event.data === null && { erased: true }) };
 }

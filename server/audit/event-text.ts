@@ -1,5 +1,5 @@
 import { headerOf, payloadOf } from '../../events/envelope.ts';
-import type { EventText, LogReader } from '../../events/log-reader.ts';
+import { type EventText, type LogReader, textAt } from '../../events/log-reader.ts';
 import type { AuditRights } from './rights.ts';
 
 /** An event as routes send it, with what tells it from others. */
@@ -20,7 +20,7 @@ export function eventTexts(log: LogReader, rights: AuditRights, positions: reado
     const [headerText = ''] = log.headers(position - 1, position);
     const header = headerOf(headerText);
     const text = rights.seesPayloadsOf(header.stream)
-      ? shownText(log.textAt(position))
+      ? shownText(textAt(log, position))
       : `{"header":${headerText},"data":null,"context":null,"withheld":true}`;
     bytes += text.length;
     if (events.length > 0 && bytes > mostBytes) break;

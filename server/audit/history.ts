@@ -3,7 +3,7 @@ import type { EventType } from '../../events/catalogue.ts';
 import { foldDocument } from '../../events/documents.ts';
 import { type Actor, type Header, headerOf } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
-import { eventOf, type LogReader } from '../../events/log-reader.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
 import { changesBetween, type FieldChange, fieldOf } from './changes.ts';
 import { openEpochs } from './epochs.ts';
@@ -119,7 +119,7 @@ export function openHistory(log: LogReader) {
     let since = performance.now();
     for (let from = 0; from < upTo; from += chunk) {
       for (const position of log.positionsOf(stream, from, Math.min(from + chunk, upTo))) {
-        const text = log.textAt(position);
+        const text = textAt(log, position);
         const event = eventOf(text);
         const after = foldEvent(document, event, upcaster);
         visit(event, document, after);
@@ -134,7 +134,7 @@ export function openHistory(log: LogReader) {
   /** An event of a stream, of a version that there is. */
   function event(stream: string, version: number): RecordedEvent {
     const position = log.positionOf(stream, version);
-    const text = log.textAt(position);
+    const text = textAt(log, position);
     return eventOf(text);
   }
 
@@ -203,7 +203,7 @@ function readEvents(log: LogReader, positions: readonly number[]): RecordedEvent
   const events: RecordedEvent[] = [];
   let bytes = 0;
   for (const position of positions) {
-    const text = log.textAt(position);
+    const text = textAt(log, position);
     bytes += text.header.length + (text.body?.length ?? 0);
     if (events.length > 0 && bytes > mostBytes) break;
     events.push(eventOf(text));

@@ -4,7 +4,7 @@ import { counted } from '../../config/counted.ts';
 import { show } from '../../config/suggest.ts';
 import type { Actor } from '../../events/envelope.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
-import { type EventText, eventOf, type LogReader, readLog } from '../../events/log-reader.ts';
+import { type EventText, eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/boot.ts';
 import { shownText } from '../audit/event-text.ts';
 import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
@@ -70,7 +70,7 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
     const lineOf = (text: EventText) => (flags.json ? printable(shownText(text)) : tailLine(text, widths, terminal));
     if (!flags.json) await print(eventTitles(widths, terminal));
     for (let at = Math.max(size - count, 0); ; ) {
-      for (; at < size; at += 1) await print(lineOf(log.textAt(at + 1)));
+      for (; at < size; at += 1) await print(lineOf(textAt(log, at + 1)));
       if (!flags.follow) return 0;
       await setTimeout(followMilliseconds);
       ({ size } = log.head());

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../config/suggest.ts';
 import { globalStream, splitStream } from '../../events/catalogue.ts';
 import type { RecordedEvent } from '../../events/log.ts';
-import { eventOf, type LogReader } from '../../events/log-reader.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import { admissionOf } from '../audit/admissions.ts';
 import { openHistory } from '../audit/history.ts';
 import { nextTurn } from '../audit/turns.ts';
@@ -92,7 +92,7 @@ async function showAll(showing: Showing, collection: string): Promise<number> {
 async function thenOf({ log, histories, position }: Showing, stream: string): Promise<Then | null> {
   const last = log.lastOf(stream, position);
   if (!last) return null;
-  const event = eventOf(log.textAt(last.position));
+  const event = eventOf(textAt(log, last.position));
   return { event, document: await histories.documentAt(event, position) };
 }
 

@@ -34,25 +34,31 @@ export type CheckpointReader = ReturnType<typeof readCheckpoints>;
 /** Reads the checkpoints of a log. */
 export function readCheckpoints(db: Sqlite) {
   const columns = 'SELECT size, note, signed_at AS signedAt, stored, posted FROM checkpoints';
-  const selectRecent = db.prepare(`${columns} ORDER BY size DESC LIMIT ?`);
-  const selectStored = db.prepare('SELECT max(size) FROM checkpoints WHERE stored = 1').pluck();
-  const selectAll = db.prepare(`${columns} ORDER BY size`);
+  const selectRecent = db.prepare<[count: number], Row>(`${columns} ORDER BY size DESC LIMIT ?`);
+  const selectStored = db.prepare<[], number | null>('SELECT max(size) FROM checkpoints WHERE stored = 1').pluck();
+  const selectAll = db.prepare<[], Row>(`${columns} ORDER BY size`);
   // The id of a key is the first 4 bytes of its signature in base64, and so most of 6 characters.
-  const selectSigners = db.prepare(
+  const selectSigners = db.prepare<[{ line: string }], SignerRow>(
     `SELECT substr(note, instr(note, @line) + length(@line), 6) AS begin, min(size) AS first, max(size) AS last
      FROM checkpoints WHERE instr(note, @line) > 0 GROUP BY begin`,
   );
-  const selectSigned = db.prepare('SELECT size, signed_at AS signedAt FROM checkpoints WHERE size = ?');
-  const signed = (size: number) => selectSigned.get(size) as Signed;
+  const selectSigned = db.prepare<[size: number], Signed>(
+    'SELECT size, signed_at AS signedAt FROM checkpoints WHERE size = ?',
+  );
+  const signed = (size: number): Signed => {
+    const found = selectSigned.get(size);
+    if (!found) throw new Error(`there is no checkpoint of ${size}`);
+    return found;
+  };
 
   return {
     /** The newest ones, newest first. */
     recent: (count: number): KeptCheckpoint[] => selectRecent.all(count).map(fromRow),
     /** The size of the newest one that is in the store of files; null when none is. */
-    newestStored: (): number | null => selectStored.get() as number | null,
+    newestStored: (): number | null => selectStored.get() ?? null,
     /** The keys of a log that have signed them, the latest last: found in SQL, for to read ten thousand notes takes a fifth of a second. */
     signers: (origin: string): SignedRange[] => {
-      const rows = selectSigners.all({ line: `\n\n\u2014 ${origin} ` }) as SignerRow[];
+      const rows = selectSigners.all({ line: `\n\n\u2014 ${origin} ` });
       const ranges = Map.groupBy(rows, ({ begin }) => Buffer.from(begin, 'base64').toString('hex', 0, 4));
       return [...ranges]
         .map(([id, own]) => ({

@@ -25,10 +25,14 @@ export function readStamps(db: Sqlite) {
       `SELECT size, note FROM checkpoints WHERE size <= ? AND ${kind} ORDER BY size DESC LIMIT ${looked}`,
     ),
   }));
-  const selectTokens = db.prepare('SELECT authority, token FROM timestamps WHERE size = ? ORDER BY authority');
-  const selectAll = db.prepare('SELECT size, authority, token FROM timestamps ORDER BY size, authority');
+  const selectTokens = db.prepare<[size: number], Omit<TokenRow, 'size'>>(
+    'SELECT authority, token FROM timestamps WHERE size = ? ORDER BY authority',
+  );
+  const selectAll = db.prepare<[], TokenRow>('SELECT size, authority, token FROM timestamps ORDER BY size, authority');
   const newestReceived = db
-    .prepare('SELECT received_at FROM timestamps WHERE authority = ? ORDER BY size DESC LIMIT 1')
+    .prepare<[authority: string], string>(
+      'SELECT received_at FROM timestamps WHERE authority = ? ORDER BY size DESC LIMIT 1',
+    )
     .pluck();
   const hasToken = db.prepare('SELECT count(*) FROM timestamps WHERE size = ? AND authority = ?').pluck();
 
@@ -54,7 +58,7 @@ export function readStamps(db: Sqlite) {
       return [...found.values()].sort((a, b) => a.size - b.size);
     }),
     /** When the newest token of an authority was received (ISO 8601); null where there is none. */
-    newestReceived: (authority: string): string | null => (newestReceived.get(authority) as string | undefined) ?? null,
+    newestReceived: (authority: string): string | null => newestReceived.get(authority) ?? null,
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
     /** All tokens that are kept, by the size of the checkpoint that they are over. */
     tokens: () => selectAll.iterate(),

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, type JsonObject, type Rules, type Schema } from '../config/schema.ts';
+import { isObject, type Rules, type Schema } from '../config/schema.ts';
 import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { documentStream, schemaStream } from '../events/catalogue.ts';
 import { claimOf, uniqueFields } from '../events/claims.ts';

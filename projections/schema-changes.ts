@@ -69,7 +69,7 @@ export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
         .raw()
         .get(some.flatMap(({ values }) => values));
       for (const [index, { tell }] of some.entries()) {
-        const count = counts[index] ?? 0;
+        const count = counts?.[index] ?? 0;
         if (count > 0) lines.push(tell(counted(count, 'document')));
       }
     }

@@ -4,6 +4,7 @@ import type { AccessArgs, AccessRule, Model, Operation, RequestView, User } from
 import { withHiddenPassword } from '../config/passwords.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { Today, Where } from '../projections/where.ts';
+import { messageOf } from '../storage/errors.ts';
 import { noteAdmission } from './admission.ts';
 import type { App, Target } from './app.ts';
 import { filterableFields } from './field-access.ts';

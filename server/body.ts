@@ -121,7 +121,7 @@ function parse(bytes: Buffer): unknown {
   try {
     value = Bourne.parse(text);
   } catch (error) {
-    const isForbidden = (error as Error).message.includes('forbidden prototype');
+    const isForbidden = messageOf(error).includes('forbidden prototype');
     const problem = isForbidden ? 'the body must not hold the key "__proto__"' : 'the body is not valid JSON';
     throw new DomainError('malformed', problem);
   }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { counted } from '../../config/counted.ts';
-import type { JsonObject } from '../../config/schema.ts';
+import { isObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import { loadConfiguration } from '../configuration.ts';
 import { readSettings } from '../settings/command.ts';

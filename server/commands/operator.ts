@@ -209,7 +209,7 @@ async function call(
     if (take?.signal.aborted) throw new CallError('stopped');
     const doubt = isTaken ? 'did not answer, and may have done what was asked' : 'did not answer';
     const message = `${address} ${take ? 'did not send all of it' : doubt}: ${messageOf(error)}`;
-    const isOver = !isTaken && isClosed.has(String((error as NodeJS.ErrnoException).code));
+    const isOver = !isTaken && isClosed.has(String(codeOf(error)));
     throw isOver ? new NotTakenError(message) : new CallError(message);
   } finally {
     // It would wait to send what a service did not want that has refused it.

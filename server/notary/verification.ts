@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { counted } from '../../config/counted.ts';
 import { tellAcceptances } from '../../events/acceptances.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../events/checkpoints.ts';
-import type { Header } from '../../events/envelope.ts';
+import { headerOf } from '../../events/envelope.ts';
 import { formatOf, openLogToRead, sealFinding } from '../../events/log-file.ts';
 import type { GivenUp, KnownKeys } from '../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';

@@ -2,7 +2,6 @@ import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type FieldError, invalidField } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { hasChangeHooks } from '../../config/traits.ts';
-import type { FileValues } from '../../config/uploads.ts';
 import { decideNothing } from '../../events/accounts.ts';
 import { type Current, decideRestore } from '../../events/documents.ts';
 import { type Change, type FirstAnswer, UnknownOutcomeError } from '../../events/log.ts';

@@ -1,6 +1,7 @@
 import { isSmtpUrl } from '../../config/addresses.ts';
 import { senderRule, smtpUrlMust } from '../../config/check-email.ts';
 import { didYouMean } from '../../config/suggest.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { certificatesIn } from './certificates.ts';
 import { parseWitness } from './cosigners.ts';
 

@@ -6,6 +6,7 @@ import { type Describing, openApp, type Shared } from '../open-app.ts';
 import type { Erasers, Keeper, Notary, Pins } from '../ports.ts';
 import { connectWriter } from './append.ts';
 import { callsThrough } from './calls.ts';
+import { parent } from './parent.ts';
 
 /** The ways of a thread that answers requests to the others. */
 export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'openApi']: MessagePort };

@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { loadConfiguration } from '../configuration.ts';
 import { portOf, startServer } from '../http.ts';
 import type { Address } from '../listener.ts';

@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, workerData } from 'node:worker_threads';
 import { createBacklog } from '../backlog.ts';
 import { type Loaded, loadConfiguration } from '../configuration.ts';
 import { openServer, portOf } from '../http.ts';

@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import { errorOf } from '../../storage/errors.ts';
 import { ownModule } from '../package.ts';
 import { noRoomToSign } from './no-room.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';

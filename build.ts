@@ -15,8 +15,8 @@ execFileSync(process.execPath, [binOf('typescript', 'tsc'), '--project', 'tsconf
   cwd: root,
   stdio: 'inherit',
 });
-for (const path of ['server/account-pages', 'server/docs', 'server/openapi/stand-in.cjs', 'verify'])
-  cpSync(join(root, path), join(dist, path), { recursive: true });
+for (const path of ['server/accounts/pages', 'server/openapi/docs', 'server/openapi/stand-in.cjs', 'verify'])
+  cpSync(join(root, path), join(dist, path), { recursive: true, filter: (from) => !from.endsWith('.ts') });
 carry('hapi-swagger', ['index.js', 'lib', 'license.txt', 'package.json']);
 carry('swagger-ui-dist', [
   'swagger-ui-bundle.js',

@@ -1,6 +1,6 @@
 import type { JsonObject } from './schema.ts';
 
-/** What went wrong, in words that mean nothing of HTTP; `server/errors.ts` is the one place that turns them into a status. */
+/** What went wrong, in words that mean nothing of HTTP; `server/http/errors.ts` is the one place that turns them into a status. */
 export type ErrorCode =
   | 'invalid'
   /** What was sent cannot be read at all, so no field is to blame. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { isNewEnough } from '../server/node-version.js';
+import { isNewEnough } from '../server/platform/node-version.js';
 import { findBrought, problemOf } from './node.js';
 
 // npm runs this when it has changed node_modules of a checkout (the script "dependencies"). A Node is not in there, for npm would

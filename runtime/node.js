@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { isNewEnough, neededNode } from '../server/node-version.js';
+import { isNewEnough, neededNode } from '../server/platform/node-version.js';
 
 /** The packages of Debian and its like that have what a Node is linked against. */
 const packages = { 'libatomic.so.1': 'libatomic1', 'libgcc_s.so.1': 'libgcc-s1', 'libstdc++.so.6': 'libstdc++6' };

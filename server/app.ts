@@ -16,9 +16,9 @@ import type { JoinField, JoinRequest, Sources } from '../projections/joins.ts';
 import type { Past } from '../projections/past.ts';
 import type { Tables } from '../projections/tables.ts';
 import type { BlobStore } from '../storage/blobs.ts';
+import type { State } from './platform/state.ts';
 import type { Api, ApiKey, Erasers, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
-import type { State } from './state.ts';
-import type { Writing } from './threads/append.ts';
+import type { Writing } from './writer/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
 export type Join = {

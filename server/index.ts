@@ -1,6 +1,6 @@
-import './embedded/node-version.ts';
+import './running/embedded/node-version.ts';
 
-export { type Mount, mount } from './embedded/mount.ts';
-export type { BucketOptions, LineSink, ServiceOptions } from './embedded/options.ts';
-export { annals } from './embedded/plugin.ts';
-export type { EmbeddedReady } from './embedded/service.ts';
+export { type Mount, mount } from './running/embedded/mount.ts';
+export type { BucketOptions, LineSink, ServiceOptions } from './running/embedded/options.ts';
+export { annals } from './running/embedded/plugin.ts';
+export type { EmbeddedReady } from './running/embedded/service.ts';

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // JavaScript, so that a Node that knows no TypeScript gets to say so, and that what is compiled for us is not loaded here.
 import module from 'node:module';
-import { compileCacheFolder } from './compile-cache.js';
-import { isNewEnough, neededNode } from './node-version.js';
+import { compileCacheFolder } from './platform/compile-cache.js';
+import { isNewEnough, neededNode } from './platform/node-version.js';
 
 // Nothing of better-sqlite3 may be imported before this: it crashes an older Node without a word.
 if (!isNewEnough()) {
@@ -17,7 +17,7 @@ if (folder) {
   module.enableCompileCache(folder);
 }
 
-const { run } = await import('./cli.ts');
+const { run } = await import('./cli/cli.ts');
 const code = await run(process.argv.slice(2), process.env);
 // What the configuration left running, a timer or a connection, must not keep the process from ending.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));

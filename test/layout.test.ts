@@ -172,11 +172,11 @@ describe('The import direction (style 1.1)', () => {
 
 /** Files that choose the status of an error, and why they have to stands in the first. */
 const choosers = [
-  'server/errors.ts',
-  'server/hooks.ts',
-  'server/listener.ts',
-  'server/embedded/gate.ts',
-  'server/mail/mailbox.ts',
+  'server/http/errors.ts',
+  'server/documents/hooks.ts',
+  'server/http/listener.ts',
+  'server/running/embedded/gate.ts',
+  'server/accounts/mail/mailbox.ts',
 ];
 
 /** Where a source text chooses a status from 400 on, beside what it says in comments. */
@@ -196,10 +196,10 @@ describe('The status of an error', () => {
   }).map((file) => file.replaceAll('\\', '/'));
   const found = new Map(sources.map((file) => [file, statusesIn(readFileSync(join(root, file), 'utf8'))]));
 
-  it('is chosen in server/errors.ts, and by the files that its comment names', () => {
+  it('is chosen in server/http/errors.ts, and by the files that its comment names', () => {
     const others = [...found].filter(([file, statuses]) => statuses.length > 0 && !choosers.includes(file));
     assert.deepEqual(others, []);
-    const comment = readFileSync(join(root, 'server/errors.ts'), 'utf8');
+    const comment = readFileSync(join(root, 'server/http/errors.ts'), 'utf8');
     for (const file of choosers.slice(1)) assert.ok(comment.includes(`\`${file.slice('server/'.length)}\``), file);
   });
 

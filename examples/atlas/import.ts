@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import type { Seed } from '../../config/define.ts';
-import { showProgress } from '../../server/commands/progress.ts';
+import { showProgress } from '../../server/platform/progress.ts';
 import { readAtlas } from './data.ts';
 
 type Fields = Record<string, unknown>;

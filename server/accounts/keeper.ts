@@ -7,14 +7,14 @@ import { passwordProblem } from '../../config/passwords.ts';
 import { commitmentPrefix } from '../../events/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
+import { keepDrafts } from '../documents/preview/drafts.ts';
+import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
 import type { Attempt, Checked, Keeper, TokenKind } from '../ports.ts';
-import { keepDrafts } from '../preview/drafts.ts';
-import { hashThreads } from '../threads/hash.ts';
-import { noRoom } from '../threads/no-room.ts';
-import { createLimit, createMailLimit, networkOf } from './limits.ts';
+import { noRoom } from '../writer/no-room.ts';
+import { createTurns } from './fair-queue.ts';
+import { hashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
-import { createTurns } from './turns.ts';
 
 /** The keeper, and beside it what is for the main thread alone. */
 export type MainKeeper = {

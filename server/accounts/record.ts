@@ -2,8 +2,8 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Append, Change, Command } from '../../events/log.ts';
 import type { App } from '../app.ts';
-import { appendOf } from '../overload.ts';
-import { actorOf, contextOf, requestId } from '../requests.ts';
+import { appendOf } from '../callers/overload.ts';
+import { actorOf, contextOf, requestId } from '../http/requests.ts';
 
 /** Appends what happened to an account; resolves when every thread can read it. */
 export async function record(app: App, request: Request, change: Change): Promise<void> {

@@ -3,8 +3,8 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { accountStream, globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
 import { actorTypes, categories, collectionOf, type EventFilter, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
-import { readRange } from '../past/moments.ts';
-import { readCount, refuse, unknownParameters } from '../query.ts';
+import { readRange } from '../queries/moments.ts';
+import { readCount, refuse, unknownParameters } from '../queries/query.ts';
 
 /** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */
 export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };

@@ -1,6 +1,6 @@
 import { headerOf, payloadOf } from '../../events/envelope.ts';
 import { type EventText, type LogReader, textAt } from '../../events/log-reader.ts';
-import type { AuditRights } from './rights.ts';
+import type { AuditRights } from '../access/rights.ts';
 
 /** An event as routes send it, with what tells it from others. */
 export type EventJson = { position: number; type: string; text: string };

@@ -1,10 +1,10 @@
 import { splitStream } from '../../events/catalogue.ts';
 import { type Header, headerOf } from '../../events/envelope.ts';
 import { collectionOf, type EventFilter, type Found, typesOf } from '../../projections/audit.ts';
+import type { AuditRights } from '../access/rights.ts';
 import type { App } from '../app.ts';
 import type { EventQuery } from './event-query.ts';
 import { type EventJson, eventTexts } from './event-text.ts';
-import type { AuditRights } from './rights.ts';
 
 /** Events in their order, and the position that was reached: nothing up to there is missing. */
 export type EventPage = { events: EventJson[]; reached: number };

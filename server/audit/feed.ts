@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { EventFilter } from '../../projections/audit.ts';
+import { type AuditRights, auditRightsOf } from '../access/rights.ts';
 import type { App } from '../app.ts';
-import { strategy } from '../authentication.ts';
-import { actorOf, requestId } from '../requests.ts';
+import { strategy } from '../callers/authentication.ts';
+import { actorOf, requestId } from '../http/requests.ts';
+import { nextTurn } from '../platform/yield.ts';
 import { findEvents } from './events.ts';
 import { openNews } from './news.ts';
-import { type AuditRights, auditRightsOf } from './rights.ts';
-import { nextTurn } from './turns.ts';
 
 /** Where a stream of events begins, and which of them it has. */
 export type FeedQuery = { after: number; filter: EventFilter };

@@ -1,14 +1,14 @@
 import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
 import type { EventType } from '../../events/catalogue.ts';
+import { changesBetween, type FieldChange, fieldOf } from '../../events/changes.ts';
 import { foldDocument } from '../../events/documents.ts';
 import { type Actor, type Header, headerOf } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
-import { changesBetween, type FieldChange, fieldOf } from './changes.ts';
+import { nextTurn } from '../platform/yield.ts';
 import { openEpochs } from './epochs.ts';
 import { patchBetween } from './patch.ts';
-import { nextTurn } from './turns.ts';
 
 /** What became of a stream so far: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };

@@ -1,5 +1,5 @@
 import { invalidField } from '../../config/errors.ts';
-import { readOnly, readWhole } from '../query.ts';
+import { readOnly, readWhole } from '../queries/query.ts';
 
 /**
  * Reads the versions that a diff is between, `from` and `to`. Without `to` it is the newest, without `from` the one before `to`.

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { privateFile } from '../../storage/private.ts';
 import type { App } from '../app.ts';
+import { build } from '../platform/version.ts';
 import type { Api } from '../ports.ts';
-import { build } from '../version.ts';
 
 /** A document, and what it was made of. */
 export type Made = { fingerprint: string; document: string };

@@ -1,8 +1,8 @@
 import type { AuthOptions, Collection, Global, Model, Operation as Right } from '../../config/model.ts';
 import { anyField } from '../../config/traits.ts';
-import { cookieName } from '../accounts/cookies.ts';
-import { type Answers, json, refusals, refusalsForNow } from './answers.ts';
+import { cookieName } from '../callers/cookies.ts';
 import type { Schema } from './fields.ts';
+import { type Answers, json, refusals, refusalsForNow } from './responses.ts';
 
 /** Whose calls a route answers. */
 export type Caller =

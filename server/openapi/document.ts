@@ -1,8 +1,8 @@
 import Hapi, { type Plugin, type RequestRoute } from '@hapi/hapi';
 import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
+import { version } from '../platform/version.ts';
 import type { Api } from '../ports.ts';
-import { version } from '../version.ts';
 import { auditSchemas } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';

@@ -4,8 +4,8 @@ import type { Collection, Field, UploadOptions } from '../../config/model.ts';
 import { type FieldType, isList, type Json, type JsonObject } from '../../config/schema.ts';
 import { mediaPath } from '../../config/uploads.ts';
 import type { Operator } from '../../projections/where.ts';
-import { leafOf } from '../paths.ts';
-import { operatorsFor } from '../values.ts';
+import { leafOf } from '../queries/paths.ts';
+import { operatorsFor } from '../queries/values.ts';
 
 /** Examples of a parameter by their names, as OpenAPI has them. */
 export type Examples = Record<string, { summary: string; value: Json }>;

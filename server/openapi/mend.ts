@@ -1,7 +1,7 @@
 import type { Json } from '../../config/schema.ts';
-import type { Answers } from './answers.ts';
 import { type Schema, schemaRef } from './fields.ts';
 import type { Operation } from './operation.ts';
+import type { Answers } from './responses.ts';
 
 type Parameter = { name: string; in: string; schema: Schema; [key: string]: Json };
 

@@ -1,6 +1,8 @@
 import Joi from 'joi';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
+import type { Caller } from './callers.ts';
+import type { Examples } from './examples.ts';
 import {
   type Answers,
   ofHooks,
@@ -9,9 +11,7 @@ import {
   refusalsForNow,
   refusalsOfThen,
   refusalsOfUploads,
-} from './answers.ts';
-import type { Caller } from './callers.ts';
-import type { Examples } from './examples.ts';
+} from './responses.ts';
 import type { Form } from './uploads.ts';
 
 /** What the OpenAPI document says about a route. */

@@ -1,8 +1,8 @@
 import type { Model } from '../../config/model.ts';
-import { asOfThen, json, refusals, refusalsOfThen } from './answers.ts';
-import { ofEveryRoute } from './audit/answers.ts';
+import { ofEveryRoute } from './audit/responses.ts';
 import type { Schema } from './fields.ts';
 import { momentOnly, type Operation } from './operation.ts';
+import { asOfThen, json, refusals, refusalsOfThen } from './responses.ts';
 
 /** `GET /api/schemas` */
 export function schemasOperation({ publicSchema }: Model): Operation {

@@ -1,8 +1,8 @@
 import type { Collection, Field } from '../../config/model.ts';
 import { ownFields } from '../../config/sorting.ts';
 import { type Operator, operatorNames } from '../../projections/where.ts';
-import { leafOf } from '../paths.ts';
-import { operatorsFor } from '../values.ts';
+import { leafOf } from '../queries/paths.ts';
+import { operatorsFor } from '../queries/values.ts';
 import { type Schema, schemaRef } from './fields.ts';
 
 /** The filter of a collection: `and` and `or`, its fields with the operators of their types, and paths below them. */

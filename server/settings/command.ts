@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../config/suggest.ts';
 import { messageOf } from '../../storage/errors.ts';
-import { readSites, siteCalled } from '../sites/file.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
 import {
   bucketDefaults,
@@ -14,6 +13,7 @@ import {
   sitesVariable,
   UsageError,
 } from './settings.ts';
+import { readSites, siteCalled } from './sites-file.ts';
 
 /** What a command is given: `words` are what stands without a flag, one for each that it asks for. */
 export type Given<F extends Flags> = {

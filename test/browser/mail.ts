@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openMail } from '../../server/mail/transport.ts';
+import { openMail } from '../../server/accounts/mail/transport.ts';
+import { mailOf, openLog } from '../accounts/mail/post-office.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
-import { mailOf, openLog } from '../mail/post-office.ts';
 
 describeInBrowser('A caught mail in a browser', (browser) => {
   /** Has a mail caught and opens its page. */

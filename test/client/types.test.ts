@@ -13,8 +13,8 @@ import type {
   ValueFilter,
 } from '../../client/types/paths.ts';
 import { checkConfig } from '../../config/check.ts';
-import { clientTypes } from '../../server/client-types/file.ts';
-import { type Path, pathsOf } from '../../server/client-types/paths.ts';
+import { clientTypes } from '../../server/cli/client-types/file.ts';
+import { type Path, pathsOf } from '../../server/cli/client-types/paths.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';

@@ -11,7 +11,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { sealSecret } from '../../events/seals.ts';
 import { openVault, readSecret } from '../../events/vault.ts';
-import { routes } from '../../server/routes.ts';
+import { routes } from '../../server/running/routes.ts';
 import { sealAnew } from '../events/logs.ts';
 import { bearer } from '../helpers/accounts.ts';
 import { answersOf, assertTold, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';

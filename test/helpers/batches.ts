@@ -5,12 +5,12 @@ const root = new URL('../../', import.meta.url);
 
 /** The files of `test/` by the process that runs them, each the first that takes it. */
 const batches: Record<string, (folder: string, name: string) => boolean> = {
-  'http-a-to-d': (folder, name) => folder === 'http' && name < 'e',
-  'http-e-to-n': (folder, name) => folder === 'http' && name < 'o',
-  'http-o-to-z': (folder) => folder === 'http',
+  accounts: (folder) => folder === 'accounts',
+  audit: (folder) => folder === 'audit',
+  documents: (folder) => folder === 'documents',
   log: (folder) => ['events', 'projections', 'storage', 'verify'].includes(folder),
-  'rest-a-to-l': (folder) => folder < 'm',
-  'rest-m-to-z': () => true,
+  'rest-a-to-g': (folder) => folder < 'h',
+  'rest-h-to-z': () => true,
 };
 
 /**

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { run } from '../../server/cli.ts';
+import { run } from '../../server/cli/cli.ts';
 
 /** How a command ended, and what it printed. */
 export type Ended = { code: number | null; stdout: string; stderr: string };

@@ -8,13 +8,13 @@ import { newClockCell } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot, logFile } from '../../projections/boot.ts';
 import type { App } from '../../server/app.ts';
-import { createLog } from '../../server/logging.ts';
-import { openApp } from '../../server/open-app.ts';
+import { createToldOrigins } from '../../server/http/refused-origins.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
+import { createLog } from '../../server/platform/logging.ts';
+import { createState } from '../../server/platform/state.ts';
 import type { Keeper, Notary } from '../../server/ports.ts';
-import { createToldOrigins } from '../../server/refused-origins.ts';
-import { routes } from '../../server/routes.ts';
-import { createState } from '../../server/state.ts';
+import { openApp } from '../../server/running/open-app.ts';
+import { routes } from '../../server/running/routes.ts';
 import { seals } from '../events/logs.ts';
 
 /** Nobody calls routes here. */

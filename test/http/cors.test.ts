@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { corsOf } from '../../server/cors.ts';
+import { corsOf } from '../../server/http/cors.ts';
 import { anonymous, bearer, login } from '../helpers/accounts.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';

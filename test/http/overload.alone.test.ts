@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { createClient } from '../../client/index.ts';
-import { mostWaiting } from '../../server/waiting.ts';
+import { mostWaiting } from '../../server/writer/waiting.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey, writeConfig } from '../helpers/service.ts';
 import { dial, eventually, recordedEvents, useFolder, useService } from '../helpers/shared.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../../config/check.ts';
-import { createLog } from '../../server/logging.ts';
 import { fingerprintOf, openDocumentCache } from '../../server/openapi/cache.ts';
+import { createLog } from '../../server/platform/logging.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { apiKey, runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 
@@ -150,7 +150,7 @@ describe('The cached OpenAPI documents', () => {
     const buildOf = async (version: string, at: number) => {
       const folder = temporaryFolder(t);
       const file = join(folder, 'server', 'version.ts');
-      cpSync(fileURLToPath(new URL('../../server/version.ts', import.meta.url)), file);
+      cpSync(fileURLToPath(new URL('../../server/platform/version.ts', import.meta.url)), file);
       utimesSync(file, at, at);
       const exports = { './package.json': './package.json' };
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'annals', version, exports, type: 'module' }));

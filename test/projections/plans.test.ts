@@ -11,8 +11,8 @@ import { oldestFirst, openJoin } from '../../projections/joins.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Where } from '../../projections/where.ts';
-import { type Reach, readSort } from '../../server/paths.ts';
-import { readWhereObject } from '../../server/where.ts';
+import { type Reach, readSort } from '../../server/queries/paths.ts';
+import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 
 /** The collections of the benchmark, and fields of the kinds that it has none of. */

@@ -13,8 +13,8 @@ import { openDocuments, registerFunctions } from '../../projections/documents.ts
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
 import { compileSort, compileWhere, type SortKey, type Where } from '../../projections/where.ts';
-import { type Reach, readSort } from '../../server/paths.ts';
-import { readWhere, readWhereObject } from '../../server/where.ts';
+import { type Reach, readSort } from '../../server/queries/paths.ts';
+import { readWhere, readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 
 const letters = ['x', 'y', 'z', '%'];

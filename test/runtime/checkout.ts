@@ -21,10 +21,10 @@ export const lacks = (library: string) =>
 export function oldCheckout(t: TestContext, brought?: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
-  mkdirSync(join(folder, 'server'));
+  mkdirSync(join(folder, 'server/platform'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(
-    join(folder, 'server/node-version.js'),
+    join(folder, 'server/platform/node-version.js'),
     `export const neededNode = 'Node 99 or newer';
     export const isNewEnough = () => process.env.IS_NEW_ENOUGH === 'yes';`,
   );

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { isNewEnough } from '../../server/node-version.js';
+import { isNewEnough } from '../../server/platform/node-version.js';
 
 const run = promisify(execFile);
 const root = new URL('../../', import.meta.url);

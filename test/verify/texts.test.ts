@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { EventType } from '../../events/catalogue.ts';
-import type { ExportFormat } from '../../server/exports/formats.ts';
+import type { ExportFormat } from '../../server/audit/exports/formats.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
 import { altered, type Files, forged, madeAt, restated, signedAt, useArchives } from './archives.ts';

@@ -1,0 +1,35 @@
+import type { Request } from '@hapi/hapi';
+import type { Operation } from '../../config/model.ts';
+import { ruleNameOf } from '../../config/rules.ts';
+import type { Target } from '../app.ts';
+import { actorOf, isTrusted } from '../http/requests.ts';
+
+/** What stands in an event in place of a rule where none was asked: docs/events.md says what each means. */
+export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
+
+/** What an event names where no rule is set, and the service's own default decided. */
+export const byDefault = ' (default)';
+
+/** Notes which rule admits what the request is about to write: its events name it. */
+export function noteAdmission(request: Request, { model, tables }: Target, operation: Operation): void {
+  const name = ruleNameOf(tables.key, operation);
+  request.app.rule = isTrusted(request, model) ? trustedAs(request) : named(name, model.access[operation]);
+}
+
+/** Notes that an erasure is admitted, which no rule of a configuration is about. */
+export function noteErasure(request: Request): void {
+  request.app.rule = actorOf(request).type === 'user' ? named('erase', null) : trustedAs(request);
+}
+
+/** Notes that the audit rule, which API keys are asked about too, admits to an export. */
+export function noteAudit(request: Request, rule: unknown): void {
+  request.app.rule = actorOf(request).type === 'system' ? trustedAs(request) : named('audit', rule);
+}
+
+function named(name: string, rule: unknown): string {
+  return rule ? name : name + byDefault;
+}
+
+function trustedAs(request: Request): NoRule {
+  return actorOf(request).type === 'apiKey' ? 'apiKey' : 'operator';
+}

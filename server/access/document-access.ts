@@ -1,0 +1,72 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Collection, Operation } from '../../config/model.ts';
+import type { Where } from '../../projections/where.ts';
+import type { App, Target } from '../app.ts';
+import { actorOf, idOf, type Moment, momentOf } from '../http/requests.ts';
+import { authorize } from './access.ts';
+
+/** A document as it is stored, and the version of its stream. */
+export type Stored = { text: string; version: number };
+
+/**
+ * The document that the path names by its `{id}`, once it is known that the caller may read it.
+ *
+ * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
+ */
+export async function readableDocument(app: App, request: Request, target: Target<Collection>): Promise<Stored> {
+  const moment = momentOf(request);
+  if (moment) return readableThen(app, request, target, moment);
+  const stored = target.documents.stored(idOf(request));
+  if (stored === null) return refuseMissing(app, request, target, 'read');
+  await authorize(app, request, target, 'read', { doc: () => JSON.parse(stored.text), data: null });
+  return stored;
+}
+
+/** As {@link readableDocument}, as of the moment that the request looks back to. */
+async function readableThen(app: App, request: Request, target: Target<Collection>, moment: Moment): Promise<Stored> {
+  const id = idOf(request);
+  const then = target.documents.asOf(id, moment.position);
+  const today = target.documents.text(id);
+  const isHidden = today === null && moment.sightOf(target) !== 'every';
+  if (then === null || isHidden) return refuseMissing(app, request, target, 'read');
+  await authorize(app, request, target, 'read', { doc: () => JSON.parse(then.text), data: null, isPast: true });
+  if (today !== null) await authorize(app, request, target, 'read', { doc: () => JSON.parse(today), data: null });
+  return then;
+}
+
+/** Those of the documents that meet a condition, by id: today, or as of the moment that the request looks back to. */
+export function someOf(
+  app: App,
+  request: Request,
+  { documents, tables }: Target,
+  ids: readonly string[],
+  where: Where | null,
+): Map<string, string> | Promise<Map<string, string>> {
+  const moment = momentOf(request);
+  return moment ? app.past.some(moment.position, tables, ids, where) : documents.some(ids, where);
+}
+
+/**
+ * Whether a document exists is not told to somebody who might not be let near it anyway.
+ *
+ * @param id of the document; without it the one that the path names.
+ */
+export async function refuseMissing(
+  app: App,
+  request: Request,
+  target: Target<Collection>,
+  operation: Operation,
+  id = idOf(request),
+): Promise<never> {
+  if (actorOf(request).type === 'anonymous') {
+    // A rule that looks at the document may throw without one; that would tell it from a document that is hidden.
+    await authorize(app, request, target, operation, { doc: () => null, data: null }).catch(() => {
+      throw new DomainError('unauthorized', 'an API key or a token is needed');
+    });
+  }
+  const shown = JSON.stringify(id.slice(0, 100));
+  const moment = momentOf(request);
+  const then = moment ? ` as of position ${moment.position}` : '';
+  throw new DomainError('not-found', `there is no document ${shown} in ${target.slug}${then}`);
+}

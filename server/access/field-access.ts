@@ -1,0 +1,178 @@
+import type { Request } from '@hapi/hapi';
+import type { InvalidBody } from '../../config/documents.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { AccessArgs, Field, FieldRule } from '../../config/model.ts';
+import { withHiddenPassword } from '../../config/passwords.ts';
+import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
+import type { Target } from '../app.ts';
+import { isTrusted, momentOf, userOf, viewOf } from '../http/requests.ts';
+
+/**
+ * Refuses values for fields that the caller may not write.
+ *
+ * @throws DomainError `forbidden` naming them all, nested ones by dotted path.
+ */
+export async function checkFieldsWritable(
+  request: Request,
+  target: Target,
+  operation: 'create' | 'update',
+  body: unknown,
+  doc: JsonObject | null,
+): Promise<void> {
+  const { model } = target;
+  if (isTrusted(request, model) || !isObject(body)) return;
+  const data = withHiddenPassword(target, body) as JsonObject;
+  const refused: string[] = [];
+  await walk(model.fields, body, '', async ({ access }, value, path) => {
+    const rule = access?.[operation];
+    if (rule && !(await passes(rule, { user: userOf(request), doc, data, req: viewOf(request) }))) refused.push(path);
+    return value;
+  });
+  if (refused.length === 0) return;
+  const errors = refused.map((field) => ({ field, message: `you may not ${operation} ${field}` }));
+  throw new DomainError('forbidden', `you may not ${operation} ${refused.join(', ')}`, errors);
+}
+
+/**
+ * Leaves out the fields that the caller may not read; as of then, in the document as it was or as it is today.
+ *
+ * @param id of the document, which hooks may have taken out of it; of a global its slug.
+ */
+export async function readableFields(
+  request: Request,
+  target: Target,
+  document: JsonObject,
+  id: string,
+): Promise<JsonObject> {
+  const today = momentOf(request) ? target.documents.text(id) : null;
+  return readableWith(request, target, document, [document, ...(today === null ? [] : [JSON.parse(today)])]);
+}
+
+/** Leaves out the fields that the caller may not read in one of these states of the document. */
+export async function readableWith(
+  request: Request,
+  { model }: Target,
+  document: JsonObject,
+  states: readonly JsonObject[],
+): Promise<JsonObject> {
+  if (isTrusted(request, model)) return document;
+  const args = states.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
+  return walk(model.fields, document, '', async ({ access }, value) => {
+    for (const one of args) if (access?.read && !(await passes(access.read, one))) return undefined;
+    return value;
+  });
+}
+
+/**
+ * The fields that the caller may filter and sort by: those that are readable whatever the document, for a filter tells
+ * what it filters by. A rule that looks at the document cannot answer that.
+ */
+export async function filterableFields(request: Request, target: Target): Promise<readonly Field[]> {
+  const { fields } = target.model;
+  if (readsEverything(request, target)) return fields;
+  return pick(fields, await readableAlways(request, fields));
+}
+
+/** As a refused body may be told to its sender: with hints that name only what is readable whatever the document. */
+export async function withOwnHints(request: Request, target: Target, refusal: InvalidBody): Promise<InvalidBody> {
+  if (!refusal.hasHints || readsEverything(request, target)) return refusal;
+  const readable = await readableAlways(request, target.model.fields);
+  return refusal.withHints((field) => readable.has(field));
+}
+
+/** Tells of a dotted path whether something on it is a field that the caller may not read, or not in every document. */
+export async function hiddenPaths(request: Request, target: Target): Promise<(path: string) => boolean> {
+  if (readsEverything(request, target)) return () => false;
+  const readable = await readableAlways(request, target.model.fields);
+  return (path) => {
+    let level: readonly Field[] = target.model.fields;
+    for (const name of path.split('.')) {
+      if (/^\d+$/.test(name)) continue;
+      const found = level.filter((field) => field.name === name);
+      if (found.some((field) => !readable.has(field))) return true;
+      level = found.flatMap(({ fields = [], blocks = [] }) => [...fields, ...blocks.flatMap((block) => block.fields)]);
+    }
+    return false;
+  };
+}
+
+function readsEverything(request: Request, { model, hasReadRules }: Target): boolean {
+  return isTrusted(request, model) || !hasReadRules;
+}
+
+/** The fields, at any depth, that the caller may read whatever the document. */
+async function readableAlways(
+  request: Request,
+  fields: readonly Field[],
+  found = new Set<Field>(),
+): Promise<ReadonlySet<Field>> {
+  for (const field of fields) {
+    if (field.access?.read && !(await readsWithoutDocument(request, field.access.read))) continue;
+    found.add(field);
+    const inside = [field.fields ?? [], ...(field.blocks ?? []).map((block) => block.fields)];
+    for (const nested of inside) await readableAlways(request, nested, found);
+  }
+  return found;
+}
+
+function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
+  return fields
+    .filter((field) => wanted.has(field))
+    .map((field) => ({
+      ...field,
+      ...(field.fields ? { fields: pick(field.fields, wanted) } : {}),
+      ...(field.blocks
+        ? { blocks: field.blocks.map((block) => ({ ...block, fields: pick(block.fields, wanted) })) }
+        : {}),
+    }));
+}
+
+async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {
+  let hasLooked = false;
+  const args = {
+    user: userOf(request),
+    data: null,
+    req: viewOf(request),
+    get doc() {
+      hasLooked = true;
+      return null;
+    },
+  };
+  return (await passes(rule, args)) && !hasLooked;
+}
+
+/** A rule that throws says no. */
+async function passes(rule: FieldRule, args: AccessArgs): Promise<boolean> {
+  try {
+    return (await rule(args)) === true;
+  } catch {
+    return false;
+  }
+}
+
+type Visit = (field: Field, value: Json, path: string) => Promise<Json | undefined>;
+
+/** Visits every value that belongs to a field, outside in; one that becomes undefined is left out. */
+async function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): Promise<JsonObject> {
+  const result = { ...values };
+  for (const field of fields) {
+    const value = memberOf(values, field.name);
+    if (value === undefined) continue;
+    const path = prefix + field.name;
+    const visited = await visit(field, value, path);
+    if (visited === undefined) delete result[field.name];
+    else result[field.name] = await walkInside(field, visited, path, visit);
+  }
+  return result;
+}
+
+async function walkInside(field: Field, value: Json, path: string, visit: Visit): Promise<Json> {
+  const { fields, blocks } = field;
+  if (!fields && !blocks) return value;
+  if (Array.isArray(value)) {
+    return Promise.all(value.map((item, index) => walkInside(field, item, `${path}.${index}`, visit)));
+  }
+  if (!isObject(value)) return value;
+  const inside = fields ?? blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
+  return walk(inside, value, `${path}.`, visit);
+}

@@ -1,0 +1,74 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { AuditScope } from '../../config/model.ts';
+import { showAll } from '../../config/suggest.ts';
+import { schemaKey } from '../../events/upcasters.ts';
+import type { App } from '../app.ts';
+import { actorOf, requestId, userOf, viewOf } from '../http/requests.ts';
+
+/** What a caller may see of the history. */
+export type AuditRights = {
+  has: (scope: AuditScope) => boolean;
+  /** Whether the payloads of a stream are for this caller: to a key, accounts are what they are everywhere else. */
+  seesPayloadsOf: (stream: string) => boolean;
+};
+
+const scopes: readonly AuditScope[] = ['headers', 'payloads', 'export'];
+const none: ReadonlySet<AuditScope> = new Set();
+const every: ReadonlySet<AuditScope> = new Set(scopes);
+
+/**
+ * What the caller may see of the history, by the configuration's audit rule; without one, users of the admin collection, API
+ * keys and the operator may see everything. The rule is asked in every request; one that throws admits nobody.
+ */
+export async function auditRightsOf(app: App, request: Request): Promise<AuditRights> {
+  const granted = await scopesOf(app, request);
+  const isKey = actorOf(request).type === 'apiKey';
+  const has = (scope: AuditScope) => granted.has(scope) || (scope === 'headers' && granted.has('payloads'));
+  return { has, seesPayloadsOf: (stream) => has('payloads') && !(isKey && isClosedToKeys(app, stream)) };
+}
+
+/**
+ * Lets a request pass that has a right, and gives all its rights.
+ *
+ * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
+ */
+export async function requireAudit(app: App, request: Request, scope: AuditScope): Promise<AuditRights> {
+  const rights = await auditRightsOf(app, request);
+  if (rights.has(scope)) return rights;
+  if (actorOf(request).type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
+  throw new DomainError('forbidden', `you may not look into the history: the scope ${scope} is needed`);
+}
+
+async function scopesOf(app: App, request: Request): Promise<ReadonlySet<AuditScope>> {
+  const { type, id = null } = actorOf(request);
+  if (type === 'system') return every;
+  const { audit, adminCollection } = app.model;
+  const user = userOf(request);
+  if (!audit) return type === 'apiKey' || (user && user.collection === adminCollection) ? every : none;
+  try {
+    return readAnswer(await audit({ user, apiKey: type === 'apiKey' ? id : null, req: viewOf(request) }));
+  } catch (err) {
+    app.log.error({ err, requestId: requestId(request) }, 'the audit rule failed: it admits nobody');
+    return none;
+  }
+}
+
+function readAnswer(answer: unknown): ReadonlySet<AuditScope> {
+  if (answer === true) return every;
+  // What a rule reads from a user may have no value: that is no permission.
+  if (answer === false || answer === undefined || answer === null) return none;
+  const isList = Array.isArray(answer) && answer.every((one) => scopes.includes(one));
+  if (!isList) throw new Error(`the audit rule must return true, false or a list of ${showAll(scopes)}`);
+  return new Set(answer);
+}
+
+/** As the routes of an auth collection are to a key, unless `useAPIKey` opens them. */
+export function isClosedToKeys({ model, goneAccounts }: App, stream: string): boolean {
+  const key = schemaKey(stream);
+  const slug = key === 'accounts' ? (stream.split('/')[1] ?? '') : key;
+  const collection = model.collections.get(slug);
+  // Accounts of a collection that is gone are accounts still.
+  if (!collection) return key === 'accounts' || goneAccounts().has(slug);
+  return collection.auth !== null && !collection.auth.useAPIKey;
+}

@@ -1,0 +1,43 @@
+import bcrypt from 'bcrypt';
+import { messageOf } from '../../storage/errors.ts';
+import { parent } from '../platform/parent.ts';
+import { stepBack } from '../platform/priority.ts';
+
+/**
+ * What a hash thread is asked for: to hash a password, or to compare one with a hash. `work`: the cost that a comparison
+ * takes whatever that of the hash is.
+ */
+export type HashRequest =
+  | { kind: 'hash'; password: string; cost: number }
+  | { kind: 'compare'; password: string; hash: string; work: number };
+
+/** The hash, or whether the password is right, or why there is neither. */
+export type HashAnswer = { value: string | boolean } | { failure: string };
+
+const main = parent();
+const wellFormed = /^\$2[ab]\$\d\d\$[./A-Za-z0-9]{53}$/;
+
+main.on('message', (request: HashRequest) => main.postMessage(answer(request)));
+
+function answer(request: HashRequest): HashAnswer {
+  try {
+    return { value: request.kind === 'hash' ? bcrypt.hashSync(request.password, request.cost) : compare(request) };
+  } catch (error) {
+    return { failure: messageOf(error) };
+  }
+}
+
+/**
+ * A hash of a lower cost, from before the cost was raised, is compared sooner, which would tell that there is such an
+ * account. Costs are powers of two: one comparison of cost 10 and hashes of cost 10 and 11 are the work of cost 12.
+ */
+function compare({ password, hash, work }: Extract<HashRequest, { kind: 'compare' }>): boolean {
+  // Of what is no hash, bcrypt says at once that the password is wrong.
+  if (!wellFormed.test(hash)) throw new Error('what a password is compared with is no hash');
+  const isRight = bcrypt.compareSync(password, hash);
+  for (let cost = bcrypt.getRounds(hash); cost < work; cost += 1) bcrypt.hashSync(password, cost);
+  return isRight;
+}
+
+// Behind those that answer requests, and behind the writer: a login may take a moment longer, a read may not.
+stepBack(10);

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Address, Email } from 'postal-mime';
+import { normalEmail } from '../../../config/addresses.ts';
+import { escapeHtml } from '../../platform/html.ts';
+
+// As an import it would load all of fetch with it, at every start in development.
+const { createServer } = process.getBuiltinModule('node:http');
+
+/** Mails that are kept to be looked at, in memory, and the pages that show them. */
+export type Mailbox = {
+  /** The page that lists them. */
+  url: string;
+  /** Gives the id of what is kept now. */
+  keep: (email: Email) => string;
+  /** The page of one. */
+  urlOf: (id: string) => string;
+  /** How many mails to these addresses it keeps. */
+  count: (addresses: readonly string[]) => number;
+  forget: (addresses: readonly string[]) => void;
+  close: () => Promise<void>;
+};
+
+/** The one interface that mail in development uses. */
+export const loopback = '127.0.0.1';
+const keptMessages = 200;
+
+/** Opens an empty one, whose pages are on a free port of the loopback interface. It keeps the last 200 messages. */
+export async function openMailbox(): Promise<Mailbox> {
+  const caught = new Map<string, Email>();
+  const listPath = `/mail/all/${newId()}`;
+
+  function to(recipients: readonly string[]): string[] {
+    const sought = new Set(recipients.map(normalEmail));
+    const isTo = ({ to = [] }: Email) => to.some(({ address = '' }) => sought.has(normalEmail(address)));
+    return [...caught].flatMap(([id, email]) => (isTo(email) ? [id] : []));
+  }
+
+  const pages = createServer((request, response) => {
+    const [status, html] = answerOf(caught, listPath, request);
+    response.writeHead(status, headers).end(html);
+  });
+  pages.listen(0, loopback);
+  await once(pages, 'listening');
+  const origin = `http://${loopback}:${(pages.address() as AddressInfo).port}`;
+
+  return {
+    url: origin + listPath,
+    keep(email) {
+      const id = newId();
+      caught.set(id, email);
+      for (const oldest of caught.keys()) {
+        if (caught.size <= keptMessages) break;
+        caught.delete(oldest);
+      }
+      return id;
+    },
+    urlOf: (id) => `${origin}/mail/${id}`,
+    count: (recipients) => to(recipients).length,
+    forget(recipients) {
+      for (const id of to(recipients)) caught.delete(id);
+    },
+    async close() {
+      pages.closeAllConnections();
+      await new Promise((resolve) => pages.close(resolve));
+    },
+  };
+}
+
+/** Whoever knows the address of a page may read it: nobody can guess one. */
+function newId(): string {
+  return randomBytes(16).toString('base64url');
+}
+
+/** A page of another site can make its own name point here: only under our own names anything is shown. */
+const ownHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
+
+/**
+ * No scripts, no forms, no frames but the message's own, which inherits all of this. Pictures are shown as a mail program
+ * would. Pages that links open are free of the sandbox: somebody wants to log in there.
+ */
+const policy = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src http: https: data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  'sandbox allow-popups allow-popups-to-escape-sandbox',
+].join('; ');
+
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': policy,
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+type Answer = [status: number, html: string];
+type Caught = ReadonlyMap<string, Email>;
+
+function answerOf(
+  caught: Caught,
+  listPath: string,
+  { method, headers: { host = '' }, url = '' }: IncomingMessage,
+): Answer {
+  if (!ownHost.test(host)) return [403, 'This is shown under a loopback address only.'];
+  if (method !== 'GET' && method !== 'HEAD') return [405, 'There is nothing here but to read.'];
+  if (url === listPath) return [200, listOf(caught)];
+  const email = caught.get(/^\/mail\/([\w-]+)$/.exec(url)?.[1] ?? '');
+  if (email) return [200, pageOf(email)];
+  return [404, `There is no such message. Only the last ${keptMessages} are kept, until the service ends.`];
+}
+
+/** The newest first. */
+function listOf(caught: Caught): string {
+  const rows = [...caught].reverse().map(([id, email]) => {
+    const link = `<a href="/mail/${id}">${escapeHtml(email.subject || '(no subject)')}</a>`;
+    return `<tr><td>${dateOf(email)}</td><td>${addresses(...(email.to ?? []))}</td><td>${link}</td></tr>`;
+  });
+  const list = rows.length === 0 ? '<p>None has been sent yet.</p>' : `<table>\n${rows.join('\n')}\n</table>`;
+  return htmlOf('Mail', `<h1>Mail that was sent, and went nowhere</h1>\n${list}`);
+}
+
+function pageOf(email: Email): string {
+  const subject = escapeHtml(email.subject ?? '');
+  const rows = {
+    From: addresses(email.from),
+    To: addresses(...(email.to ?? [])),
+    Subject: subject,
+    Date: dateOf(email),
+  };
+  const html = email.html === undefined ? '' : frameOf(email.html);
+  const text = email.text === undefined ? '' : `<h2>Plain text</h2>\n<pre>${withLinks(email.text)}</pre>`;
+  const table = Object.entries(rows)
+    .map(([name, value]) => `<tr><th scope="row">${name}</th><td>${value}</td></tr>`)
+    .join('\n');
+  return htmlOf(subject, `<table>\n${table}\n</table>\n${html}\n${text}`);
+}
+
+/** A page; both its title and its body are HTML already. */
+function htmlOf(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title>
+<style>
+  body { font: 16px/1.5 sans-serif; max-width: 60em; margin: 1em auto; padding: 0 1em }
+  th, td { text-align: left; vertical-align: top; padding-right: 1em }
+  iframe { width: 100%; height: 32em; border: 1px solid #999; background: #fff }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #999; padding: 1em }
+</style></head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+function addresses(...list: (Address | undefined)[]): string {
+  const shown = list.map((one) => (one?.name ? `${one.name} <${one.address ?? ''}>` : (one?.address ?? '')));
+  return escapeHtml(shown.join(', '));
+}
+
+function dateOf({ headers }: Email): string {
+  return escapeHtml(headers.find(({ key }) => key === 'date')?.value ?? '');
+}
+
+/** A link inside of a frame would open inside of it; in the sandbox it may open only beside it. */
+function frameOf(html: string): string {
+  const doctype = /^\s*<!doctype[^>]*>/i.exec(html)?.[0] ?? '';
+  const content = `${doctype}<base target="_blank">${html.slice(doctype.length)}`;
+  return `<iframe title="The message" sandbox="allow-popups allow-popups-to-escape-sandbox" srcdoc="${escapeHtml(content)}"></iframe>`;
+}
+
+function withLinks(text: string): string {
+  // Every other part is what the group has matched.
+  const parts = text.split(/(https?:\/\/[^\s<>"]+)/);
+  const link = (url: string) => `<a href="${url}" target="_blank">${url}</a>`;
+  return parts.map((part, index) => (index % 2 === 1 ? link(escapeHtml(part)) : escapeHtml(part))).join('');
+}

@@ -1,0 +1,200 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { AccountUrls, MailArgs, MailKind, MailTemplate } from '../../../config/model.ts';
+import { escapeHtml } from '../../platform/html.ts';
+import type { TokenKind } from '../../ports.ts';
+
+/** What a recipient reads: both forms say the same. The subject is one line. */
+export type Message = { subject: string; text: string; html: string };
+
+/** What our own texts speak of. `until` is when the link expires, in words; null where there is no such link. */
+type Facts = { email: string; site: string; until: string | null };
+
+type Form = {
+  /** The page of the author's that it links to. */
+  page: keyof AccountUrls;
+  /** The page below the base URL that it links to without one of the author's; null: none. */
+  defaultPage: string | null;
+  /** The one-time token that its link carries. */
+  token: TokenKind | null;
+  subject: (facts: Facts) => string;
+  /** Paragraphs before and after the link, which stands under the words of `action`. */
+  before: (facts: Facts) => string[];
+  action: string;
+  after: (facts: Facts) => string[];
+};
+
+/** One entry per message. */
+const forms: Record<MailKind, Form> = {
+  invitation: {
+    page: 'acceptInvite',
+    defaultPage: 'accept-invite',
+    token: 'invite',
+    subject: ({ site }) => `You are invited to ${site}`,
+    before: ({ email, site }) => [
+      `You are invited to ${site}. Choose a password, and you have an account under your address ${email}.`,
+    ],
+    action: 'Accept the invitation',
+    after: ({ until }) => [
+      `The link works once, until ${until}.`,
+      'If you did not expect this message, you need not do anything.',
+    ],
+  },
+  welcome: {
+    page: 'login',
+    defaultPage: null,
+    token: null,
+    subject: ({ site }) => `Welcome to ${site}`,
+    before: ({ email, site }) => [
+      `Welcome to ${site}. Your account is ready: log in with your address ${email} and the password that you have chosen.`,
+    ],
+    action: 'Log in',
+    after: () => [],
+  },
+  passwordReset: {
+    page: 'resetPassword',
+    defaultPage: 'reset-password',
+    token: 'reset',
+    subject: ({ site }) => `Reset your password for ${site}`,
+    before: ({ email, site }) => [
+      `Somebody, probably you, asked for a new password for the account ${email} at ${site}.`,
+    ],
+    action: 'Choose a new password',
+    after: ({ until }) => [
+      `The link works once, until ${until}. If you asked more than once, only the link in the newest message works.`,
+      'If it was not you, you need not do anything: your password stays as it is.',
+    ],
+  },
+  passwordChanged: {
+    page: 'login',
+    defaultPage: null,
+    token: null,
+    subject: ({ site }) => `Your password for ${site} was changed`,
+    before: ({ email, site }) => [
+      `The password of the account ${email} at ${site} was changed. Whoever was logged in has been logged out.`,
+    ],
+    action: 'Log in',
+    after: ({ site }) => [
+      `If it was not you, somebody else may be reading your mail. Ask for a new password now, and tell those who run ${site}.`,
+    ],
+  },
+};
+
+/** What the one-time token in the link of a mail is for; null where it has none. */
+export function tokenKindOf(kind: MailKind): TokenKind | null {
+  return forms[kind].token;
+}
+
+/** Where the mails of a collection link to: pages of its author's, else pages below the address of the service. */
+export type Pages = { slug: string; urls: AccountUrls; baseUrl: string; site?: string | null };
+
+/** The page that a mail links to, with the token and the site in its query; null where there is none. */
+export function linkOf(
+  kind: MailKind,
+  { slug, urls, baseUrl, site = null }: Pages,
+  token: string | null,
+): string | null {
+  const { page, defaultPage } = forms[kind];
+  const address = urls[page] ?? (defaultPage === null ? null : `${baseUrl}/account/${slug}/${defaultPage}`);
+  if (address === null) return null;
+  const url = new URL(address);
+  if (token !== null) url.searchParams.set('token', token);
+  if (site !== null) url.searchParams.set('site', site);
+  return url.href;
+}
+
+/** A message to be written: `baseUrl` names the site where the message links to no page. */
+export type Order = {
+  kind: MailKind;
+  args: MailArgs;
+  baseUrl: string;
+  template: MailTemplate | undefined;
+  log: Logger;
+  /** How long a template may take. */
+  templateSeconds?: number;
+};
+
+/**
+ * Writes a message: each part by the author's template, else in our own words. A template that throws, takes too long or
+ * gives no text is logged, and our own part goes out: somebody waits for this mail.
+ */
+export async function writeMessage({
+  kind,
+  args,
+  baseUrl,
+  template,
+  log,
+  templateSeconds = 10,
+}: Order): Promise<Message> {
+  const own = ownMessage(kind, args, baseUrl);
+
+  async function part(name: keyof Message): Promise<string> {
+    const make = template?.[name];
+    if (!make) return own[name];
+    try {
+      const text = await inTime(async () => make(args), templateSeconds);
+      if (typeof text !== 'string' || text.trim() === '') throw new Error('it gave no text');
+      return text;
+    } catch (err) {
+      log.error({ err, mail: kind, part: name }, 'a mail template failed; the built-in text is sent in its place');
+      return own[name];
+    }
+  }
+
+  return { subject: oneLine(await part('subject')), text: await part('text'), html: await part('html') };
+}
+
+async function inTime<T>(make: () => Promise<T>, seconds: number): Promise<T> {
+  const isOver = new AbortController();
+  try {
+    const late = wait(seconds * 1000, null, { signal: isOver.signal, ref: false }).then(() => {
+      throw new Error(`it took longer than ${seconds} seconds`);
+    });
+    return await Promise.race([make(), late]);
+  } finally {
+    isOver.abort();
+  }
+}
+
+/** A header is one line: what would begin another one becomes a space. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+}
+
+function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl: string): Message {
+  const { subject, before, action, after } = forms[kind];
+  // People know the site by the pages that they are sent to, which need not be where the service is.
+  const site = new URL(url ?? baseUrl).host;
+  const facts: Facts = { email, site, until: expiresAt && inWords(expiresAt) };
+  const words = { subject: subject(facts), before: ['Hello,', ...before(facts)], action, after: after(facts) };
+  return { subject: words.subject, text: asText(words, url), html: asHtml(words, url) };
+}
+
+let clock: Intl.DateTimeFormat | undefined;
+
+function inWords(time: Date): string {
+  // Made for the first mail: it takes ten milliseconds, which would be of every start.
+  clock ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  return `${clock.format(time)} UTC`;
+}
+
+type Words = { subject: string; before: string[]; action: string; after: string[] };
+
+function asText({ before, action, after }: Words, url: string | null): string {
+  const link = url === null ? [] : [`${action}:\n${url}`];
+  return `${[...before, ...link, ...after].join('\n\n')}\n`;
+}
+
+function asHtml({ subject, before, action, after }: Words, url: string | null): string {
+  const paragraph = (text: string) => `<p>${escapeHtml(text)}</p>`;
+  const href = url === null ? '' : escapeHtml(url);
+  const link = url === null ? [] : [`<p><a href="${href}"><b>${escapeHtml(action)}</b></a><br>${href}</p>`];
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(subject)}</title></head>
+<body style="font: 16px/1.5 sans-serif; max-width: 36em; overflow-wrap: anywhere">
+${[...before.map(paragraph), ...link, ...after.map(paragraph)].join('\n')}
+</body>
+</html>
+`;
+}

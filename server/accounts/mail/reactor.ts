@@ -1,0 +1,205 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { MailKind, Model, User } from '../../../config/model.ts';
+import type { Append, NewEvent } from '../../../events/log.ts';
+import type { Accounts, WaitingMail } from '../../../projections/accounts.ts';
+import type { TokenKind } from '../../ports.ts';
+import { linkOf, tokenKindOf, writeMessage } from './messages.ts';
+import { type Mailer, Undeliverable } from './transport.ts';
+
+/** What sends the mails that events ask for. */
+export type Reactor = {
+  /** Looks for new ones at once. */
+  poke: () => void;
+  /** Begins nothing more, and waits a few seconds for what is being sent. The mailer is closed after it. */
+  close: () => Promise<void>;
+};
+
+export type ReactorInput = {
+  model: Model;
+  /** Where links lead that have no page of the author's; without a slash at the end. */
+  baseUrl: string;
+  /** Which of several sites it is, for links to say; null where there is but one. */
+  site?: string | null;
+  accounts: Pick<Accounts, 'waitingMails'>;
+  /** The raw document of a user; null when there is none any longer. */
+  userOf: (slug: string, id: string) => User | null | Promise<User | null>;
+  /** Makes the text of a one-time token from its id. */
+  token: (kind: TokenKind, slug: string, id: string) => string | Promise<string>;
+  append: Append;
+  mailer: Mailer;
+  log: Logger;
+  now?: () => number;
+  /** How long to wait after the first failure, the second and so on; the last one holds for all that follow. */
+  retrySeconds?: readonly [number, ...number[]];
+  sweepSeconds?: number;
+  closeSeconds?: number;
+};
+
+const retryDelays = [5, 30, 2 * 60, 10 * 60, 30 * 60, 60 * 60] as const;
+
+/** A mail without a link that expires is news for this long. */
+const newsMilliseconds = 3 * 24 * 60 * 60 * 1000;
+
+const atOnce = 4;
+
+/** What this process knows of a mail that waits. After a restart it begins anew: the log tells what was sent. */
+type Progress = {
+  /** `ready`: to be tried again. `done`: recorded, and soon gone from those that wait. */
+  phase: 'ready' | 'running' | 'resting' | 'done';
+  failures: number;
+  /** What is to be recorded. It is kept when that fails, so that the mail is not sent again. */
+  ending: NewEvent | null;
+  timer: NodeJS.Timeout | undefined;
+};
+
+/**
+ * Sends the mails that wait in the read tables and records what became of them, which takes them from there: so a restart
+ * loses none, and building the tables anew sends none again.
+ */
+export function startReactor(input: ReactorInput): Reactor {
+  const { accounts, append, log, now = Date.now } = input;
+  const { retrySeconds = retryDelays, sweepSeconds = 30, closeSeconds = 5 } = input;
+  const known = new Map<string, Progress>();
+  const running = new Set<Promise<void>>();
+  /** Those found by the last look, the oldest at the end. */
+  let queue: WaitingMail[] = [];
+  let isPoked = false;
+  let isClosing = false;
+
+  function poke(): void {
+    if (isPoked || isClosing) return;
+    isPoked = true;
+    setImmediate(() => {
+      isPoked = false;
+      if (!isClosing) look();
+    });
+  }
+
+  function look(): void {
+    try {
+      queue = accounts.waitingMails().reverse();
+    } catch (err) {
+      log.error({ err }, 'the mails that wait could not be read');
+      return;
+    }
+    const waiting = new Set(queue.map(({ event }) => event));
+    for (const [event, { phase, timer }] of known) {
+      if (phase === 'running' || waiting.has(event)) continue;
+      clearTimeout(timer);
+      known.delete(event);
+    }
+    fill();
+  }
+
+  function fill(): void {
+    while (running.size < atOnce) {
+      const mail = queue.pop();
+      if (!mail) return;
+      const progress = known.get(mail.event) ?? { phase: 'ready', failures: 0, ending: null, timer: undefined };
+      if (progress.phase !== 'ready') continue;
+      known.set(mail.event, progress);
+      begin(mail, progress);
+    }
+  }
+
+  function begin(mail: WaitingMail, progress: Progress): void {
+    progress.phase = 'running';
+    const run = handle(mail, progress)
+      .catch((error: Error) => rest(mail, progress, error))
+      .finally(() => {
+        running.delete(run);
+        fill();
+      });
+    running.add(run);
+  }
+
+  async function handle(mail: WaitingMail, progress: Progress): Promise<void> {
+    progress.ending ??= await endingOf(mail);
+    const outcome = await append({
+      stream: mail.stream,
+      expectedVersion: null,
+      events: [progress.ending],
+      claims: [],
+      releases: [],
+      actor: { type: 'system' },
+      correlationId: mail.event,
+      context: {},
+    });
+    if (!outcome.ok) throw new Error(`the log refused it: ${outcome.conflict}`);
+    progress.phase = 'done';
+  }
+
+  async function endingOf(mail: WaitingMail): Promise<NewEvent> {
+    const about = { mail: mail.kind, event: mail.event };
+    try {
+      if (now() >= deadlineOf(mail)) throw new Undeliverable('gave up');
+      await send(input, mail);
+      return { type: 'email.sent', data: about };
+    } catch (error) {
+      if (!(error instanceof Undeliverable)) throw error;
+      const reason = error.message;
+      log.error({ ...about, err: error.cause }, `mail not sent: ${reason}`);
+      return { type: 'email.failed', data: { ...about, reason } };
+    }
+  }
+
+  function rest(mail: WaitingMail, progress: Progress, err: Error): void {
+    progress.phase = 'resting';
+    progress.failures += 1;
+    const seconds = retrySeconds[Math.min(progress.failures, retrySeconds.length) - 1] as number;
+    // To give up is due at the deadline, not when the mail would have been tried again.
+    const left = progress.ending ? Number.POSITIVE_INFINITY : deadlineOf(mail) - now();
+    const delay = Math.max(0, Math.min(seconds * 1000, left));
+    const what = progress.ending ? 'what became of a mail could not be recorded' : 'mail could not be sent';
+    log.warn({ err, mail: mail.kind, event: mail.event, attempt: progress.failures }, `${what}; it is tried again`);
+    if (isClosing) return;
+    progress.timer = setTimeout(() => {
+      progress.phase = 'ready';
+      poke();
+    }, delay).unref();
+  }
+
+  const sweep = setInterval(poke, sweepSeconds * 1000).unref();
+  poke();
+
+  return {
+    poke,
+    async close() {
+      isClosing = true;
+      queue = [];
+      clearInterval(sweep);
+      for (const { timer } of known.values()) clearTimeout(timer);
+      const isOver = new AbortController();
+      const late = wait(closeSeconds * 1000, null, { signal: isOver.signal }).catch(() => {});
+      await Promise.race([Promise.all(running), late]);
+      isOver.abort();
+    },
+  };
+}
+
+function deadlineOf({ expiresAt, since }: WaitingMail): number {
+  return expiresAt ?? since + newsMilliseconds;
+}
+
+async function send(input: ReactorInput, mail: WaitingMail): Promise<void> {
+  const { model, baseUrl, site = null, userOf, token, mailer, log } = input;
+  const { kind, slug, expiresAt, event } = mail;
+  const collection = model.collections.get(slug);
+  const user = mail.id === null ? null : await userOf(slug, mail.id);
+  const email = kind === 'invitation' ? mail.email : user?.email;
+  if (!collection || typeof email !== 'string') throw new Undeliverable('the account is gone');
+
+  const pages = { slug, urls: collection.urls, baseUrl, site };
+  const url = linkOf(kind, pages, await tokenOf(kind, mail, token));
+  const args = { collection: slug, email, user, url, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
+  const message = await writeMessage({ kind, args, baseUrl, template: model.email?.templates[kind], log });
+  await mailer.send({ ...message, kind, event, to: email });
+}
+
+async function tokenOf(kind: MailKind, { slug, token: id }: WaitingMail, make: ReactorInput['token']) {
+  const tokenKind = tokenKindOf(kind);
+  if (tokenKind === null) return null;
+  if (id === null) throw new Error(`a mail "${kind}" without the id of its token`);
+  return make(tokenKind, slug, id);
+}

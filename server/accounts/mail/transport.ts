@@ -1,0 +1,209 @@
+import { once as next } from 'node:events';
+import { domainToASCII } from 'node:url';
+import type { NodemailerError, TransportConfig, Transporter } from 'nodemailer';
+import type { Logger } from 'pino';
+import { isOneAddress, readSender, type Sender } from '../../../config/addresses.ts';
+import { senderRule } from '../../../config/check-email.ts';
+import type { EmailOptions, MailKind } from '../../../config/model.ts';
+import { messageOf } from '../../../storage/errors.ts';
+import { once } from '../../platform/once.ts';
+import { UsageError } from '../../settings/settings.ts';
+import { loopback, type Mailbox, openMailbox } from './mailbox.ts';
+import type { Message } from './messages.ts';
+
+/** A message to one address. `event` is the id of the event that asked for it. */
+export type OutgoingMail = Message & { kind: MailKind; event: string; to: string };
+
+/** The way that mail goes out. */
+export type Mailer = {
+  /**
+   * Resolves when a mail server has taken the mail.
+   *
+   * @throws Undeliverable when it is of no use to try again; for any other error it is.
+   */
+  send: (mail: OutgoingMail) => Promise<void>;
+  /** Where mails are caught and not sent: those that are kept. */
+  caught?: CaughtMails;
+  /** Ends the connections, also of what is being sent. */
+  close: () => Promise<void>;
+};
+
+/** Mails that are kept by this process: where they are listed, and those to some addresses. */
+export type CaughtMails = Pick<Mailbox, 'url' | 'count' | 'forget'>;
+
+/** Thrown for a mail that cannot be sent. Its message is recorded, so it holds no address and nothing of a server's words. */
+export class Undeliverable extends Error {
+  override name = 'Undeliverable';
+}
+
+/** How mail is to go out. `smtpUrl` and `from` are those of the environment and win over the configuration's. */
+export type MailSettings = {
+  email: Pick<EmailOptions, 'from' | 'transport'> | null;
+  smtpUrl: string | undefined;
+  from: string | undefined;
+  isProduction: boolean;
+  log: Logger;
+  /** How long a mail may take altogether: a server that answers a character at a time is never idle. */
+  sendSeconds?: number;
+};
+
+/**
+ * Opens the way that mail goes out: the configured one; without one a catcher that shows it, and in production none.
+ *
+ * @throws UsageError when there is a transport and no sender, or in production the reverse, or one is not what it must be.
+ */
+export async function openMail(settings: MailSettings): Promise<Mailer> {
+  const { email, smtpUrl, from, isProduction, log, sendSeconds = 120 } = settings;
+  const transport = smtpUrl ?? email?.transport;
+  const sender = from ?? email?.from;
+  if (transport !== undefined && sender === undefined) {
+    throw new UsageError(
+      'mail has a transport and no sender; set ANNALS_MAIL_FROM, or email.from in the configuration',
+    );
+  }
+  // A sender alone is what a configuration has whose transport is the business of the machine that it runs on.
+  if (transport === undefined && sender !== undefined && isProduction) {
+    throw new UsageError(
+      'mail has a sender and no transport; set ANNALS_SMTP_URL, or email.transport in the configuration',
+    );
+  }
+  if (transport !== undefined && sender !== undefined) {
+    const transportName = smtpUrl === undefined ? 'email.transport' : 'ANNALS_SMTP_URL';
+    const senderName = from === undefined ? 'email.from' : 'ANNALS_MAIL_FROM';
+    const way = { sender: senderIn(sender, senderName), sendSeconds };
+    return openTransport({ ...way, transporter: await connect(transport, transportName) }, log);
+  }
+  if (!isProduction) return openCatcher({ sender: senderIn(sender ?? catcherSender, 'email.from'), sendSeconds }, log);
+  log.warn('mail is not configured: no invitation and no password reset reaches anybody');
+  return nowhere;
+}
+
+function senderIn(text: string, source: string): Sender {
+  const sender = readSender(text);
+  // Not shown: an SMTP URL with its password is easily put in its place.
+  if (!sender) throw new UsageError(`${source} must ${senderRule.must}`);
+  return sender;
+}
+
+/** Few connections, for servers refuse many; and nobody waits as long for one as nodemailer does by default. */
+const defaults = {
+  pool: true,
+  maxConnections: 2,
+  connectionTimeout: 15_000,
+  greetingTimeout: 15_000,
+  socketTimeout: 30_000,
+} as const;
+
+async function connect(transport: string | object, source: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer');
+  try {
+    const transporter = createTransport(
+      typeof transport === 'string' ? { ...defaults, url: transport } : withDefaults(transport),
+    );
+    // What failed is told to the one who sends; without a listener an error would end the process.
+    return transporter.on('error', () => {});
+  } catch (error) {
+    throw new UsageError(`${source} is no transport that nodemailer can use: ${messageOf(error)}`);
+  }
+}
+
+/** Only SMTP has connections to pool: other kinds of transport, and an author's own, stay as they are. */
+function withDefaults(options: object): TransportConfig {
+  const others = ['send', 'sendmail', 'streamTransport', 'jsonTransport', 'SES'];
+  return others.some((name) => name in options) ? options : { ...defaults, ...options };
+}
+
+type Way = { transporter: Transporter; sender: Sender; sendSeconds: number };
+
+function openTransport(way: Way, log: Logger): Mailer {
+  return {
+    async send(mail) {
+      await deliver(way, mail);
+      log.info({ mail: mail.kind, event: mail.event }, 'mail sent');
+    },
+    async close() {
+      way.transporter.close({ force: true });
+    },
+  };
+}
+
+/** Gives what the server said when it took the mail. */
+async function deliver({ transporter, sender, sendSeconds }: Way, mail: OutgoingMail): Promise<string> {
+  if (!isOneAddress(mail.to)) throw new Undeliverable('the address is none that mail can go to');
+  const domain = domainToASCII(sender.address.slice(sender.address.indexOf('@') + 1)) || 'localhost';
+  const signal = AbortSignal.timeout(sendSeconds * 1000);
+  try {
+    const sent = transporter.sendMail({
+      from: sender,
+      to: { name: '', address: mail.to },
+      subject: mail.subject,
+      text: mail.text,
+      html: mail.html,
+      // The same when it is sent again after a crash, so that the receiving side can drop the second.
+      messageId: `<${mail.event}@${domain}>`,
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      signal,
+    });
+    // A transport of the author's own may know nothing of signals, and need not say anything.
+    const info = await Promise.race([sent, late(signal)]);
+    // Over LMTP a refusal comes with the answer.
+    if (info?.rejectedErrors?.[0]) throw info.rejectedErrors[0];
+    return info?.response ?? '';
+  } catch (error) {
+    if (isRefusal(error as NodemailerError)) throw new Undeliverable('the mail server refused it', { cause: error });
+    throw error;
+  }
+}
+
+async function late(signal: AbortSignal): Promise<never> {
+  await next(signal, 'abort');
+  throw signal.reason;
+}
+
+/** Replies that ask for a login (RFC 4954, section 6): an operator can mend that. */
+const loginReplies: readonly (number | undefined)[] = [530, 534, 535, 538];
+
+/** True where the server refuses this mail for good, rather than us, or everything for a while. */
+function isRefusal({ code, permanent, responseCode }: NodemailerError): boolean {
+  const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  return isOfMail && permanent === true && !loginReplies.includes(responseCode);
+}
+
+const catcherSender = 'Annals <annals@localhost>';
+
+async function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Promise<Mailer> {
+  const mailbox = await openMailbox();
+  let closeCatcher = async () => {};
+  // Nothing else of it is loaded before there is a mail.
+  const start = once(async () => {
+    const { startCatcher } = await import('./catcher.ts');
+    const catcher = await startCatcher(mailbox);
+    const options = { host: loopback, port: catcher.port, ignoreTLS: true };
+    const transporter = await connect(options, 'the mail catcher');
+    closeCatcher = async () => {
+      transporter.close({ force: true });
+      await catcher.close();
+    };
+    return { catcher, way: { transporter, ...settings } };
+  });
+  return {
+    async send(mail) {
+      const { catcher, way } = await start();
+      const url = mailbox.urlOf(catcher.idIn(await deliver(way, mail)));
+      log.info({ mail: mail.kind, event: mail.event }, `mail caught: ${mail.kind} to ${mail.to}: ${url}`);
+    },
+    caught: mailbox,
+    async close() {
+      await Promise.all([closeCatcher(), mailbox.close()]);
+    },
+  };
+}
+
+const nowhere: Mailer = {
+  async send() {
+    throw new Undeliverable('mail is not configured');
+  },
+  async close() {},
+};

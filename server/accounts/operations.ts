@@ -1,0 +1,243 @@
+import Joi from 'joi';
+import { counted } from '../../config/counted.ts';
+import type { Collection, Model } from '../../config/model.ts';
+import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
+import type { Account, Caller } from '../openapi/callers.ts';
+import { type Operation, readsThroughHooks } from '../openapi/operation.ts';
+import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
+
+/** Routes that look at no credential, whose calls are counted. */
+const countedCaller: Caller = { kind: 'anybody', isCounted: true };
+const ofBodies = [400, 408, 413, 415, 500] as const;
+
+/** `POST /api/collections/<slug>/login` */
+export function loginOperation(target: Account): Operation {
+  const { slug, auth } = target;
+  return {
+    id: `login_${slug}`,
+    tag: slug,
+    summary: `Log a user of ${slug} in`,
+    description:
+      `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${counted(auth.tokenExpiration, 'second')}.` +
+      `${auth.cookies ? ' A browser gets it as a cookie too.' : ''} A wrong password and an unknown e-mail are the same answer. After ` +
+      `${counted(auth.maxLoginAttempts, 'failure')} in a row the account is locked for ${counted(auth.lockTime, 'second')}: 429, with the right password too.`,
+    body: 'Login',
+    answers: {
+      200: withCookie(target, json('A token, and the user.', `collections.${slug}.login`)),
+      401: json('The e-mail or the password is wrong.', 'Error'),
+      ...refusals(ofBodies),
+      // Whether calls are counted or not, too many that fail lock the account.
+      ...refusalsForNow([429, 503]),
+      ...ofHooks(hasReadHooks(target)),
+    },
+    caller: countedCaller,
+  };
+}
+
+/** `POST /api/collections/<slug>/logout` */
+export function logoutOperation(target: Account): Operation {
+  const { slug, auth } = target;
+  return {
+    id: `logout_${slug}`,
+    tag: slug,
+    summary: 'End the session of the token',
+    description: `Ends the session of the request, with every token of it; other sessions of the user go on.${auth.cookies ? ' The cookie is cleared.' : ''}`,
+    answers: {
+      200: withCookie(target, { description: 'It has ended.' }),
+      ...refusals([400, 500]),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'user', of: slug },
+  };
+}
+
+/** `GET /api/collections/<slug>/me` */
+export function meOperation(model: Model, target: Account): Operation {
+  const { slug, auth } = target;
+  const isHooked = auth.depth ? readsThroughHooks(model, target) : hasReadHooks(target);
+  return {
+    id: `me_${slug}`,
+    tag: slug,
+    summary: 'Read the user whose token it is',
+    description:
+      'Answers the account whose token it is, whatever the rule for reading the collection says; rules of fields hold.' +
+      (auth.depth ? ` Related documents stand in the place of their ids, as with \`depth=${auth.depth}\`.` : ''),
+    answers: { 200: json('The user.', `collections.${slug}`), ...refusals([400, 500]), ...ofHooks(isHooked) },
+    caller: { kind: 'user', of: slug },
+  };
+}
+
+/** `POST /api/collections/<slug>/refresh-token` */
+export function refreshOperation(target: Account): Operation {
+  const { slug, auth } = target;
+  return {
+    id: `refreshToken_${slug}`,
+    tag: slug,
+    summary: 'Exchange the token for one that is valid for longer',
+    description:
+      `Gives a token of the same session that lives another ${counted(auth.tokenExpiration, 'second')}. The one before is good until it expires ` +
+      'by itself, or the session ends.',
+    answers: {
+      200: withCookie(target, json('The new token, of the same session.', 'Token')),
+      ...refusals([400, 500]),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'user', of: slug },
+  };
+}
+
+/** `GET /api/collections/<slug>/sessions` */
+export function sessionsOperation({ slug }: Collection): Operation {
+  return {
+    id: `listSessions_${slug}`,
+    tag: slug,
+    summary: 'List the sessions of the user',
+    description:
+      'Tells where the user is logged in, the oldest session first: when it began, from which address and with which program. ' +
+      '`isCurrent` is the session of this request.',
+    answers: { 200: json('Those that have not ended.', 'Sessions'), ...refusals([400, 500]) },
+    caller: { kind: 'user', of: slug },
+  };
+}
+
+/** `DELETE /api/collections/<slug>/sessions/{sid}` */
+export function endSessionOperation({ slug }: Collection): Operation {
+  return {
+    id: `endSession_${slug}`,
+    tag: slug,
+    summary: 'End a session of the user',
+    description:
+      'Ends a session of the user whose token it is, by the `sid` that the list of sessions tells: its tokens open nothing from now ' +
+      'on. The sessions of others are a 404.',
+    params: Joi.object({ sid: Joi.string().guid().required().description('The id of the session.') }),
+    answers: {
+      200: json('The session that was.', 'Session'),
+      404: json('The user has no such session.', 'Error'),
+      ...refusals([400, 500]),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'user', of: slug },
+  };
+}
+
+/** `POST /api/collections/<slug>/invite` */
+export function inviteOperation({ slug }: Collection): Operation {
+  return {
+    id: `invite_${slug}`,
+    tag: slug,
+    summary: `Invite somebody to become a user of ${slug}`,
+    description:
+      'Sends a mail with a link that works once, for 7 days: who opens it chooses a password and has an account. A second invitation ' +
+      'to one address replaces the first. It takes a user who may create accounts here; an API key alone may not.',
+    body: 'Invite',
+    answers: {
+      200: json('The invitation is on its way.', 'Success'),
+      403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
+      409: json('There is an account with this e-mail.', 'Error'),
+      ...refusals(ofBodies),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'user' },
+  };
+}
+
+/** `POST /api/collections/<slug>/accept-invite` */
+export function acceptInviteOperation(target: Collection): Operation {
+  const { slug, fields } = target;
+  const isRuled = anyField(fields, ({ access }) => Boolean(access?.create));
+  return {
+    id: `acceptInvite_${slug}`,
+    tag: slug,
+    summary: 'Become a user with the token of an invitation',
+    description:
+      'Makes the account that an invitation is for, with its e-mail, and logs in. Fields of the account may come with it, required ' +
+      'ones must. An attempt that is refused does not use the token up.',
+    body: `collections.${slug}.acceptInvite`,
+    answers: { ...registered(target), ...(isRuled ? refusals([403]) : {}) },
+    caller: countedCaller,
+  };
+}
+
+/** `GET /api/collections/<slug>/init` */
+export function initOperation({ slug }: Collection): Operation {
+  return {
+    id: `readInit_${slug}`,
+    tag: slug,
+    summary: `Ask whether ${slug} has a user`,
+    description:
+      'Tells whether there is any account, so that a front end knows whether to show a login. It needs no credential.',
+    answers: { 200: json('Whether there is one.', 'Init'), ...refusals([400, 500]) },
+    caller: { kind: 'anybody' },
+  };
+}
+
+/** `POST /api/collections/<slug>/first-user` of the admin collection: nobody else has a first user. */
+export function firstUserOperation(target: Collection): Operation {
+  const { slug } = target;
+  // Nobody is there yet who could have anything that is unique.
+  const { 409: _, ...answers } = registered(target);
+  return {
+    id: `createFirstUser_${slug}`,
+    tag: slug,
+    summary: `Become the first user of ${slug} with the setup token`,
+    description:
+      'Makes the first account, with the setup token that the service prints at each start while there is none, and logs in. No rule ' +
+      'is asked. Of several calls at once one succeeds; from then on it is a 403.',
+    body: `collections.${slug}.firstUser`,
+    answers: {
+      ...answers,
+      403: json('There is a user, or the token is wrong.', 'Error'),
+    },
+    caller: countedCaller,
+  };
+}
+
+/** `POST /api/collections/<slug>/forgot-password` */
+export function forgotPasswordOperation({ slug }: Collection): Operation {
+  return {
+    id: `forgotPassword_${slug}`,
+    tag: slug,
+    summary: 'Ask for a mail with which a password can be reset',
+    description:
+      'Sends a mail with a link that works once, for an hour; only the newest one works. The answer is the same, whether there is ' +
+      'such an account or not. An account gets at most five of these mails in an hour.',
+    body: 'ForgotPassword',
+    answers: { 200: json('The same whether there is such an account or not.', 'Success'), ...refusals(ofBodies) },
+    caller: countedCaller,
+  };
+}
+
+/** `POST /api/collections/<slug>/reset-password` */
+export function resetPasswordOperation({ slug }: Collection): Operation {
+  return {
+    id: `resetPassword_${slug}`,
+    tag: slug,
+    summary: 'Set a new password with the token of a mail',
+    description:
+      'Sets a password with the token of such a mail, the first one of an account too. All sessions of the user end, and a lock. ' +
+      'It does not log in.',
+    body: 'ResetPassword',
+    answers: {
+      200: json('The password is changed, and all sessions of the user have ended.', 'Success'),
+      ...refusals([...ofBodies, 409]),
+      ...refusalsForNow([503]),
+    },
+    caller: countedCaller,
+  };
+}
+
+/** The answers to who becomes a user. */
+function registered(target: Collection): Answers {
+  return {
+    201: withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`)),
+    ...refusals([...ofBodies, 409]),
+    ...refusalsForNow([503]),
+    ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
+  };
+}
+
+function withCookie({ slug, auth }: Collection, answer: Answer): Answer {
+  if (!auth?.cookies) return answer;
+  const description = `The cookie of the users of ${slug}, which holds the token; empty when the session has ended.`;
+  return { ...answer, headers: { 'Set-Cookie': { description, schema: { type: 'string' } } } };
+}

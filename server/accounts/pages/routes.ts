@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import type { Server } from '@hapi/hapi';
+import type { App } from '../../app.ts';
+import { contentSecurityPolicy, ownFile, serveFile } from '../../http/static.ts';
+import { escapeHtml } from '../../platform/html.ts';
+import { once } from '../../platform/once.ts';
+
+/** What mails and the setup link open, where the author has no page of his own. */
+const pages = ['accept-invite', 'reset-password', 'setup'] as const;
+
+/** No collection can be in the way: a slug has no dot. */
+const assets = [
+  { name: 'account.js', type: 'text/javascript', file: ownFile('./account.js', import.meta.url) },
+  { name: 'account.css', type: 'text/css', file: ownFile('./account.css', import.meta.url) },
+];
+
+/** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one. */
+const headers = {
+  'content-security-policy': contentSecurityPolicy,
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+};
+
+/** `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a client. */
+export function accountPages(server: Server, { collections }: Pick<App, 'collections'>): void {
+  const shell = once(() => readFile(ownFile('./index.html', import.meta.url), 'utf8'));
+  for (const { model } of collections.values()) {
+    if (!model.auth) continue;
+    const login = `data-login="${escapeHtml(model.urls.login ?? '')}"`;
+    for (const page of pages) {
+      server.route({
+        method: 'GET',
+        path: `/account/${model.slug}/${page}`,
+        options: { auth: false },
+        handler: async (_request, h) => {
+          const response = h.response((await shell()).replace('data-login=""', () => login)).type('text/html');
+          for (const [name, value] of Object.entries(headers)) response.header(name, value);
+          return response.header('cache-control', 'no-store');
+        },
+      });
+    }
+  }
+  accountAssets(server);
+}
+
+/** What those pages load: the same for every collection. */
+export function accountAssets(server: Server): void {
+  for (const { name, ...asset } of assets) serveFile(server, `/account/${name}`, { ...asset, headers });
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { Server } from '@hapi/hapi';
+import { readForgotten, readReset } from '../../config/credentials.ts';
+import { decideNothing, decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
+import { accountStream, documentStream } from '../../events/catalogue.ts';
+import type { App } from '../app.ts';
+import { publicStrategy } from '../callers/authentication.ts';
+import { countCall } from '../callers/counting.ts';
+import { type AuthTarget, authTargets, userWith } from '../callers/sessions.ts';
+import { withPassword } from '../documents/passwords.ts';
+import { write } from '../documents/writes.ts';
+import { jsonPayload, readBody } from '../http/body.ts';
+import { readNoQuery } from '../queries/query.ts';
+import { badToken } from './one-time-tokens.ts';
+import { forgotPasswordOperation, resetPasswordOperation } from './operations.ts';
+import { recordLater } from './record.ts';
+
+const resetMilliseconds = 3600 * 1000;
+
+/** Passwords that were forgotten (contract, section 4.4), for each auth collection. */
+export function passwords(server: Server, app: App): void {
+  for (const target of authTargets(app)) routesOf(server, app, target);
+}
+
+function routesOf(server: Server, app: App, target: AuthTarget): void {
+  const { slug, model, documents } = target;
+  const path = `/api/collections/${slug}`;
+  const maxBytes = app.model.limits.body;
+
+  server.route([
+    {
+      method: 'POST',
+      path: `${path}/forgot-password`,
+      options: {
+        auth: publicStrategy,
+        plugins: { openApi: () => forgotPasswordOperation(model), neverShed: true },
+        payload: jsonPayload,
+      },
+      handler: async (request) => {
+        readNoQuery(request.query);
+        const { email } = readForgotten(await readBody(request, maxBytes));
+        await countCall(app, request, email);
+        const id = userWith(target, email);
+        if (id !== null) {
+          const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
+          const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
+          const mayRecord = () => app.keeper.mayMail(slug, id);
+          recordLater(app, request, change, { mayRecord, afterwards: app.keeper.mailWaits });
+        }
+        return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/reset-password`,
+      options: {
+        auth: publicStrategy,
+        plugins: { openApi: () => resetPasswordOperation(model) },
+        payload: jsonPayload,
+      },
+      handler: async (request) => {
+        readNoQuery(request.query);
+        const { token, password } = readReset(await readBody(request, maxBytes));
+        await countCall(app, request, null);
+        const reset = await app.keeper.openToken('reset', slug, token);
+        // Looked at anew in each try: of several with one token, one is first.
+        const find = () => {
+          const found = reset === null ? null : app.accounts.reset(reset);
+          if (!found || found.slug !== slug || found.email === null || found.expiresAt <= app.clock.believed())
+            throw badToken();
+          // Who has lost the address that the mail went to has lost the right to use it.
+          if (userWith(target, found.email) !== found.id) throw badToken();
+          return { ...found, email: found.email, reset: String(reset) };
+        };
+        const { id, email } = find();
+        let old: string | null = null;
+        const actor = { type: 'user', id: `${slug}/${id}` } as const;
+        await withPassword(app, request, password, async (keep) => {
+          const credential = await keep();
+          await write(
+            app,
+            request,
+            accountStream(slug, id),
+            async () => {
+              const { version, reset, credential: before } = find();
+              old = before;
+              const decision = decideReset({ slug, id }, version, reset, credential);
+              // The user is there still, under the same address.
+              const user = documents.current(id);
+              return {
+                decision,
+                also: user ? [decideNothing(documentStream(slug, id), user.version)] : [],
+                answer: null,
+              };
+            },
+            actor,
+          );
+        });
+        request.auth.credentials = { user: { actor, session: null } };
+        if (old !== null) await app.keeper.forget(old);
+        if (await app.keeper.unlock(slug, email)) recordLater(app, request, decideUnlock({ slug, id }));
+        await app.keeper.mailWaits();
+        return { success: true, message: 'the password is changed' };
+      },
+    },
+  ]);
+}

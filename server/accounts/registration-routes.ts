@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import { readAccept, readFirstUser, readInvite } from '../../config/credentials.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { type AccountRef, decideAcceptance, decideInvite, decidePassword, decideSetup } from '../../events/accounts.ts';
+import { splitStream } from '../../events/catalogue.ts';
+import { decideCreate } from '../../events/documents.ts';
+import type { Change } from '../../events/log.ts';
+import { authorize } from '../access/access.ts';
+import type { NoRule } from '../access/admission.ts';
+import type { App } from '../app.ts';
+import { publicStrategy, strategy } from '../callers/authentication.ts';
+import { countCall } from '../callers/counting.ts';
+import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../callers/sessions.ts';
+import { after } from '../documents/hooks.ts';
+import { withPassword } from '../documents/passwords.ts';
+import { checkedValues, write } from '../documents/writes.ts';
+import { jsonPayload, readBody } from '../http/body.ts';
+import { noteReason } from '../http/reason.ts';
+import { readNoQuery } from '../queries/query.ts';
+import { badToken } from './one-time-tokens.ts';
+import { acceptInviteOperation, firstUserOperation, initOperation, inviteOperation } from './operations.ts';
+import { record } from './record.ts';
+import { hasUsers, setupTokenId } from './setup.ts';
+import { userAnswersOf } from './user-answers.ts';
+
+const inviteMilliseconds = 7 * 24 * 3600 * 1000;
+
+/** How people come to have an account (contract, section 4.4): by invitation, and the first one by a token of the operator's. */
+export function registrations(server: Server, app: App): void {
+  for (const target of authTargets(app)) routesOf(server, app, target);
+}
+
+function routesOf(server: Server, app: App, target: AuthTarget): void {
+  const { slug, model } = target;
+  const path = `/api/collections/${slug}`;
+  const maxBytes = app.model.limits.body;
+  const { sendSession } = userAnswersOf(app, target);
+
+  server.route([
+    {
+      method: 'POST',
+      path: `${path}/invite`,
+      options: { auth: strategy, plugins: { openApi: () => inviteOperation(model) }, payload: jsonPayload },
+      handler: async (request) => {
+        if (!request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
+        const body = await readBody(request, maxBytes);
+        await authorize(app, request, target, 'create', { doc: () => null, data: body ?? null });
+        const { email } = readInvite(body);
+        readNoQuery(request.query);
+        requireLiving(app, request);
+        if (userWith(target, email) !== null) throw taken();
+        const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
+        await record(app, request, decideInvite(slug, randomUUID(), email, expiresAt));
+        await app.keeper.mailWaits();
+        return { success: true, message: 'the invitation is on its way' };
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/accept-invite`,
+      options: { auth: publicStrategy, plugins: { openApi: () => acceptInviteOperation(model) }, payload: jsonPayload },
+      handler: async (request, h) => {
+        readNoQuery(request.query);
+        const { token, password, values } = readAccept(await readBody(request, maxBytes));
+        await countCall(app, request, null);
+        const id = await app.keeper.openToken('invite', slug, token);
+        // Looked at anew in each try: of several with one token, one is first.
+        const find = () => {
+          const invite = id === null ? null : app.accounts.invite(id);
+          if (!invite || invite.slug !== slug || invite.expiresAt <= app.clock.believed()) throw badToken();
+          // What an account that is gone has promised, nobody keeps.
+          const [from, inviter] = splitStream(invite.inviter);
+          if (!app.collections.get(from)?.documents.exists(inviter)) throw badToken();
+          return invite;
+        };
+        const { email } = find();
+        noteReason(request, model, 'accepted an invitation');
+        request.app.rule = 'invitation' satisfies NoRule;
+        return register(request, h, { ...values, email }, password, (account) => decideAcceptance(find(), account));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/init`,
+      options: { auth: publicStrategy, plugins: { openApi: () => initOperation(model) } },
+      handler: (request) => {
+        readNoQuery(request.query);
+        return { initialized: hasUsers(target) };
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/first-user`,
+      options: {
+        auth: publicStrategy,
+        // Elsewhere it can only refuse.
+        plugins: slug === app.model.adminCollection ? { openApi: () => firstUserOperation(model) } : {},
+        payload: jsonPayload,
+      },
+      handler: async (request, h) => {
+        readNoQuery(request.query);
+        const { setupToken, email, password, values } = readFirstUser(await readBody(request, maxBytes));
+        await countCall(app, request, email);
+        const opened = await app.keeper.openToken('setup', slug, setupToken);
+        if (app.model.adminCollection !== slug || opened === null) throw notFirst();
+        // Who has the token runs the service: no rule keeps the first user from being what they say.
+        request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
+        noteReason(request, model, 'set up as the first user');
+        request.app.rule = 'setup' satisfies NoRule;
+        return register(request, h, values, password, (account) => {
+          if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
+          return decideSetup(account, app.accounts.setupVersion(slug));
+        });
+      },
+    },
+  ]);
+
+  /**
+   * Makes an account and logs its user in: the document, the password, the session and the end of what gave the right to it
+   * are recorded together or not at all.
+   */
+  async function register(
+    request: Request,
+    h: ResponseToolkit,
+    body: JsonObject,
+    password: string,
+    decideRight: (account: AccountRef) => Change,
+  ) {
+    const occasion = { request, operation: 'create', doc: null } as const;
+    const values = await checkedValues(app, target, occasion, body);
+    const { id, at } = app.ids.next();
+    const account: AccountRef = { slug, id };
+    const decision = decideCreate(target, id, at, values);
+    const actor = { type: 'user', id: `${slug}/${id}` } as const;
+    const session = await withPassword(app, request, password, async (keep) => {
+      decideRight(account);
+      const credential = await keep();
+      const session = newSession(app, target, credential);
+      const started = decidePassword(account, credential, { session });
+      await write(
+        app,
+        request,
+        decision.stream,
+        async () => ({ decision, also: [decideRight(account), started], answer: null }),
+        actor,
+      );
+      return session;
+    });
+    const document = target.documentOf(id, decision.events[0]?.data ?? {});
+    await after(app, target, 'afterChange', occasion, document);
+    becomeUser(app, request, account, session.sid);
+    await app.keeper.mailWaits();
+    return (await sendSession(request, h, id, session.sid)).code(201);
+  }
+}
+
+function notFirst(): DomainError {
+  return new DomainError(
+    'forbidden',
+    'this is only for the first user, with the setup token that was printed at start',
+  );
+}
+
+function taken(): DomainError {
+  const message = 'email is taken by another account';
+  return new DomainError('conflict', message, [{ field: 'email', message }]);
+}

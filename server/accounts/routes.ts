@@ -1,0 +1,173 @@
+import type { Request, Server } from '@hapi/hapi';
+import { counted } from '../../config/counted.ts';
+import { readLogin } from '../../config/credentials.ts';
+import { DomainError } from '../../config/errors.ts';
+import { decideFailedLogin, decideLogin, decideRefresh, decideRevoke } from '../../events/accounts.ts';
+import type { App } from '../app.ts';
+import { publicStrategy, strategy } from '../callers/authentication.ts';
+import { clearCookie, setCookie } from '../callers/cookies.ts';
+import { countCall } from '../callers/counting.ts';
+import {
+  type AuthTarget,
+  authTargets,
+  becomeUser,
+  expiryOf,
+  newSession,
+  requireSession,
+  tokenFor,
+  userWith,
+} from '../callers/sessions.ts';
+import { unstored } from '../callers/vary.ts';
+import { sendText } from '../documents/answers.ts';
+import { tooBusy } from '../documents/passwords.ts';
+import { jsonPayload, noPayload, readBody } from '../http/body.ts';
+import { addressOf } from '../http/requests.ts';
+import { readNoQuery } from '../queries/query.ts';
+import {
+  endSessionOperation,
+  loginOperation,
+  logoutOperation,
+  meOperation,
+  refreshOperation,
+  sessionsOperation,
+} from './operations.ts';
+import { record, recordLater } from './record.ts';
+import { userAnswersOf } from './user-answers.ts';
+
+/** Who calls, and since when (contract, section 4.4): login, logout, the current user, sessions; for each auth collection. */
+export function accounts(server: Server, app: App): void {
+  for (const target of authTargets(app)) routesOf(server, app, target);
+}
+
+function routesOf(server: Server, app: App, target: AuthTarget): void {
+  const { slug, model } = target;
+  const path = `/api/collections/${slug}`;
+  const maxBytes = app.model.limits.body;
+  const { userText, sendSession } = userAnswersOf(app, target);
+
+  server.route([
+    {
+      method: 'POST',
+      path: `${path}/login`,
+      options: { auth: publicStrategy, plugins: { openApi: () => loginOperation(model) }, payload: jsonPayload },
+      handler: async (request, h) => {
+        readNoQuery(request.query);
+        const { email, password } = readLogin(await readBody(request, maxBytes));
+        await countCall(app, request, email);
+        const { id, credential } = await checkPassword(request, email, password);
+        const session = newSession(app, target, credential);
+        becomeUser(app, request, { slug, id }, session.sid);
+        await record(app, request, decideLogin({ slug, id }, session));
+        return sendSession(request, h, id, session.sid);
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/logout`,
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => logoutOperation(model) },
+        payload: noPayload,
+        response: { emptyStatusCode: 200 },
+      },
+      handler: async (request, h) => {
+        const { sid, id } = requireSession(request, slug);
+        readNoQuery(request.query);
+        await record(app, request, decideRevoke({ slug, id }, sid));
+        clearCookie(app, model, h);
+        return null;
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/me`,
+      options: { auth: strategy, plugins: { openApi: () => meOperation(app.model, model) } },
+      handler: async (request, h) => {
+        const { id } = requireSession(request, slug);
+        readNoQuery(request.query);
+        return sendText(h, await userText(request, id, model.auth.depth));
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/refresh-token`,
+      options: { auth: strategy, plugins: { openApi: () => refreshOperation(model) }, payload: noPayload },
+      handler: async (request, h) => {
+        const { sid, id } = requireSession(request, slug);
+        readNoQuery(request.query);
+        await record(app, request, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
+        const token = tokenFor(app, target, { slug, id }, sid);
+        setCookie(app, model, h, token);
+        return unstored(h.response({ token }));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/sessions`,
+      options: { auth: strategy, plugins: { openApi: () => sessionsOperation(model) } },
+      handler: (request) => {
+        const { sid, id } = requireSession(request, slug);
+        readNoQuery(request.query);
+        return { sessions: sessionsOf(id, sid) };
+      },
+    },
+    {
+      method: 'DELETE',
+      path: `${path}/sessions/{sid}`,
+      options: { auth: strategy, plugins: { openApi: () => endSessionOperation(model) }, payload: noPayload },
+      handler: async (request) => {
+        const { sid, id } = requireSession(request, slug);
+        readNoQuery(request.query);
+        const ended = sessionsOf(id, sid).find((session) => session.sid === request.params.sid);
+        if (!ended) throw new DomainError('not-found', 'you have no such session');
+        await record(app, request, decideRevoke({ slug, id }, ended.sid));
+        return ended;
+      },
+    },
+  ]);
+
+  /**
+   * Finds the account of an address and a password.
+   *
+   * @throws DomainError `unauthorized`, `too-many` while it is locked: the same for an address without an account.
+   */
+  async function checkPassword(request: Request, email: string, password: string) {
+    const id = userWith(target, email);
+    const credential = id === null ? null : (app.accounts.account(slug, id)?.credential ?? null);
+    const checked = await app.keeper.check({
+      address: addressOf(request),
+      collection: slug,
+      email,
+      credential,
+      password,
+    });
+    if (checked.kind === 'right' && id !== null && credential !== null) return { id, credential };
+    if (checked.kind === 'busy') throw tooBusy(checked.seconds);
+    if (checked.kind === 'locked') throw locked(checked.seconds);
+    if (checked.kind === 'wrong' && id !== null) {
+      const until = checked.lockedUntil === null ? null : new Date(checked.lockedUntil);
+      // Who has no account is not waited for either: the time of the answer tells nothing.
+      recordLater(app, request, decideFailedLogin({ slug, id }, until));
+    }
+    throw new DomainError('unauthorized', 'the e-mail or the password is wrong');
+  }
+
+  function sessionsOf(id: string, own: string) {
+    return app.accounts
+      .sessions(slug, id)
+      .filter(({ expiresAt }) => expiresAt > app.clock.believed())
+      .map(({ sid, startedAt, refreshedAt, expiresAt, ip, userAgent }) => ({
+        sid,
+        startedAt: new Date(startedAt).toISOString(),
+        refreshedAt: refreshedAt === null ? null : new Date(refreshedAt).toISOString(),
+        expiresAt: new Date(expiresAt).toISOString(),
+        ip,
+        userAgent,
+        isCurrent: sid === own,
+      }));
+  }
+}
+
+function locked(seconds: number): DomainError {
+  return new DomainError('too-many', `too many failed logins; try again in ${counted(seconds, 'second')}`, [], seconds);
+}

@@ -1,0 +1,30 @@
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { App } from '../app.ts';
+import { setCookie } from '../callers/cookies.ts';
+import { type AuthTarget, tokenFor } from '../callers/sessions.ts';
+import { unstored } from '../callers/vary.ts';
+import { presenterOf, sendText } from '../documents/answers.ts';
+
+/** Prepares the answers of an auth collection that show one of its users to themselves. */
+export function userAnswersOf(app: App, target: AuthTarget) {
+  const present = presenterOf(app, target);
+
+  /** The user's own document, as any reader sees it, with relations to a depth. */
+  async function userText(request: Request, id: string, depth = 0): Promise<string> {
+    const text = target.documents.text(id);
+    // Deleted since the credential was looked at.
+    if (text === null) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
+    return present.text(request, text, depth);
+  }
+
+  /** `{ token, user }` (contract, section 2.6), and the cookie where there is one. */
+  async function sendSession(request: Request, h: ResponseToolkit, id: string, sid: string): Promise<ResponseObject> {
+    const token = tokenFor(app, target, { slug: target.slug, id }, sid);
+    setCookie(app, target.model, h, token);
+    const user = await userText(request, id);
+    return unstored(sendText(h, `{"token":${JSON.stringify(token)},"user":${user}}`));
+  }
+
+  return { userText, sendSession };
+}

@@ -1,0 +1,110 @@
+import type { Request } from '@hapi/hapi';
+import type { ErasureRequest } from '../../../config/erasures.ts';
+import { DomainError } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { accountStream, documentStream } from '../../../events/catalogue.ts';
+import { noteErasure } from '../../access/admission.ts';
+import { isClosedToKeys } from '../../access/rights.ts';
+import type { App } from '../../app.ts';
+import { appendOf } from '../../callers/overload.ts';
+import { requireLiving } from '../../callers/sessions.ts';
+import { actorOf, contextOf, requestId, userOf } from '../../http/requests.ts';
+import { type Plan, planErasure } from './plan.ts';
+
+/** What an erasure takes, in numbers. `filesKept`: that others need as well. `mails`: that wait, or were caught. */
+type Taken = {
+  versions: number;
+  accountEvents: number;
+  invitations: number;
+  files: number;
+  filesKept: number;
+  mails: number;
+};
+
+/** Somebody may log in over and over meanwhile. */
+const maxTries = 100;
+
+/**
+ * Lets a request pass that may erase: of the operator, under an API key, or of a user of the admin collection. Whoever may only
+ * look into the history may not.
+ *
+ * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
+ */
+export function requireMayErase(app: App, request: Request): void {
+  const { type } = actorOf(request);
+  if (type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
+  if (type !== 'user') return;
+  if (userOf(request)?.collection === app.model.adminCollection) return;
+  throw new DomainError('forbidden', 'only users of the admin collection may erase');
+}
+
+/** To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. */
+function requireOpen(app: App, request: Request, slug: string, id: string): void {
+  if (actorOf(request).type !== 'apiKey') return;
+  const isAccount = app.events.versionOf(accountStream(slug, id)) > 0;
+  const stream = isAccount ? accountStream(slug, id) : documentStream(slug, id);
+  if (isClosedToKeys(app, stream)) {
+    throw new DomainError('forbidden', `an API key may not erase accounts of ${slug}: its useAPIKey is not set`);
+  }
+}
+
+/** What an erasure would take. Nothing is changed. */
+export async function previewErasure(
+  app: App,
+  request: Request,
+  { collection, id }: ErasureRequest,
+): Promise<JsonObject> {
+  requireOpen(app, request, collection, id);
+  const plan = planErasure(app, collection, id);
+  return { collection, id, dryRun: true, erases: await takenBy(app, plan) };
+}
+
+/**
+ * Erases a document with all that is about it, and waits a while for the last byte of it to be gone.
+ *
+ * @returns the answer, and whether it is finished.
+ */
+export async function eraseDocument(
+  app: App,
+  request: Request,
+  { collection, id, reason }: ErasureRequest,
+): Promise<{ answer: JsonObject; isFinished: boolean }> {
+  requireOpen(app, request, collection, id);
+  noteErasure(request);
+  const append = appendOf(app, request);
+  const context = { ...contextOf(request), reason };
+  for (let count = 1; count <= maxTries; count += 1) {
+    const plan = planErasure(app, collection, id);
+    const erases = await takenBy(app, plan);
+    requireLiving(app, request);
+    const who = { actor: actorOf(request), correlationId: requestId(request), context };
+    const outcome = await append({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
+    if (!outcome.ok) continue;
+    const { position, recordedAt } = outcome;
+    const settled = app.eraser.settle(position);
+    // Also where the rest fails: what has been recorded goes on to its end.
+    settled.catch(() => {});
+    await forget(app, collection, plan);
+    const isFinished = await settled;
+    return { answer: { position, recordedAt, collection, id, erases, finished: isFinished }, isFinished };
+  }
+  throw new DomainError('conflict', 'others keep changing this document; try again');
+}
+
+async function takenBy({ accounts, eraser }: App, { counts, erases, emails, files }: Plan): Promise<Taken> {
+  const streams = new Set(erases);
+  const waiting = accounts.waitingMails().filter(({ stream }) => streams.has(stream)).length;
+  const caught = emails.length > 0 ? await eraser.countMails(emails) : 0;
+  const needed = files.length > 0 ? await eraser.neededBeside(files, erases) : [];
+  return { ...counts, files: files.length - needed.length, filesKept: needed.length, mails: waiting + caught };
+}
+
+/** What is kept of an account outside of the log; after a crash, the next start forgets what nothing names any longer. */
+async function forget({ keeper, eraser }: App, slug: string, { credentials, emails }: Plan): Promise<void> {
+  await Promise.all(credentials.map((credential) => keeper.forget(credential)));
+  await Promise.all(emails.map((email) => keeper.unlock(slug, email)));
+  if (emails.length === 0) return;
+  // Those that wait are not sent; those that were caught before are not shown.
+  await keeper.mailWaits();
+  await eraser.forgetMails(emails);
+}

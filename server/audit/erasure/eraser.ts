@@ -1,0 +1,169 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { splitStream } from '../../../events/catalogue.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import type { Obstacle, Remaining, Scrubbed } from '../../../projections/scrub.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
+import type { BlobGuard } from '../../files/blobs/guard.ts';
+import { isStoreFailure } from '../../http/store-refusals.ts';
+import type { Erasers } from '../../ports.ts';
+
+/** Finishes erasures: what they leave to be done after they have been recorded. */
+export type Eraser = {
+  /** Looks for erasures that are not finished. */
+  poke: () => void;
+  settle: Erasers['settle'];
+  obstacle: (position: number) => string | null;
+  close: () => Promise<void>;
+};
+
+type Options = {
+  /** The path of the log. */
+  logFile: string;
+  guard: Pick<BlobGuard, 'erase'>;
+  scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  /** Forgets what somebody meant to write of a document. */
+  forgetDrafts: (collection: string, id: string) => void;
+  logger: Logger;
+  milliseconds?: { patience: number; shortest: number; longest: number };
+};
+
+const usual = { patience: 10_000, shortest: 200, longest: 60_000 };
+const closeMilliseconds = 5000;
+/** To write the files anew holds up all writes, so at least this many times as long they are left alone. */
+const restFactor = 4;
+
+/** Opens the one eraser of the service. Whatever stops it, the next start goes on: what is not finished stands in the log. */
+export function openEraser(options: Options): Eraser {
+  const { logFile, guard, scrub, forgetDrafts, logger, milliseconds = usual } = options;
+  const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
+  const log = readLog(db);
+  const closing = new AbortController();
+  const { signal } = closing;
+  let waiting: { position: number; resolve: () => void }[] = [];
+  let running: Promise<void> | null = null;
+  /** What is in the way of each erasure that is not finished. */
+  const obstacles = new Map<number, string>();
+  let isPoked = false;
+  let wake = () => {};
+  // Who has recorded one may be gone before asking for it to be finished.
+  const looking = setInterval(() => {
+    if (!running && log.erasures.unfinished().length > 0) poke();
+  }, milliseconds.longest).unref();
+
+  function poke(): void {
+    isPoked = true;
+    wake();
+    if (signal.aborted) return;
+    running ??= run().finally(() => {
+      running = null;
+    });
+  }
+
+  async function run(): Promise<void> {
+    let pause = milliseconds.shortest;
+    while (!signal.aborted) {
+      isPoked = false;
+      const started = performance.now();
+      const isDone = await pass().catch((err) => {
+        if (signal.aborted) return false;
+        logger.error({ err }, 'an erasure could not be finished; it is tried again');
+        return false;
+      });
+      const rest = restFactor * (performance.now() - started);
+      if (isDone && !isPoked) return;
+      pause = isPoked ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
+      await sleep(rest);
+      if (!isPoked) await sleep(pause - rest, true);
+    }
+  }
+
+  async function sleep(duration: number, isWoken = false): Promise<void> {
+    const woken = new Promise<void>((resolve) => {
+      if (isWoken) wake = resolve;
+    });
+    const late = wait(Math.max(0, duration), undefined, { ref: false, signal }).catch(() => {});
+    await Promise.race([late, woken]);
+  }
+
+  /** True when nothing is left to be done. */
+  async function pass(): Promise<boolean> {
+    const open = log.erasures.unfinished();
+    const remaining: Remaining[] = [];
+    for (const { position } of open) {
+      for (const { header } of log.range(position - 1, position)) forgetDrafts(...splitStream(header.stream));
+    }
+    for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
+    if (signal.aborted) return false;
+    if (open.length > 0) {
+      const scrubbed = await scrub(remaining);
+      for (const { position, files } of remaining) {
+        if (!scrubbed.isClean && files.length === 0) hinder(position, reasons[scrubbed.because]);
+      }
+    }
+    const left = new Set(log.erasures.unfinished().map(({ position }) => position));
+    for (const position of obstacles.keys()) if (!left.has(position)) obstacles.delete(position);
+    for (const { position, resolve } of waiting) if (!left.has(position)) resolve();
+    waiting = waiting.filter(({ position }) => left.has(position));
+    return left.size === 0;
+  }
+
+  async function removed(position: number, files: string[]): Promise<string[]> {
+    if (files.length === 0) return files;
+    try {
+      const { left, held } = await guard.erase(files);
+      if (held) {
+        const until = held.until === null ? '' : ` until ${held.until}`;
+        hinder(position, `the store does not let go of a file${until}`, held.message);
+      } else if (left.length > 0) hinder(position, 'somebody is sending the same file');
+      return left;
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      hinder(position, 'the store of files cannot be used', error.message);
+      return files;
+    }
+  }
+
+  /** Tries may go on for years: what is in the way is said once. @param why for the operator. */
+  function hinder(position: number, obstacle: string, why = obstacle): void {
+    if (obstacles.get(position) === obstacle) return;
+    obstacles.set(position, obstacle);
+    logger.warn(`the erasure at position ${position} is not finished: ${why}; it is tried again`);
+  }
+
+  async function settle(position: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push({ position, resolve });
+    poke();
+    const late = new AbortController();
+    const isDone = await Promise.race([
+      promise.then(() => true),
+      wait(milliseconds.patience, false, { ref: false, signal: late.signal }).catch(() => false),
+    ]);
+    late.abort();
+    return isDone;
+  }
+
+  return {
+    poke,
+    settle,
+    obstacle: (position) => obstacles.get(position) ?? null,
+    async close() {
+      closing.abort();
+      clearInterval(looking);
+      // A store that does not answer is not waited for.
+      const isOver = new AbortController();
+      const late = wait(closeMilliseconds, undefined, { signal: isOver.signal }).catch(() => {});
+      await Promise.race([running, late]);
+      isOver.abort();
+      db.close();
+    },
+  };
+}
+
+const reasons: Record<Obstacle, string> = {
+  reader: 'somebody still reads from before it',
+  room: 'there is no room to write the data files anew',
+  files: 'too many files are open to write the data files anew (ulimit -n)',
+  place: 'a temporary file cannot be made to write the data files anew (SQLITE_TMPDIR)',
+};

@@ -1,0 +1,124 @@
+import { normalEmail } from '../../../config/addresses.ts';
+import { DomainError, type FieldError } from '../../../config/errors.ts';
+import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
+import { didYouMean, show } from '../../../config/suggest.ts';
+import { decideNothing } from '../../../events/accounts.ts';
+import { filesIn } from '../../../events/blobs.ts';
+import { accountStream, documentStream, inviteStream, setupStream } from '../../../events/catalogue.ts';
+import { type ErasedStream, staysErased } from '../../../events/erasures.ts';
+import type { Change, RecordedEvent } from '../../../events/log.ts';
+import type { App } from '../../app.ts';
+
+/** What an erasure is about to take. */
+export type Plan = {
+  change: Change;
+  also: Change[];
+  erases: string[];
+  streams: ErasedStream[];
+  /** Of these streams, payloads that are there: of the document, of the account, and how many invitations. */
+  counts: { versions: number; accountEvents: number; invitations: number };
+  /** Every address that the account had or was sent to. */
+  emails: string[];
+  /** What the vault knows its passwords by. */
+  credentials: string[];
+  /** SHA-256 of the stored files that the document named. */
+  files: string[];
+};
+
+/** The slugs of what is no collection; see the names of streams. */
+const reserved: Record<string, string> = {
+  globals: 'a global cannot be erased: it is about nobody. Write its fields empty, or erase what its documents are',
+  accounts: 'an account is erased with the document of its user: collection names the collection of users',
+  system: 'what the log says of itself cannot be erased',
+};
+
+/**
+ * Works out which streams are about a document, from the log: of a living one, a deleted one, or one of a collection that the
+ * configuration no longer has.
+ *
+ * @throws DomainError `invalid` for what is no collection, `not-found` for what never was, `conflict` for what is erased already.
+ */
+export function planErasure(app: App, slug: string, id: string): Plan {
+  const { events } = app;
+  if (Object.hasOwn(reserved, slug) || slug.includes('/')) throw wrongCollection(app, slug);
+  const stream = documentStream(slug, id);
+  const document = events.stream(stream);
+  if (document.length === 0) throw notFound(app, slug, id);
+
+  const account = events.stream(accountStream(slug, id));
+  const invitations = events.streamsUnder(inviteStream(slug, ''));
+  const isAccount = account.length > 0 || invitations.length > 0;
+  // Elsewhere a field of this name is a field like others.
+  const emails = emailsIn(isAccount ? [...document, ...account] : []);
+  const invites = invitations
+    .map((name) => events.stream(name))
+    .filter((invite) => isAbout(invite, `${slug}/${id}`, emails));
+  const setups = events.stream(setupStream(slug));
+  const setup = setups.slice(0, setups.findLastIndex(({ data }) => data?.account === `${slug}/${id}`) + 1);
+
+  const taken = [document, account, setup, ...invites].filter((recorded) => recorded.some(isLeft));
+  const streams = taken.map(spanOf);
+  if (streams.length === 0)
+    throw new DomainError('conflict', `${slug}/${id} was erased already: nothing of it is left`);
+  const data: JsonObject = { streams };
+  return {
+    change: { ...decideNothing(stream, document.length), events: [{ type: 'document.erased', data }] },
+    // What they say now is what is taken: nothing may come in between.
+    also: [decideNothing(accountStream(slug, id), account.length), ...invites.map(unchanged)],
+    erases: streams.map((one) => one.stream),
+    streams,
+    counts: {
+      versions: document.filter(isLeft).length,
+      accountEvents: [...account, ...setup].filter(isLeft).length,
+      invitations: invites.filter((invite) => invite.some(isLeft)).length,
+    },
+    emails: [...emails],
+    credentials: account.flatMap(({ data }) => (typeof data?.credential === 'string' ? [data.credential] : [])),
+    files: [...new Set(document.filter(isLeft).flatMap(({ data }) => [...filesIn(data ?? {})]))],
+  };
+}
+
+function isLeft({ header, data }: RecordedEvent): boolean {
+  return data !== null && !staysErased(header.type);
+}
+
+function spanOf(recorded: readonly RecordedEvent[]): ErasedStream {
+  const { stream, version } = (recorded.at(-1) as RecordedEvent).header;
+  return { stream, versions: version };
+}
+
+function unchanged(recorded: readonly RecordedEvent[]): Change {
+  const { stream, versions } = spanOf(recorded);
+  return decideNothing(stream, versions);
+}
+
+/** Those that a document and its account ever had, in their one form. */
+function emailsIn(recorded: readonly RecordedEvent[]): Set<string> {
+  const emails = recorded
+    .flatMap(({ data }) => (data ? [data, data.set, data.document] : []))
+    .filter(isObject)
+    .map((holder) => memberOf(holder, 'email'))
+    .filter((email) => typeof email === 'string');
+  return new Set(emails.filter((email) => email !== '').map(normalEmail));
+}
+
+/** An invitation is about the account that it became; one that became none, about whoever has the address. */
+function isAbout(invite: readonly RecordedEvent[], account: string, emails: ReadonlySet<string>): boolean {
+  const accepted = invite.find(({ header }) => header.type === 'invite.accepted');
+  if (accepted) return accepted.data?.account === account;
+  return invite.some(({ data }) => typeof data?.email === 'string' && emails.has(normalEmail(data.email)));
+}
+
+function wrongCollection({ model }: App, slug: string): DomainError {
+  const message =
+    reserved[slug] ??
+    `collection must be the slug of one, got ${show(slug)}${didYouMean(slug, model.collections.keys())}`;
+  return new DomainError('invalid', message, [{ field: 'collection', message } satisfies FieldError]);
+}
+
+function notFound({ model }: App, slug: string, id: string): DomainError {
+  if (model.collections.has(slug))
+    return new DomainError('not-found', `there never was a document ${show(id)} in ${slug}`);
+  const hint = didYouMean(slug, model.collections.keys());
+  return new DomainError('not-found', `the log knows no document ${show(id)} of a collection ${show(slug)}${hint}`);
+}

@@ -1,0 +1,90 @@
+import type { Request, Server } from '@hapi/hapi';
+import { readErasure } from '../../../config/erasures.ts';
+import { DomainError } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import { splitStream } from '../../../events/catalogue.ts';
+import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
+import { type AuditRights, requireAudit } from '../../access/rights.ts';
+import type { App } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { jsonPayload, readBody } from '../../http/body.ts';
+import { readDryRun, readErasuresQuery, readNoQuery } from '../../queries/query.ts';
+import { eraseOperation, erasureOperation, erasuresOperation } from '../exports/operations.ts';
+import { eraseDocument, previewErasure, requireMayErase } from './erase.ts';
+
+/** Erasing documents, and what became of erasures. */
+export function erasures(server: Server, app: App): void {
+  const path = '/api/audit/erasures';
+
+  server.route([
+    {
+      method: 'POST',
+      path,
+      options: { auth: strategy, payload: jsonPayload, plugins: { openApi: eraseOperation } },
+      handler: async (request, h) => {
+        requireMayErase(app, request);
+        const isDryRun = readDryRun(request.query);
+        const asked = readErasure(await readBody(request, app.model.limits.body));
+        if (isDryRun) return previewErasure(app, request, asked);
+        const { answer, isFinished } = await eraseDocument(app, request, asked);
+        return h
+          .response(answer)
+          .code(isFinished ? 201 : 202)
+          .location(`${app.basePath.replace(/\/$/, '')}${path}/${answer.position}`);
+      },
+    },
+    {
+      method: 'GET',
+      path,
+      options: { auth: strategy, plugins: { openApi: erasuresOperation } },
+      handler: async (request) => {
+        const rights = await requireAudit(app, request, 'headers');
+        const { before, limit } = readErasuresQuery(request.query);
+        const found = app.events.erasures.before(before, limit);
+        return {
+          erasures: await Promise.all(found.map((one) => shown(one, rights))),
+          next: found.length === limit ? found.at(-1)?.position : null,
+        };
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{position}`,
+      options: { auth: strategy, plugins: { openApi: erasureOperation } },
+      handler: async (request) => {
+        const rights = await requireAudit(app, request, 'headers');
+        readNoQuery(request.query);
+        return shown(find(request), rights);
+      },
+    },
+  ]);
+
+  function find({ params }: Request): Erasure {
+    const text = String(params.position);
+    const found = /^\d{1,15}$/.test(text) ? app.events.erasures.at(Number(text)) : null;
+    if (!found) throw new DomainError('not-found', `event ${show(text)} is no erasure`);
+    return found;
+  }
+
+  async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights): Promise<JsonObject> {
+    const [event] = app.events.range(position - 1, position);
+    if (!event) throw new Error(`event ${position} is missing`);
+    const { header, data, context } = event;
+    const [collection, id] = splitStream(header.stream);
+    const reason = seesPayloadsOf(header.stream) ? { reason: context?.reason ?? null } : {};
+    const waitsFor = isDone ? null : files.length > 0 ? 'store' : 'data';
+    return {
+      position,
+      recordedAt: header.recordedAt,
+      collection,
+      id,
+      actor: header.actor,
+      ...reason,
+      streams: erasedStreams(data),
+      finished: isDone,
+      waitsFor,
+      obstacle: isDone ? null : await app.eraser.obstacle(position),
+    };
+  }
+}

@@ -1,0 +1,156 @@
+import Joi from 'joi';
+import { schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
+import { ofEveryRoute } from '../openapi/audit/responses.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { json, retryAfter } from '../openapi/responses.ts';
+
+/** Where a page begins. */
+export const after = Joi.number().integer().min(0).default(0);
+/** How much is on it. */
+export const limit = Joi.number().integer().min(1).default(100).description('How many; above 1000 is 1000.');
+
+/** An event in the path. */
+export const atPosition = Joi.object({
+  position: Joi.number().integer().min(1).required().description('The position of an event.'),
+});
+
+const types = Object.keys(schemaVersionOf).join('|').replaceAll('.', '\\.');
+
+/** The filters of events. */
+export const filters = {
+  collection: Joi.string().description(
+    `The slug of a collection, \`globals/<slug>\`, \`accounts/<slug>\`, ${serviceStreams.map((name) => `\`${name}\``).join(', ')}; ` +
+      '`globals`, `accounts` or `system` for all of these.',
+  ),
+  type: Joi.string()
+    .pattern(new RegExp(`^(${types})(,(${types}))*$`))
+    .example('document.deleted,document.erased')
+    .description('The type of the events, or several with commas between.'),
+  actor: Joi.string().description(
+    '`user`, `apiKey`, `system` or `anonymous`, or an id: `users/<id>`, or that of an API key.',
+  ),
+};
+
+/** The name of a stream. */
+export const stream = Joi.string().description('The name of one stream: `posts/<id>`.');
+
+/** The first and the last moment of a range. */
+export const range = {
+  from: momentOf('first'),
+  to: momentOf('last'),
+};
+
+/** `GET /api/audit/events` */
+export function eventsOperation(): Operation {
+  return {
+    id: 'audit_events',
+    tag: 'events',
+    summary: 'List the events of the log',
+    description:
+      'Answers what was recorded, in the order of the positions. What was said stands in `data` for who has the scope `payloads`, ' +
+      'else it is withheld. `next` is the `after` of the next page.',
+    query: Joi.object({
+      stream,
+      ...filters,
+      ...range,
+      after: position('The position after which the page begins.'),
+      limit,
+    }),
+    answers: {
+      200: json(
+        'A page of events, in their order. It may hold fewer than `limit`, or none, and have a `next`.',
+        'EventPage',
+      ),
+      ...ofEveryRoute(),
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+const eventStream = 'Server-sent events: `id` is the position, `event` the type, `data` the event as JSON.';
+
+/** `GET /api/audit/feed` */
+export function feedOperation(): Operation {
+  const page = json(
+    'A page of events, or for who accepts `text/event-stream` those that were and those that come, as server-sent events.',
+    'FeedPage',
+  );
+  const pages = 'For pages only: how many; above 1000 is 1000.';
+  return {
+    id: 'audit_feed',
+    tag: 'events',
+    summary: 'Follow the log',
+    description:
+      'For programs that act on what happens. As JSON it answers a page, and `next` is where to ask again. For who accepts ' +
+      '`text/event-stream` it goes on as server-sent events: who comes again with `Last-Event-ID` misses nothing. Rights are ' +
+      'asked again while a stream lasts.',
+    query: Joi.object({
+      after: position('The position after which to begin.'),
+      ...filters,
+      limit: limit.description(pages),
+    }),
+    headers: Joi.object({
+      'Last-Event-ID': Joi.number()
+        .integer()
+        .min(0)
+        .description('The position that was reached: it wins over `after`.'),
+    }),
+    answers: {
+      200: {
+        ...page,
+        others: { 'text/event-stream': { type: 'string', description: eventStream } },
+        headers: {
+          'X-Accel-Buffering': {
+            description: '`no`, with server-sent events: a proxy in front passes on what comes at once.',
+            required: false,
+            schema: { type: 'string', enum: ['no'] },
+          },
+        },
+      },
+      ...ofEveryRoute(),
+      503: {
+        ...json('There are as many streams already as may be, or the service is about to end.', 'Error'),
+        headers: retryAfter,
+      },
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/log` */
+export function logOperation(): Operation {
+  return {
+    id: 'audit_log',
+    tag: 'proofs',
+    summary: 'Read what the log is, and its newest checkpoints',
+    description:
+      'Answers how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
+      'key somewhere else: whatever this service proves is checked against it.',
+    answers: { 200: json('The log.', 'Log'), ...ofEveryRoute() },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/keys` */
+export function keysOperation(): Operation {
+  return {
+    id: 'audit_keys',
+    tag: 'proofs',
+    summary: 'List all keys that have signed the log',
+    description:
+      'Answers each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
+      'is for who has the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
+    answers: { 200: json('The keys.', 'Keys'), ...ofEveryRoute() },
+    caller: { kind: 'auditor' },
+  };
+}
+
+function position(description: string): Joi.Schema {
+  return after.description(description);
+}
+
+function momentOf(which: string): Joi.Schema {
+  return Joi.string().description(
+    `The ${which} moment: a position from 1, a date and time with a zone, or a date in UTC. Not in the future.`,
+  );
+}

@@ -1,0 +1,175 @@
+import type { Readable } from 'node:stream';
+import { DomainError } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { filesStream, schemaStream } from '../../../events/catalogue.ts';
+import { type EventText, eventOf, type LogReader } from '../../../events/log-reader.ts';
+import { fileIn } from '../../../events/losses.ts';
+import type { BlobStore } from '../../../storage/blobs.ts';
+import { eventsOf, headersBetween } from '../../documents/past/reading.ts';
+import type { LogCheckpoint } from '../../ports.ts';
+import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
+import { summaryHtml } from './bundle-summary.ts';
+import { type Earlier, proverOf, type Stamped, subtreesOf } from './proofs.ts';
+import { bundleReadme } from './readme.ts';
+import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
+import { textsVersion } from './texts.ts';
+import { readVerifier } from './verifier-file.ts';
+import { type ZipEntry, zipOf } from './zip.ts';
+
+/** What a bundle is made of. */
+export type Bundle = {
+  log: LogReader;
+  blobs: BlobStore;
+  checkpoint: LogCheckpoint;
+  verifierKey: string;
+  earlier: Earlier[];
+  stamped: Stamped[];
+  stream: string;
+  withFiles: boolean;
+  /** True: what proves that there was no later version, however much that is. */
+  isComplete: boolean;
+};
+
+/** As many headers after the last event are shown unasked, so that it is proven to be the last. */
+const restByDefault = 1000;
+const maxRest = 100_000;
+
+const seesAll = () => true;
+
+/**
+ * The files of an evidence pack as a ZIP stream (docs/log-format.md); the log is read as the stream is.
+ *
+ * @throws DomainError `not-found` for a stream that had no event when the checkpoint was signed; `unprocessable` when more than
+ *   100,000 events would have to be shown to prove which one was the last; AlteredEventError when an event of the stream is not what
+ *   was recorded.
+ */
+export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable> {
+  const { log, blobs, checkpoint, stream } = bundle;
+  const last = log.lastOf(stream, checkpoint.size);
+  if (last === null)
+    throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
+  const showsRest = restIsShown(bundle, last.position);
+  // Before anything is answered: what was altered is then a refusal, and not an archive that is cut off.
+  for await (const _chunk of eventsOf(log, stream, checkpoint.size));
+  const verifier = await readVerifier();
+  const { log: origin } = log.head();
+  const files: IncludedFile[] = [];
+
+  function* entries(): Generator<ZipEntry> {
+    yield {
+      name: 'README.txt',
+      content: bundleReadme({ origin, stream, versions: last?.version ?? 0, signedAt: checkpoint.signedAt }),
+    };
+    yield { name: 'summary.html', content: () => summaryHtml({ log, checkpoint, stream }) };
+    yield { name: 'bundle.json', content: () => bundleJson(bundle, origin, showsRest, files) };
+    yield { name: 'checkpoint.txt', content: checkpoint.note };
+    yield { name: 'annals-verify.mjs', content: verifier };
+    // By now they are known.
+    for (const { sha256, included } of files) {
+      if (included) yield { name: `files/${sha256}`, content: () => bytesOf(blobs, sha256), isStored: true };
+    }
+  }
+
+  return zipOf(entries(), madeAt);
+}
+
+function restIsShown({ checkpoint, isComplete }: Bundle, position: number): boolean {
+  const count = checkpoint.size - position;
+  if (isComplete && count > maxRest) {
+    throw new DomainError(
+      'unprocessable',
+      `${count} events came after the last one of this stream, and complete=true shows at most ${maxRest} headers; ` +
+        'an export of the whole range proves it, too',
+    );
+  }
+  return isComplete || count <= restByDefault;
+}
+
+async function* bytesOf(blobs: BlobStore, sha256: string): AsyncGenerator<Buffer> {
+  yield* await blobs.open(sha256);
+}
+
+type IncludedFile = NamedFile & { included: boolean; missing?: true };
+
+/** @param files is filled with those that the events name. */
+async function* bundleJson(
+  { log, blobs, checkpoint, verifierKey, earlier, stamped, stream, withFiles }: Bundle,
+  origin: string,
+  showsRest: boolean,
+  files: IncludedFile[],
+): AsyncGenerator<string> {
+  const { size } = checkpoint;
+  const erased = noteErased();
+  const named = new Map<string, NamedFile>();
+  let document: JsonObject | null = null;
+  let last: ShownEvent | null = null;
+  const prove = proverOf(log, size);
+  const json = (event: ShownEvent) => shownJson(event, prove(event.header.position));
+
+  const head = {
+    format: 'annals-bundle/1',
+    origin,
+    verifierKey,
+    checkpoint: checkpoint.note,
+    texts: textsVersion,
+    signedAt: checkpoint.signedAt,
+    stream,
+    streams: [stream],
+  };
+  yield `${JSON.stringify(head).slice(0, -1)},"events":[`;
+  for await (const chunk of eventsOf(log, stream, size)) {
+    const texts: string[] = [];
+    for (const event of chunk) {
+      const shown = showEvent(event, seesAll);
+      erased.note(shown);
+      document = foldShown(document, shown);
+      const file = fileOf(document, shown.header.version);
+      if (file && !named.has(file.sha256)) named.set(file.sha256, file);
+      texts.push((last === null ? '' : ',') + json(shown));
+      last = shown;
+    }
+    yield texts.join('');
+  }
+  yield '],"schemas":[';
+  let isFirst = true;
+  for await (const chunk of eventsOf(log, schemaStream, size)) {
+    yield (isFirst ? '' : ',') + chunk.map((event) => json(showEvent(event, seesAll))).join(',');
+    isFirst = false;
+  }
+  const declarations = erased.declarations(log, size).map((event) => json(showEvent(event, seesAll)));
+  yield `],"erasures":[${declarations.join(',')}]`;
+  const corrections = correctionsWithin(log, 1, size).map((event) => json(showEvent(event, seesAll)));
+  if (corrections.length > 0) yield `,"corrections":[${corrections.join(',')}]`;
+  const losses = [];
+  for await (const chunk of eventsOf(log, filesStream, size))
+    losses.push(...chunk.filter((event) => isAbout(event, stream)));
+  if (losses.length > 0) yield `,"losses":[${losses.map((event) => json(showEvent(event, seesAll))).join(',')}]`;
+  if (!stream.startsWith('accounts/')) yield `,"document":${JSON.stringify(document)}`;
+  const header = (last as ShownEvent | null)?.header;
+  for (const file of named.values()) files.push(await included(blobs, file, withFiles));
+  const tail = { versions: { [stream]: header?.version ?? 0 }, files, earlier, ...(stamped.length > 0 && { stamped }) };
+  yield `,${JSON.stringify(tail).slice(1, -1)}`;
+  if (showsRest && header) yield* rest(log, header.position, size);
+  yield '}\n';
+}
+
+/** Whether an event of the files is about one of this document. */
+function isAbout(event: EventText, stream: string): boolean {
+  return fileIn(eventOf(event))?.stream === stream;
+}
+
+async function included(blobs: BlobStore, file: NamedFile, withFiles: boolean): Promise<IncludedFile> {
+  const isThere = (await blobs.size(file.sha256)) !== null;
+  return { ...file, included: withFiles && isThere, ...(!isThere && { missing: true }) };
+}
+
+/** Every header after a position: that no other event of the stream is among them is what proves its last one. */
+async function* rest(log: LogReader, after: number, size: number): AsyncGenerator<string> {
+  yield `,"rest":{"after":${after},"before":${JSON.stringify(subtreesOf(log, after))},"headers":[`;
+  let isFirst = true;
+  for await (const chunk of headersBetween(log, after + 1, size)) {
+    yield (isFirst ? '' : ',') + chunk.map((header) => JSON.stringify(header)).join(',');
+    isFirst = false;
+  }
+  yield ']}';
+}

@@ -1,0 +1,103 @@
+import { isObject, type JsonObject } from '../../../config/schema.ts';
+import { byteOrderMark, csvRow, jsonCell } from './csv.ts';
+import { payloadOf, type ShownEvent } from './shown.ts';
+
+/** How the events of an export are written. */
+export type ExportFormat = 'ndjson' | 'csv' | 'cloudevents';
+
+type Writer = {
+  /** The name of the events file. */
+  file: string;
+  /** What it begins with. */
+  head: string;
+  /** One event, with its line end. `proof`: where each event is proven by itself, and the format has room for it. */
+  line: (event: ShownEvent, proof: readonly string[] | null) => string;
+};
+
+const columns = [
+  'position',
+  'recordedAt',
+  'stream',
+  'version',
+  'type',
+  'actorType',
+  'actorId',
+  'correlationId',
+  'reason',
+  'changed',
+  'data',
+  'id',
+  'schemaVersion',
+  'payload',
+];
+
+/** One entry per format. What each one's lines hold is in docs/log-format.md. */
+export const writers: Record<ExportFormat, Writer> = {
+  ndjson: { file: 'events.ndjson', head: '', line: ndjsonLine },
+  csv: { file: 'events.csv', head: byteOrderMark + csvRow(columns), line: csvLine },
+  cloudevents: { file: 'events.cloudevents.ndjson', head: '', line: cloudEventLine },
+};
+
+/** Both texts as they are stored: what is proven can be cut out of the line byte by byte. */
+function ndjsonLine({ text, body, state }: ShownEvent, proof: readonly string[] | null): string {
+  const flag = state === 'erased' || state === 'withheld' ? `,"${state}":true` : '';
+  return `{"header":${text},"payload":${body}${flag}${proof ? `,"proof":${JSON.stringify(proof)}` : ''}}\n`;
+}
+
+function csvLine(event: ShownEvent): string {
+  const { header } = event;
+  const payload = payloadOf(event);
+  return csvRow([
+    String(header.position),
+    header.recordedAt,
+    header.stream,
+    String(header.version),
+    header.type,
+    header.actor.type,
+    header.actor.id ?? '',
+    header.correlationId,
+    payload?.context.reason ?? '',
+    payload ? namedFields(payload.data).join(' ') : '',
+    payload ? jsonCell(payload.data) : '',
+    header.id,
+    String(header.schemaVersion),
+    header.payload,
+  ]);
+}
+
+/** The fields that an event of a document or global names as changed, but for those that the server sets by itself. */
+function namedFields({ set, unset }: JsonObject): string[] {
+  const names = [...(isObject(set) ? Object.keys(set) : []), ...(Array.isArray(unset) ? unset.map(String) : [])];
+  return names.filter((name) => name !== 'createdAt' && name !== 'updatedAt');
+}
+
+/** The extension `sequence` wants texts that sort as the numbers do, and these are of 32 bits. */
+const sequenceDigits = 10;
+
+/** An event in the JSON format of CloudEvents 1.0; what is no attribute of theirs is an extension. */
+function cloudEventLine(event: ShownEvent): string {
+  const { header, state } = event;
+  const { data, context = {} } = payloadOf(event) ?? {};
+  const attributes = {
+    specversion: '1.0',
+    id: header.id,
+    source: header.log,
+    type: `org.annals.${header.type}`,
+    subject: header.stream,
+    time: header.recordedAt,
+    datacontenttype: 'application/json',
+    sequence: String(header.position).padStart(sequenceDigits, '0'),
+    sequencetype: 'Integer',
+    version: header.version,
+    schemaversion: header.schemaVersion,
+    actortype: header.actor.type,
+    actorid: header.actor.id,
+    correlationid: header.correlationId,
+    payload: header.payload,
+    reason: context.reason,
+    erased: state === 'erased' ? true : undefined,
+    withheld: state === 'withheld' ? true : undefined,
+    data,
+  };
+  return `${JSON.stringify(attributes)}\n`;
+}

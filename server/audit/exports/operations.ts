@@ -1,0 +1,159 @@
+import Joi from 'joi';
+import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
+import { type Operation, reason } from '../../openapi/operation.ts';
+import { json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { atPosition, filters, range, stream } from '../event-operations.ts';
+
+const since = Joi.array()
+  .items(Joi.number().integer().min(1))
+  .max(32)
+  .description('Sizes of checkpoints that somebody has kept: it is proven that the log goes on from them.');
+
+const bundleQuery = Joi.object({
+  files: Joi.boolean().default(true).description('False leaves the uploaded files out.'),
+  complete: Joi.boolean()
+    .default(false)
+    .description('True proves that there was no later version, however many events came after the last one.'),
+  since,
+});
+
+const bundleParams = {
+  document: Joi.object({ slug: named('The slug of the collection'), id: named('The id of the document') }),
+  global: Joi.object({ slug: named('The slug of the global') }),
+  account: Joi.object({ slug: named('The slug of the collection of users'), id: named('The id of the user') }),
+};
+
+/** What an evidence pack can be about. */
+export type Bundled = keyof typeof bundleParams;
+
+/** `GET /api/audit/bundles/…` */
+export function bundleOperation(name: Bundled): Operation {
+  const isAccount = name === 'account';
+  return {
+    id: `audit_${name}Bundle`,
+    tag: 'exports',
+    summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
+    description:
+      'Answers a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
+      'somebody who gets nothing else, and trusts nobody. It takes the scope `payloads`.',
+    params: bundleParams[name],
+    query: bundleQuery,
+    answers: {
+      200: archive('The pack.', ['Content-Disposition', 'Annals-Checkpoint']),
+      ...ofEveryRoute(),
+      ...unknownToLog(`The log has nothing about ${isAccount ? 'an' : 'a'} ${name} of this name.`),
+      422: json('With `complete`: more than 100,000 events came after the last one.', 'Error'),
+      ...refusalOfSigning(),
+    },
+    caller: { kind: 'auditor', refusesKeys: true },
+  };
+}
+
+/** `GET /api/audit/export` */
+export function exportOperation(): Operation {
+  return {
+    id: 'audit_export',
+    tag: 'exports',
+    summary: 'Export a range of the log, which is itself put on record',
+    description:
+      'Answers a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
+      'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
+      '`payloads` for what was said.',
+    query: Joi.object({
+      ...range,
+      format: Joi.string()
+        .valid('ndjson', 'csv', 'cloudevents')
+        .default('ndjson')
+        .description('The form of the events in the archive.'),
+      collection: filters.collection,
+      stream,
+      type: filters.type,
+      actor: filters.actor,
+      since,
+    }),
+    headers: Joi.object({ 'X-Change-Reason': reason }),
+    answers: {
+      200: archive('The events, and what proves them.', [
+        'Content-Disposition',
+        'Annals-Range',
+        'Annals-Events',
+        'Annals-Checkpoint',
+      ]),
+      ...ofEveryRoute(),
+      ...refusalOfSigning(
+        'There is no room on the disk to sign what the log is or to put the export on record, or too many writes wait.',
+      ),
+    },
+    caller: { kind: 'auditor', refusesForeign: true },
+  };
+}
+
+const location = {
+  Location: { description: 'Where it is told how far the erasure is.', required: true, schema: { type: 'string' } },
+};
+
+/** `POST /api/audit/erasures` */
+export function eraseOperation(): Operation {
+  return {
+    id: 'audit_erase',
+    tag: 'erasures',
+    summary: 'Erase a document with all that is about it',
+    description:
+      'Takes what was said about a document out of the log, for ever, with its account, invitations, mails, drafts and files. That ' +
+      'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. The ' +
+      '`reason` is kept for ever, so it must name nobody.',
+    query: Joi.object({
+      dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
+    }),
+    body: 'Erase',
+    answers: {
+      200: json('With `dryRun`: what would be erased.', 'ErasureDryRun'),
+      201: { ...json('It is erased, to the last byte.', 'Erased'), headers: location },
+      202: { ...json('It is recorded, and goes on.', 'ErasedSoFar'), headers: location },
+      ...ofEveryRoute(),
+      ...unknownToLog('There never was such a document.'),
+      ...refusals([408, 413, 415]),
+      409: json('It was erased already, or others keep changing it.', 'Error'),
+      ...refusalForNow(),
+    },
+    caller: { kind: 'eraser' },
+  };
+}
+
+/** `GET /api/audit/erasures` */
+export function erasuresOperation(): Operation {
+  return {
+    id: 'audit_erasures',
+    tag: 'erasures',
+    summary: 'List what was erased',
+    description: 'Answers erasures, newest first: what was erased, when and by whom; why, with the scope `payloads`.',
+    query: Joi.object({
+      before: Joi.number().integer().min(1).description('The position before which the page begins.'),
+      limit: Joi.number().integer().min(1).default(100).description('How many; above 100 is 100.'),
+    }),
+    answers: { 200: json('Erasures, newest first.', 'Erasures'), ...ofEveryRoute() },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/erasures/{position}` */
+export function erasureOperation(): Operation {
+  return {
+    id: 'audit_erasure',
+    tag: 'erasures',
+    summary: 'Read how far an erasure is',
+    description:
+      'Tells whether the last byte is gone, and where it is not what it waits for: files in the store, or the data directory.',
+    params: atPosition,
+    answers: {
+      200: json('The erasure.', 'Erasure'),
+      ...ofEveryRoute(),
+      ...unknownToLog('No erasure has this position.'),
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+function named(what: string): Joi.Schema {
+  return Joi.string().min(1).required().description(`${what}, of today or of earlier.`);
+}

@@ -1,0 +1,54 @@
+import type { LogReader } from '../../../events/log-reader.ts';
+import { treeAt } from '../../../events/merkle.ts';
+import { openNote, parseVerifierKey } from '../../../events/notes.ts';
+import { consistencyProof, inclusionProver } from '../../../events/proofs.ts';
+import type { KeptToken } from '../../../events/stamps.ts';
+import type { LogCheckpoint, Notary } from '../../ports.ts';
+
+/** Makes the proofs that events are in a tree of `size` events, as the formats have them. */
+export function proverOf(log: LogReader, size: number): (position: number) => string[] {
+  const prove = inclusionProver(size, log.hashes);
+  return (position) => prove(position - 1).map(base64);
+}
+
+/** The roots of the perfect subtrees of the first `size` events, largest first. */
+export function subtreesOf(log: LogReader, size: number): string[] {
+  return treeAt(size, log.hashes).nodes.map(base64);
+}
+
+/** The proof that the tree of `size` events goes on from that of `first`. */
+export function consistencyOf(log: LogReader, first: number, size: number): string[] {
+  return consistencyProof(first, size, log.hashes).map(base64);
+}
+
+function base64(hash: Buffer): string {
+  return hash.toString('base64');
+}
+
+/** A proof that the tree goes on from one of an earlier size. */
+export type Earlier = { size: number; proof: string[] };
+
+const maxEarlier = 32;
+
+/** A checkpoint that somebody outside has vouched for, as the formats have it. */
+export type Stamped = { checkpoint: string; tokens: KeptToken[] };
+
+/**
+ * What ties a checkpoint to what was before it: those that others vouched for, for the event at a position and newest; and proofs from
+ * their sizes, from those that were asked for, and from the newest checkpoints. A verifier has the key that signs now: what one before
+ * it has signed is not for it.
+ */
+export async function tiesOf(
+  log: LogReader,
+  notary: Notary,
+  { size }: LogCheckpoint,
+  { position, since }: { position: number; since: readonly number[] },
+): Promise<{ earlier: Earlier[]; stamped: Stamped[] }> {
+  const verifiers = [parseVerifierKey(await notary.verifierKey())];
+  const [recent, around] = await Promise.all([notary.recent(maxEarlier), notary.stamped(position, size)]);
+  const stamped = around.filter(({ note }) => openNote(note, verifiers));
+  const known = [...recent, ...stamped].map((checkpoint) => checkpoint.size);
+  const sizes = new Set([...since, ...known].filter((one) => one > 0 && one < size));
+  const earlier = [...sizes].sort((a, b) => a - b).map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
+  return { earlier, stamped: stamped.map(({ note, tokens }) => ({ checkpoint: note, tokens })) };
+}

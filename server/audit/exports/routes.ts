@@ -1,0 +1,141 @@
+import { Readable } from 'node:stream';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import { create as dispositionOf } from 'content-disposition';
+import { DomainError } from '../../../config/errors.ts';
+import { show } from '../../../config/suggest.ts';
+import { requireAudit } from '../../access/rights.ts';
+import type { App } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { noteReason } from '../../http/reason.ts';
+import { requestId } from '../../http/requests.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { streamOf } from '../subjects.ts';
+import { bundleZip } from './bundle.ts';
+import { exportZip } from './export.ts';
+import { type Bundled, bundleOperation, exportOperation } from './operations.ts';
+import { tiesOf } from './proofs.ts';
+import { countOf, readBundleQuery, readExportQuery, recordExport } from './request.ts';
+
+/** What evidence packs are about, by the path. */
+const bundled: Record<string, Bundled> = {
+  '{slug}/{id}': 'document',
+  'globals/{slug}': 'global',
+  'accounts/{slug}/{id}': 'account',
+};
+
+/** How long a client may let an archive stand still. */
+const stallMilliseconds = 120_000;
+
+/** Evidence packs of single documents, and exports of the log, as ZIP archives. */
+export function exports(server: Server, app: App): void {
+  const optionsOf = (openApi: () => Operation) => {
+    return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins: { openApi } };
+  };
+  for (const [path, name] of Object.entries(bundled)) {
+    server.route({
+      method: 'GET',
+      path: `/api/audit/bundles/${path}`,
+      options: optionsOf(() => bundleOperation(name)),
+      handler: (request, h) => bundle(request, h, name),
+    });
+  }
+
+  server.route({
+    method: 'GET',
+    path: '/api/audit/export',
+    options: optionsOf(exportOperation),
+    handler: async (request, h) => {
+      const rights = await requireAudit(app, request, 'export');
+      const { events: log, notary } = app;
+      const query = readExportQuery(app, request.query);
+      if (request.method === 'head') return archive(request, h, null, 'annals-export.zip');
+      refuseForeign(request);
+      // Before the export is on record itself: so it is no part of what it exports.
+      const checkpoint = await notary.checkpoint();
+      const { from, to, since } = query.resolve(checkpoint.size);
+      const { format, filters } = query;
+      const exported = {
+        log,
+        checkpoint,
+        verifierKey: await notary.verifierKey(),
+        ...(await tiesOf(log, notary, checkpoint, { position: to, since })),
+        format,
+        from,
+        to,
+        filters,
+        seesPayloadsOf: rights.has('payloads') ? rights.seesPayloadsOf : null,
+        madeAt: new Date(app.clock.believed()),
+      };
+      noteReason(request, null);
+      const events = await countOf(log, exported);
+      await recordExport(app, request, { from, to, format, filters, events });
+      return archive(request, h, await exportZip(exported), `annals-export-${from}-${to}.zip`)
+        .header('annals-range', `${from}-${to}`)
+        .header('annals-events', String(events))
+        .header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
+    },
+  });
+
+  async function bundle(request: Request, h: ResponseToolkit, subject: Bundled): Promise<ResponseObject> {
+    const rights = await requireAudit(app, request, 'payloads');
+    const stream = streamOf[subject](request.params);
+    if (stream !== null && !rights.seesPayloadsOf(stream)) {
+      throw new DomainError('forbidden', 'an API key may not see what was said about accounts of this collection');
+    }
+    const { events: log, notary, blobs } = app;
+    const query = readBundleQuery(request.query);
+    if (stream === null) {
+      const asked = Object.values(request.params).join('/');
+      throw new DomainError('not-found', `no ${subject} can be called ${show(asked)}`);
+    }
+    if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
+    const name = `annals-${stream.replaceAll('/', '-')}.zip`;
+    if (request.method === 'head') return archive(request, h, null, name);
+    const checkpoint = await notary.checkpoint();
+    const since = query.sinceWithin(checkpoint.size);
+    const position = log.lastOf(stream, checkpoint.size)?.position ?? 0;
+    const ties = await tiesOf(log, notary, checkpoint, { position, since });
+    const verifierKey = await notary.verifierKey();
+    const { withFiles, isComplete } = query;
+    const made = { log, blobs, checkpoint, verifierKey, ...ties, stream, withFiles, isComplete };
+    return archive(request, h, await bundleZip(made, new Date(app.clock.believed())), name).header(
+      'annals-checkpoint',
+      `${checkpoint.size} ${checkpoint.root}`,
+    );
+  }
+
+  /** @param bytes null where only the head is asked for. */
+  function archive(request: Request, h: ResponseToolkit, bytes: Readable | null, name: string): ResponseObject {
+    const { res } = request.raw;
+    // hapi would end the answer as if it were whole; so the client sees that it is not.
+    bytes?.on('error', (err) => {
+      if (res.destroyed) return;
+      app.log.error({ err, requestId: requestId(request) }, 'an archive was cut off');
+      res.destroy();
+    });
+    if (res.closed) bytes?.destroy();
+    else res.once('close', () => bytes?.destroy());
+    request.info.acceptEncoding = 'identity';
+    const response = h
+      // A stream says nothing of a length, which nobody knows before the archive is made.
+      .response(bytes ?? Readable.from([], { objectMode: false }))
+      .code(200)
+      .type('application/zip')
+      .header('content-disposition', dispositionOf(name))
+      .header('cache-control', 'no-store');
+    // A ZIP has no character set.
+    response.charset('');
+    return response;
+  }
+}
+
+/**
+ * An export is put on record, so no other site may have one made in the name of somebody whose browser sends a cookie along: a
+ * link there, or an image.
+ */
+function refuseForeign({ headers }: Request): void {
+  const site = headers['sec-fetch-site'];
+  const isOwn = headers['x-api-key'] !== undefined || headers.authorization !== undefined;
+  if (isOwn || site === undefined || site === 'same-origin' || site === 'none') return;
+  throw new DomainError('forbidden', 'an export under a cookie must be asked for by a page of the same origin');
+}

@@ -1,0 +1,86 @@
+import { clockStream } from '../../../events/catalogue.ts';
+import { type Header, headerOf, type Payload } from '../../../events/envelope.ts';
+import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
+import { type EventText, eventOf, type LogReader } from '../../../events/log-reader.ts';
+
+/** What of an event is shown: its payload, or why not. `hidden`: nobody asked for payloads. */
+export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
+
+/** An event as bundles and exports show it: both texts are exactly what is stored, for proofs are about those. */
+export type ShownEvent = { header: Header; text: string; body: string | null; state: State };
+
+/** @param seesPayloadsOf null: no payload is asked for. */
+export function showEvent({ header: text, body }: EventText, seesPayloadsOf: Sees | null): ShownEvent {
+  const header = headerOf(text);
+  if (seesPayloadsOf === null) return { header, text, body: null, state: 'hidden' };
+  if (!seesPayloadsOf(header.stream)) return { header, text, body: null, state: 'withheld' };
+  return { header, text, body, state: body === null ? 'erased' : 'shown' };
+}
+
+/** Whether the payloads of a stream are for whoever asks. */
+export type Sees = (stream: string) => boolean;
+
+/** What an event says, if it is shown. */
+export function payloadOf({ body }: ShownEvent): Payload | null {
+  return body === null ? null : JSON.parse(body);
+}
+
+/** A shown event as JSON of the formats has it (docs/log-format.md). */
+export function shownJson({ text, body, state }: ShownEvent, proof: readonly string[]): string {
+  const flag = state === 'erased' || state === 'withheld' ? { [state]: true } : {};
+  return JSON.stringify({ header: text, payload: body, ...flag, proof });
+}
+
+/**
+ * The corrections of the clock at positions `from` to `to`: what is shown without the events between needs them, for only they let
+ * times be earlier than before, and they alone say that times before them may be wrong.
+ */
+export function correctionsWithin(log: LogReader, from: number, to: number): EventText[] {
+  const positions = log.positionsWithin(clockStream, from - 1, to, Number.MAX_SAFE_INTEGER);
+  return positions.flatMap((position) => log.texts(position - 1, position));
+}
+
+/** Thrown when a payload is missing that no erasure declares, so that what is being written cannot be sound. */
+class UndeclaredError extends Error {
+  override name = 'UndeclaredError';
+}
+
+/** Remembers of which streams erased payloads were shown, to find the events that declare it. */
+export function noteErased() {
+  const last = new Map<string, number>();
+  const shown = new Set<number>();
+
+  function note({ header: { stream, version, position, type }, state }: ShownEvent): void {
+    if (state === 'erased') last.set(stream, Math.max(version, last.get(stream) ?? 0));
+    if (type === 'document.erased' && state === 'shown') shown.add(position);
+  }
+
+  /**
+   * The events of the first `size` that declare what is missing and were not noted themselves.
+   *
+   * @throws UndeclaredError when something is missing that none declares: an erasure came in between, or the log is not sound.
+   */
+  function declarations(log: LogReader, size: number): EventText[] {
+    if (last.size === 0) return [];
+    const missing = new Map(last);
+    const needed: EventText[] = [];
+    for (const found of log.erasureTexts(size)) {
+      const declared = streamsIn(found).filter(({ stream }) => last.has(stream));
+      for (const { stream, versions } of declared) {
+        if ((last.get(stream) ?? 0) <= versions) missing.delete(stream);
+      }
+      const { position } = headerOf(found.header);
+      if (declared.length > 0 && !shown.has(position)) needed.push(found);
+    }
+    const [stream] = missing.keys();
+    if (stream !== undefined)
+      throw new UndeclaredError(`a payload of ${stream} is missing, and no erasure declares it`);
+    return needed;
+  }
+
+  return { note, declarations };
+}
+
+function streamsIn(text: EventText): ErasedStream[] {
+  return erasedStreams(eventOf(text).data);
+}

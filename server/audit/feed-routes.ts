@@ -1,0 +1,53 @@
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import { type AuditRights, requireAudit } from '../access/rights.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { sendText } from '../documents/answers.ts';
+import { feedOperation } from './event-operations.ts';
+import { readFeedQuery } from './event-query.ts';
+import { findEvents } from './events.ts';
+import { openFeed } from './feed.ts';
+
+/** What is new in the log, for machines: as pages, or as server-sent events for a client that asks for those. */
+export function feed(server: Server, app: App): void {
+  const streams = openFeed(app);
+  // Those that listen would hold up the end of the service.
+  server.ext('onPreStop', () => streams.close());
+
+  server.route({
+    method: 'GET',
+    path: '/api/audit/feed',
+    options: { auth: strategy, plugins: { openApi: feedOperation } },
+    handler: async (request, h) => {
+      const rights = await requireAudit(app, request, 'headers');
+      const isStream = wantsStream(request) && request.method === 'get';
+      const lastEventId = request.headers['last-event-id'];
+      const query = readFeedQuery(request.query, app, lastEventId, !isStream);
+      return isStream ? sendStream(request, h, rights, query) : sendPage(h, rights, query);
+    },
+  });
+
+  type Query = ReturnType<typeof readFeedQuery>;
+
+  function sendPage(h: ResponseToolkit, rights: AuditRights, query: Query) {
+    const { size } = app.events.head();
+    const { events, reached } = findEvents(app, rights, { ...query, stream: null, upTo: size });
+    const texts = events.map(({ text }) => text).join(',');
+    return sendText(h, `{"events":[${texts}],"next":${reached},"size":${size}}`).vary('accept');
+  }
+
+  function sendStream(request: Request, h: ResponseToolkit, rights: AuditRights, query: Query) {
+    // A compressor, and some proxies, would keep what is there until there is more of it.
+    request.info.acceptEncoding = 'identity';
+    return h
+      .response(streams.open(request, query, rights))
+      .type('text/event-stream')
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+      .vary('accept');
+  }
+}
+
+function wantsStream({ headers }: Request): boolean {
+  return /(^|[\s,])text\/event-stream($|[\s;,])/i.test(String(headers.accept ?? ''));
+}

@@ -1,0 +1,136 @@
+import Joi from 'joi';
+import { ofEveryRoute, unknownToLog } from '../openapi/audit/responses.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { json } from '../openapi/responses.ts';
+import { after, limit } from './event-operations.ts';
+import type { Subject } from './subjects.ts';
+
+const params: Record<Subject, Joi.ObjectSchema> = {
+  document: Joi.object({ slug: slugOf('the collection'), id: idOf('the document') }),
+  global: Joi.object({ slug: slugOf('the global') }),
+  account: Joi.object({
+    slug: slugOf('the collection of users'),
+    id: idOf('the user; `setup` for the first users that the collection was set up with'),
+  }),
+  invitation: Joi.object({ slug: slugOf('the collection of users'), id: idOf('the invitation') }),
+};
+const version = Joi.number().integer().min(1).required().description('The version, from 1.');
+const unknownSubject = (name: Subject) => unknownToLog(`The log has nothing about ${article(name)}.`);
+
+/** `GET /api/audit/<what>/…`: the versions of a document, global, account or invitation. */
+export function historyOperation(name: Subject): Operation {
+  return {
+    id: `audit_${name}History`,
+    tag: 'histories',
+    summary: `List the versions of ${article(name)}`,
+    description:
+      'Tells who did what and when, one version for each event, oldest first; with the scope `payloads` also why, and which fields ' +
+      'changed. What was deleted is there too. `next` is the `after` of the next page.',
+    params: params[name],
+    query: Joi.object({ limit, after: after.description('The version after which the page begins.') }),
+    answers: {
+      200: json('A page of versions, oldest first.', `${capital(name)}History`),
+      ...ofEveryRoute(),
+      ...unknownSubject(name),
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET …/versions/{version}` */
+export function versionOperation(name: Subject): Operation {
+  const isDocument = name === 'document' || name === 'global';
+  return {
+    ...ofPayloads(name, 'Version'),
+    summary: `Read one version of ${article(name)}, and its event`,
+    description: isDocument
+      ? 'Answers the event as it was recorded, and the whole document after it, in the names and fields of that time. It takes the ' +
+        'scope `payloads`.'
+      : 'Answers the event as it was recorded. It takes the scope `payloads`.',
+    params: params[name].append({ version }),
+    answers: {
+      200: json('The version.', isDocument ? 'DocumentThen' : 'AccountThen'),
+      ...ofEveryRoute(),
+      ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
+    },
+  };
+}
+
+/** `GET …/versions/{version}/access` */
+export function admissionOperation(name: Subject): Operation {
+  return {
+    ...ofPayloads(name, 'Access'),
+    summary: `Ask who was allowed to make a version of ${article(name)}, and by which rule`,
+    description:
+      'Answers who made it, the user as they were right before, and the rule that admitted it: its name, and its fingerprint and ' +
+      'its author’s words as they were recorded then. It takes the scope `payloads`.',
+    params: params[name].append({ version }),
+    answers: {
+      200: json('Who, and by what.', 'Admission'),
+      ...ofEveryRoute(),
+      ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
+    },
+  };
+}
+
+/** `GET …/diff` */
+export function diffOperation(name: Subject): Operation {
+  const of = Joi.number().integer().min(0);
+  return {
+    ...ofPayloads(name, 'Diff'),
+    summary: `Compare two versions of ${article(name)}`,
+    description:
+      'Answers each field that differs with both values, and a JSON Patch (RFC 6902) from the one to the other, in the names of ' +
+      'today. It takes the scope `payloads`.',
+    params: params[name],
+    query: Joi.object({
+      from: of.description('A version; 0 is before there was anything. By default the one before `to`.'),
+      to: of.description('A version, by default the newest.'),
+    }),
+    answers: {
+      200: json('What differs, in the names of today.', `${capital(name)}Diff`),
+      ...ofEveryRoute(),
+      ...unknownSubject(name),
+    },
+  };
+}
+
+/** `GET …/blame` */
+export function blameOperation(name: Subject): Operation {
+  return {
+    ...ofPayloads(name, 'Blame'),
+    summary: `Ask which event gave each field of ${article(name)} its value`,
+    description:
+      'Answers every field of a version with the event that gave it its value: who is to be asked about it. It takes the scope ' +
+      '`payloads`.',
+    params: params[name],
+    query: Joi.object({
+      version: Joi.number().integer().min(1).description('The version that is asked about, by default the newest.'),
+    }),
+    answers: {
+      200: json('Its fields.', `${capital(name)}Blame`),
+      ...ofEveryRoute(),
+      ...unknownSubject(name),
+    },
+  };
+}
+
+function ofPayloads(name: Subject, what: string): Pick<Operation, 'id' | 'tag' | 'caller'> {
+  return { id: `audit_${name}${what}`, tag: 'histories', caller: { kind: 'auditor', refusesKeys: true } };
+}
+
+function slugOf(what: string): Joi.Schema {
+  return Joi.string().min(1).required().description(`The slug of ${what}, of today or of earlier.`);
+}
+
+function idOf(what: string): Joi.Schema {
+  return Joi.string().min(1).required().description(`The id of ${what}.`);
+}
+
+function article(name: string): string {
+  return /^[ai]/.test(name) ? `an ${name}` : `a ${name}`;
+}
+
+function capital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

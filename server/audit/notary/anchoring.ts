@@ -1,0 +1,223 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import {
+  type CheckpointChange,
+  type KeptCheckpoint,
+  keptCheckpoints,
+  readCheckpoints,
+} from '../../../events/checkpoints.ts';
+import { BrokenLogError } from '../../../events/log-file.ts';
+import type { LogKeys } from '../../../events/log-keys.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import { parseNote, signedByLog } from '../../../events/notes.ts';
+import { readStamps } from '../../../events/stamps.ts';
+import type { BlobStore } from '../../../storage/blobs.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
+import { isStoreFailure } from '../../http/store-refusals.ts';
+import type { Witness } from '../../settings/cosigners.ts';
+import { StartError } from '../../writer/writer.ts';
+import { type Authority, authorityName } from './authority.ts';
+import { cosignedBy } from './cosigning.ts';
+import { type Courier, createCourier, usual as usualRests } from './courier.ts';
+import { disowningsOf, tellDisownings } from './keys.ts';
+import { post } from './webhook.ts';
+import { anchored, anchorName, judge, judgesOf, paddedSize } from './witnesses.ts';
+
+/** Keeps copies of checkpoints where who can alter the log may not be able to alter them. */
+export type Anchoring = {
+  /**
+   * Holds the log against the newest anchored checkpoints. A store that does not answer in a few seconds is asked later.
+   *
+   * @throws StartError when the log is not the one that was anchored.
+   */
+  start: () => Promise<void>;
+  /** A checkpoint has been signed. */
+  poke: () => void;
+  close: () => Promise<void>;
+};
+
+type Options = {
+  /** The path of the log. */
+  file: string;
+  keys: LogKeys;
+  keep: (change: CheckpointChange) => Promise<void>;
+  /** The store of files, once it is ready. */
+  store: () => Promise<BlobStore>;
+  webhook: string | undefined;
+  /** Who says when checkpoints were there; null for nobody. */
+  authority: Authority | null;
+  /** Who cosigns checkpoints. */
+  witnesses: readonly Witness[];
+  /** Called when the log turns out not to be the one that was anchored, once it has been started. */
+  onContradiction: (error: Error) => void;
+  log: Logger;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
+  milliseconds?: { patience: number; shortest: number; longest: number };
+};
+
+const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
+/** A witness serves many logs, and is asked once a minute at most, whatever starts and stops in between. */
+const cosignedEach = 60_000;
+/** An authority is asked every ten minutes at most, in the same way: what it says stays in the log, some kilobytes each time. */
+const stampedEach = 600_000;
+
+/** Brings checkpoints to the store of files, and to a webhook if there is one; checks at the start what is there. */
+export function openAnchoring(options: Options): Anchoring {
+  const {
+    file,
+    keys,
+    keep,
+    store,
+    webhook,
+    authority,
+    witnesses,
+    onContradiction,
+    log,
+    now,
+    milliseconds = usual,
+  } = options;
+  const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
+  const reader = readLog(db);
+  const checkpoints = readCheckpoints(db);
+  const stamps = readStamps(db);
+  const closing = new AbortController();
+  const { signal } = closing;
+  let isChecked = false;
+  const newest = (isDue: (checkpoint: KeptCheckpoint) => boolean) => {
+    const [found] = checkpoints.recent(1);
+    return found && isDue(found) ? found : null;
+  };
+  const couriers: Courier[] = [
+    createCourier({
+      what: 'anchored in the store of files',
+      // What is there is looked at before anything is put beside it.
+      newest: () => newest(({ isStored }) => isChecked && !isStored),
+      send: async ({ size, note }) => (await store()).anchor(anchorName(size, note), note),
+      mark: ({ size }) => keep({ kind: 'stored', size }),
+      log,
+    }),
+  ];
+  if (webhook !== undefined) {
+    couriers.push(
+      createCourier({
+        what: `posted to the webhook at ${new URL(webhook).origin}`,
+        newest: () => newest(({ isPosted }) => !isPosted),
+        send: ({ note }, aborted) => post(webhook, note, aborted),
+        mark: ({ size }) => keep({ kind: 'posted', size }),
+        log,
+      }),
+    );
+  }
+  if (authority) {
+    const name = authorityName(authority);
+    couriers.push(
+      createCourier({
+        what: `time-stamped by ${name}`,
+        newest: () => newest(({ size }) => !stamps.hasToken(size, name)),
+        // What reads tokens is loaded where there is somebody who makes them.
+        send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
+        mark: ({ size, note }, token) => {
+          const receivedAt = new Date(now()).toISOString();
+          return keep({ kind: 'timestamped', size, signed: signedByLog(note), authority: name, token, receivedAt });
+        },
+        log,
+        left: leftOf(stampedEach, stamps.newestReceived(name), now()),
+        milliseconds: { ...usualRests, rest: stampedEach },
+      }),
+    );
+  }
+  for (const witness of witnesses) {
+    const { cosign, isDue, timeOf } = cosignedBy(witness, reader);
+    const [newestTime = null] = checkpoints.recent(keptCheckpoints).flatMap(({ note }) => timeOf(note) ?? []);
+    couriers.push(
+      createCourier({
+        what: `cosigned by the witness ${witness.key.name}`,
+        newest: () => newest(({ note }) => isDue(note)),
+        send: cosign,
+        mark: ({ size, note }, line) => keep({ kind: 'cosigned', size, text: parseNote(note)?.text ?? '', line }),
+        log,
+        left: leftOf(cosignedEach, newestTime, now()),
+        milliseconds: { ...usualRests, rest: cosignedEach },
+      }),
+    );
+  }
+
+  function poke(): void {
+    for (const courier of couriers) courier.poke();
+  }
+
+  /** From the newest one on that the log knows to be there: what is before it, it vouches for. */
+  async function check(): Promise<void> {
+    const { log: logId } = reader.head();
+    keys.current(logId);
+    const known = keys.known(logId);
+    const disownings = disowningsOf(reader, known, keys.disowned(logId));
+    for (const line of tellDisownings({ ...disownings, events: [] })) log.warn(line);
+    const judges = judgesOf(known, disownings.ids);
+    const others = { unknown: 0, disowned: 0 };
+    const from = paddedSize(checkpoints.newestStored() ?? 0);
+    for await (const { name, read } of (await store()).anchors(from)) {
+      const judgement = judge(reader, judges, anchored(name), await read());
+      if ('finding' in judgement) throw new BrokenLogError(judgement.finding);
+      if (judgement.verdict !== 'sound') others[judgement.verdict] += 1;
+    }
+    if (others.unknown > 0) {
+      log.warn(`anchored checkpoints signed by a key that vault.db does not know: ${others.unknown}; they fit the log`);
+    }
+    if (others.disowned > 0) {
+      log.warn(`anchored checkpoints that the log is not held against, for their key was given up: ${others.disowned}`);
+    }
+    isChecked = true;
+  }
+
+  async function start(): Promise<void> {
+    const first = check();
+    const late = wait(milliseconds.patience, 'it does not answer', { ref: false, signal });
+    const outcome = await Promise.race([first, late]).catch((error) => error);
+    if (outcome instanceof BrokenLogError) throw new StartError(outcome.message);
+    if (outcome !== undefined) {
+      if (outcome instanceof Error && !isStoreFailure(outcome)) throw outcome;
+      const reason = outcome instanceof Error ? outcome.message : outcome;
+      log.warn(`the log is not held against the anchored checkpoints until their store works: ${reason}`);
+      goOn(first).catch((err) => log.error({ err }, 'the anchored checkpoints cannot be looked at'));
+    }
+    poke();
+  }
+
+  async function goOn(first: Promise<void>): Promise<void> {
+    let attempt = first;
+    for (let pause = milliseconds.shortest; !isChecked; pause = Math.min(2 * pause, milliseconds.longest)) {
+      try {
+        await attempt;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof BrokenLogError) {
+          onContradiction(error);
+          return;
+        }
+        if (!isStoreFailure(error)) throw error;
+        await wait(pause, undefined, { ref: false, signal }).catch(() => {});
+        if (signal.aborted) return;
+        attempt = check();
+      }
+    }
+    log.info('the log has been held against the anchored checkpoints, and is the one that was signed');
+    poke();
+  }
+
+  return {
+    start,
+    poke,
+    async close() {
+      closing.abort();
+      await Promise.all(couriers.map((courier) => courier.close()));
+      db.close();
+    },
+  };
+}
+
+/** How much of a rest is left after a time; all of it at most, for a clock may be wrong. @param since ISO 8601; null for never. */
+function leftOf(rest: number, since: string | null, now: number): number {
+  return since === null ? 0 : Math.min(Math.max(Date.parse(since) + rest - now, 0), rest);
+}

@@ -1,0 +1,63 @@
+import { codeOf, errorOf } from '../../../storage/errors.ts';
+
+/** How long somebody outside has to answer. */
+const patience = 10_000;
+
+/** More than any answer that is read here needs: a token with the certificates of its authority is some kilobytes. */
+const largest = 64 * 1024;
+
+/** What is posted; `isDeaf` where nothing is wanted of the answer but its status. */
+export type Question = { type: string; body: string | Uint8Array<ArrayBuffer>; isDeaf?: boolean };
+
+/** An answer, read to its end. `type` is its media type, in lower case and without parameters. */
+export type Answer = { status: number; type: string; body: Buffer };
+
+/**
+ * Posts something outside. Redirects are not followed: what was meant for one receiver goes to no other.
+ *
+ * @param address may hold a name and a password, which go into the header Authorization; nothing of it is in errors.
+ * @throws Error saying that nobody answered, or too much.
+ */
+export async function ask(address: string, question: Question, signal: AbortSignal): Promise<Answer> {
+  const { type, body, isDeaf = false } = question;
+  const url = new URL(address);
+  const credentials = [url.username, url.password].map(decodeURIComponent).join(':');
+  url.username = '';
+  url.password = '';
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      body,
+      redirect: 'manual',
+      headers: {
+        'content-type': type,
+        ...(credentials !== ':' && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+      },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+    });
+    const [said = ''] = (response.headers.get('content-type') ?? '').split(';');
+    if (isDeaf) await response.body?.cancel();
+    const read = isDeaf ? Buffer.alloc(0) : await readWithin(response.body);
+    return { status: response.status, type: said.trim().toLowerCase(), body: read };
+  } catch (error) {
+    throw error instanceof AnswerError ? error : new Error(`it did not answer (${reasonOf(error)})`);
+  }
+}
+
+class AnswerError extends Error {}
+
+async function readWithin(body: ReadableStream<Uint8Array> | null): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > largest) throw new AnswerError(`its answer has more than ${largest} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, name } = errorOf(error);
+  return codeOf(cause) ?? name;
+}

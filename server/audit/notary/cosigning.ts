@@ -1,0 +1,75 @@
+import { counted } from '../../../config/counted.ts';
+import { cosignaturesOf, isCosignedBy, type WitnessKey } from '../../../events/cosignatures.ts';
+import type { LogReader } from '../../../events/log-reader.ts';
+import { parseNote } from '../../../events/notes.ts';
+import { consistencyProof } from '../../../events/proofs.ts';
+import type { Witness } from '../../settings/cosigners.ts';
+import { ask } from './asking.ts';
+
+/**
+ * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. What the witness has seen is asked
+ * of it, so nothing has to be remembered.
+ *
+ * @throws Error saying what is wrong, as with a witness that has seen another log than this.
+ */
+export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
+  let seen = 0;
+
+  async function cosign({ size, note }: { size: number; note: string }, signal: AbortSignal): Promise<string> {
+    // Between the answer that tells what it has seen and the next request, somebody else may have brought it another checkpoint.
+    for (let tries = 0; tries < 3; tries += 1) {
+      const old = Math.min(seen, size);
+      const proof = consistencyProof(old, size, log.hashes);
+      const lines = [`old ${old}`, ...proof.map((hash) => hash.toString('base64')), '', note];
+      const answer = await ask(
+        `${prefix}add-checkpoint`,
+        { type: 'text/plain; charset=utf-8', body: lines.join('\n') },
+        signal,
+      );
+      if (answer.status === 200) {
+        const line = lineOf(note, answer.body.toString(), key);
+        seen = size;
+        return line;
+      }
+      if (answer.status !== 409) throw new Error(`it answered ${answer.status}`);
+      const known = answer.type === 'text/x.tlog.size' ? sizeIn(answer.body.toString()) : null;
+      if (known === null || known === old)
+        throw new Error(`it answered 409: at event ${size} it has seen another log than this one`);
+      if (known > size) throw new Error(`it has seen a log of ${counted(known, 'event')}, this one has ${size}`);
+      seen = known;
+    }
+    throw new Error('it is asked by somebody else at the same time');
+  }
+
+  return {
+    cosign,
+    /** When this witness has cosigned a note, by its clock (ISO 8601); null where it has not. */
+    timeOf: (note: string): string | null => {
+      const parsed = parseNote(note);
+      const said = parsed && isCosignedBy(parsed, key) ? cosignaturesOf(parsed, [key]).cosignatures : [];
+      return said[0]?.time ?? null;
+    },
+    /** True for a note that this witness has not cosigned. */
+    isDue: (note: string): boolean => {
+      const parsed = parseNote(note);
+      return parsed !== null && !isCosignedBy(parsed, key);
+    },
+  };
+}
+
+/** The line of a witness among those that it answered, which must be a right one; others are passed over. */
+function lineOf(note: string, answer: string, key: WitnessKey): string {
+  for (const line of answer.split('\n')) {
+    const parsed = parseNote(`${note.slice(0, note.lastIndexOf('\n\n') + 2)}${line}\n`);
+    if (!parsed || !isCosignedBy(parsed, key)) continue;
+    const { wrong } = cosignaturesOf(parsed, [key]);
+    if (wrong === null) return `${line}\n`;
+    throw new Error('its cosignature does not fit the checkpoint and its key');
+  }
+  throw new Error('its answer holds no cosignature by its key');
+}
+
+function sizeIn(text: string): number | null {
+  const [, size] = /^(0|[1-9]\d{0,15})\n$/.exec(text) ?? [];
+  return size !== undefined && Number.isSafeInteger(Number(size)) ? Number(size) : null;
+}

@@ -1,0 +1,145 @@
+import { readCheckpoints } from '../../../events/checkpoints.ts';
+import {
+  decideKeyChange,
+  isSameChange,
+  type KeyChange,
+  type KeyEvent,
+  type NamedKey,
+  readKeyEvents,
+} from '../../../events/key-events.ts';
+import type { Command } from '../../../events/log.ts';
+import type { KnownKey, LogKeys } from '../../../events/log-keys.ts';
+import { type LogReader, readLog } from '../../../events/log-reader.ts';
+import { parseNote } from '../../../events/notes.ts';
+import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
+import { type Judges, judgesOf } from './witnesses.ts';
+
+/**
+ * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of nothing.
+ * `untold`: what the vault alone says, which counts for nothing; `denied`: what the log alone says of a key that the vault has.
+ */
+export type Disownings = { ids: Set<string>; events: KeyEvent[]; untold: string[]; denied: KeyEvent[] };
+
+/** @param known the keys that the vault has; @param inVault the ids of those that it says are disowned. */
+export function disowningsOf(
+  log: Pick<LogReader, 'stream'>,
+  known: readonly KnownKey[],
+  inVault: ReadonlySet<string>,
+): Disownings {
+  const told = readKeyEvents(log).filter(({ change }) => change.kind === 'disowned');
+  const isDenied = (event: KeyEvent) => known.some(({ id }) => id === idOf(event)) && !inVault.has(idOf(event));
+  const [denied, events] = [told.filter(isDenied), told.filter((event) => !isDenied(event))];
+  const ids = new Set(events.map(idOf));
+  return { ids, events, denied, untold: [...inVault].filter((id) => !ids.has(id)) };
+}
+
+/** By what the checkpoints of a log are judged, as log and vault know its keys now. */
+export function judgesIn(log: LogReader, keys: Pick<LogKeys, 'known' | 'disowned'>): Judges {
+  const { log: logId } = log.head();
+  const known = keys.known(logId);
+  return judgesOf(known, disowningsOf(log, known, keys.disowned(logId)).ids);
+}
+
+/** What there is to say of disowned keys, a line each. */
+export function tellDisownings({ events, untold, denied }: Disownings): string[] {
+  return [
+    ...events.map((event) => {
+      const { change, position, recordedAt } = event;
+      return `the key ${idOf(event)} was disowned by event ${position}, ${recordedAt}: ${change.reason}`;
+    }),
+    ...untold.map(
+      (id) =>
+        `vault.db says that the key ${id} was disowned, and no event of the log does: what it signed counts as that of any key`,
+    ),
+    ...denied.map(
+      (event) =>
+        `event ${event.position} says that the key ${idOf(event)} was disowned, and vault.db, which has that key, does not: ` +
+        'what it signed counts as that of any key',
+    ),
+  ];
+}
+
+function idOf({ change }: KeyEvent): string {
+  return change.kind === 'disowned' ? change.key.id : '';
+}
+
+type Recording = {
+  /** The path of the log. */
+  file: string;
+  keys: LogKeys;
+  append: (command: Command) => Promise<unknown>;
+  /** Makes the id under which one change is recorded. */
+  nextId: () => string;
+  /** Called for each change that was recorded. */
+  onRecorded: (line: string) => void;
+};
+
+/**
+ * Tells the log what became of its keys. The vault remembers that until an event stands there; and where it has another key than
+ * the one that signed before, that is such a change too. To be called before anything is signed.
+ */
+export async function recordKeyChanges({ file, keys, append, nextId, onRecorded }: Recording): Promise<void> {
+  const db = openDatabase(file, { readonly: true, cacheMiB: 1 });
+  try {
+    const log = readLog(db);
+    const { log: logId } = log.head();
+    const record = async () => {
+      for (const { number, change } of keys.untold(logId)) {
+        const isThere = readKeyEvents(log).some((event) => isSameChange(event.change, change));
+        if (!isThere) {
+          const { reason } = change;
+          await append({
+            ...decideKeyChange(change),
+            actor: { type: 'system' },
+            correlationId: nextId(),
+            context: { reason },
+          });
+          onRecorded(describe(change));
+        }
+        keys.told(number);
+      }
+    };
+    await record();
+    noteOtherKey(db, log, keys);
+    await record();
+  } finally {
+    db.close();
+  }
+}
+
+const lost = 'vault.db did not have the key that signed before';
+const older = 'vault.db is older than the log: its key had been replaced before';
+
+/** Notes that another key signs than the one which did, though nobody has replaced that: the vault is another one. */
+function noteOtherKey(db: Sqlite, log: LogReader, keys: LogKeys): void {
+  const { log: logId } = log.head();
+  const { signer, signed } = keys.current(logId);
+  const changes = readKeyEvents(log).map(({ change }) => change);
+  const replaced = changes.findLast((change) => change.kind === 'replaced');
+  // Without an event, a key that has signed before is the first one, whatever stands in the log beside it.
+  const before: NamedKey | null = replaced ? replaced.to : signed === null ? newestSigner(db, logId) : null;
+  if (!before || before.id === signer.id) return;
+  const isFormer = changes.some((change) =>
+    change.kind === 'replaced' ? change.from.id === signer.id : change.key.id === signer.id,
+  );
+  // Whoever knows that a key was given up would not believe what it signs now.
+  if (isFormer) keys.replace(logId, { reason: older, from: before });
+  else
+    keys.note(logId, { kind: 'replaced', from: before, to: { id: signer.id, verifierKey: signer.key }, reason: lost });
+}
+
+function newestSigner(db: Sqlite, logId: string): NamedKey | null {
+  const [newest] = readCheckpoints(db).recent(1);
+  const id = newest && signerIn(newest.note, logId);
+  return id ? { id } : null;
+}
+
+/** The id of the key that has signed a checkpoint of a log, by what the checkpoint says. */
+export function signerIn(note: string, logId: string): string | null {
+  return parseNote(note)?.signatures.find(({ name }) => name === logId)?.id ?? null;
+}
+
+function describe(change: KeyChange): string {
+  if (change.kind === 'disowned') return `the key ${change.key.id} is disowned: ${change.reason}`;
+  return `the key ${change.from.id} is replaced by ${change.to.id}: ${change.reason}`;
+}

@@ -1,0 +1,59 @@
+import { readCheckpoints } from '../../../events/checkpoints.ts';
+import { unsealed } from '../../../events/log-file.ts';
+import type { KnownKey } from '../../../events/log-keys.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import type { TreeHead } from '../../../events/proofs.ts';
+import { isSealed } from '../../../events/seals.ts';
+import { type Finding, type Trouble, verifyInSteps } from '../../../events/verify.ts';
+import type { Witness } from '../../../events/witnesses.ts';
+import type { Sqlite } from '../../../storage/sqlite.ts';
+import { disowningsOf } from './keys.ts';
+import { hear, judgesOf, misplaced } from './witnesses.ts';
+
+/**
+ * What the vault knows of a log: its keys, the ids of those that it says are disowned, what its key has signed last, and what its head
+ * is sealed with.
+ */
+export type Known = {
+  keys: readonly KnownKey[];
+  disowned: ReadonlySet<string>;
+  signed: TreeHead | null;
+  sealKey: string;
+};
+
+/**
+ * Goes through a log in steps, and holds it against the checkpoints that it keeps, against what its key has signed, and its head
+ * against the seal. Each step is a read of its own, of some microseconds; it gives the position that was reached.
+ */
+export function* lookThrough(
+  db: Sqlite,
+  { keys, disowned, signed, sealKey }: Known,
+): Generator<number, Trouble | null> {
+  const log = readLog(db);
+  const { log: logId } = log.head();
+  const judges = judgesOf(keys, disowningsOf(log, keys, disowned).ids);
+  const seen: Witness[] = [];
+  // A root that came from another thread is no Buffer any more.
+  if (signed) seen.push({ name: 'the signing key', size: signed.size, root: Buffer.from(signed.root) });
+  for (const { size, note } of [...readCheckpoints(db).all()]) {
+    const name = `the checkpoint of position ${size}`;
+    const heard = hear(logId, judges, name, note);
+    const finding = 'finding' in heard ? heard.finding : misplaced(name, heard.head, size);
+    if (finding !== null) return trouble(finding);
+    if ('verdict' in heard && heard.verdict === 'sound') seen.push({ name, ...heard.head });
+    yield 0;
+  }
+  // Not before the checkpoints: those are of what is in the log by now.
+  const head = log.head();
+  const found = yield* verifyInSteps(
+    db,
+    head,
+    seen.sort((a, b) => a.size - b.size),
+  );
+  // At last, for what else is found names the events.
+  return found ?? (isSealed(sealKey, head) ? null : trouble(unsealed(true)));
+}
+
+function trouble(finding: Finding): Trouble {
+  return { finding, from: null, to: null };
+}

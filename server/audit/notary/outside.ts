@@ -1,0 +1,113 @@
+import { hash, type X509Certificate } from 'node:crypto';
+import { counted } from '../../../config/counted.ts';
+import { type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
+import { cosignaturesOf, type WitnessKey } from '../../../events/cosignatures.ts';
+import { inWords } from '../../../events/durations.ts';
+import { parseNote, signedByLog } from '../../../events/notes.ts';
+import { readStamps, type TokenRow } from '../../../events/stamps.ts';
+import type { Finding } from '../../../events/verify.ts';
+import type { Sqlite } from '../../../storage/sqlite.ts';
+
+/** When somebody outside saw the first `size` events of a log. */
+type Seen = { by: string; size: number; time: string };
+
+/** By whom is vouched: the keys of witnesses, and the certificates up to which those of time-stamp authorities have to lead. */
+export type Outsiders = { witnesses: readonly WitnessKey[]; trusted: readonly X509Certificate[] };
+
+/** What was found: the times that others say, as lines for the operator, or what of it is wrong. */
+type Vouched = { finding: Finding | null; notes: string[] };
+
+/** The checkpoints of a log, and the tokens that others have given for them. */
+export type Vouchable = { checkpoints: readonly KeptCheckpoint[]; tokens: readonly TokenRow[] };
+
+/** Reads them as they are at one moment: a token whose checkpoint came since would be over nothing. */
+export function readVouched(db: Sqlite): Vouchable {
+  const read = db.transaction(() => ({
+    checkpoints: [...readCheckpoints(db).all()],
+    tokens: [...readStamps(db).tokens()],
+  }));
+  return read();
+}
+
+/** What others than the log vouch for. */
+export async function vouchedFor(
+  { checkpoints, tokens }: Vouchable,
+  { witnesses, trusted }: Outsiders,
+): Promise<Vouched> {
+  const cosigned = cosignedIn(checkpoints, witnesses);
+  if (cosigned.finding) return cosigned;
+  const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), tokens, trusted);
+  if (stamped.finding) return stamped;
+  const notes = [...cosigned.notes, ...stamped.notes];
+  return { finding: null, notes: notes.length > 0 ? notes : ['nobody from outside says when a checkpoint was there'] };
+}
+
+function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): Vouched {
+  const seen: Seen[] = [];
+  const unknown = new Set<string>();
+  for (const { size, note } of checkpoints) {
+    const parsed = parseNote(note);
+    if (!parsed) continue;
+    const { cosignatures, wrong } = cosignaturesOf(parsed, witnesses);
+    if (wrong !== null)
+      return { finding: `the cosignature by ${wrong} of the checkpoint of position ${size} does not fit`, notes: [] };
+    for (const { name, time } of cosignatures) seen.push({ by: `the witness ${name}`, size, time });
+    // Behind the line of the log itself.
+    for (const { name, id } of parsed.signatures.slice(1))
+      if (!witnesses.some((key) => key.name === name && key.id === id)) unknown.add(name);
+  }
+  return { finding: null, notes: [...linesOf(seen), ...[...unknown].map(unknownLine)] };
+}
+
+/** @param notes those of the checkpoints, by size. */
+async function stampedIn(
+  notes: ReadonlyMap<number, string>,
+  tokens: readonly TokenRow[],
+  trusted: readonly X509Certificate[],
+): Promise<Vouched> {
+  if (tokens.length === 0) return { finding: null, notes: [] };
+  const { isVouchedFor, readToken, TokenError } = await import('./time-stamp-tokens.ts');
+  const seen: Seen[] = [];
+  const unknown: Seen[] = [];
+  for (const { size, authority, token } of tokens) {
+    try {
+      const read = readToken(token);
+      const signed = hash(read.imprint.algorithm, signedByLog(notes.get(size) ?? ''), 'buffer');
+      if (!read.imprint.hash.equals(signed)) throw new TokenError('is for something else');
+      const list = isVouchedFor(read, trusted) ? seen : unknown;
+      list.push({ by: `the time-stamp authority ${authority}`, size, time: read.time });
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      const what = `the time-stamp token by ${authority} of the checkpoint of position ${size}`;
+      return { finding: `${what} ${error.message}`, notes: [] };
+    }
+  }
+  const why =
+    trusted.length > 0
+      ? 'by a certificate that none of ANNALS_TSA_CA vouches for'
+      : 'by a certificate that nobody vouches for: ANNALS_TSA_CA names who does';
+  return { finding: null, notes: [...linesOf(seen), ...linesOf(unknown).map((line) => `${line}, ${why}`)] };
+}
+
+/** How long before now a time is. */
+export function ageOf(time: string): string {
+  const age = Date.now() - Date.parse(time);
+  return age < 0 ? `${inWords(-age)} after now: one of the clocks is wrong` : `${inWords(age)} before now`;
+}
+
+function linesOf(seen: readonly Seen[]): string[] {
+  const newest = new Map<string, Seen & { count: number }>();
+  for (const one of seen) {
+    const before = newest.get(one.by);
+    const isNewer = !before || one.time > before.time;
+    newest.set(one.by, { ...(isNewer ? one : before), count: (before?.count ?? 0) + 1 });
+  }
+  return [...newest.values()].map(
+    ({ by, size, time, count }) =>
+      `${by} has seen ${counted(count, 'checkpoint')}, the newest of ${counted(size, 'event')} at ${time}, ${ageOf(time)}`,
+  );
+}
+
+function unknownLine(name: string): string {
+  return `${JSON.stringify(name)} has cosigned checkpoints, and ANNALS_WITNESSES does not name its key`;
+}

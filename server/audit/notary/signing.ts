@@ -1,0 +1,170 @@
+import type { Logger } from 'pino';
+import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
+import { unsealed } from '../../../events/log-file.ts';
+import type { LogKeys } from '../../../events/log-keys.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import { rootOf, treeAt } from '../../../events/merkle.ts';
+import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../../events/notes.ts';
+import type { TreeHead } from '../../../events/proofs.ts';
+import { isSealed } from '../../../events/seals.ts';
+import { readStamps } from '../../../events/stamps.ts';
+import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
+import type { LogCheckpoint, Notary } from '../../ports.ts';
+import { noRoomToSign } from '../../writer/no-room.ts';
+import { judgesIn } from './keys.ts';
+import { signedSize } from './witnesses.ts';
+
+/** The notary as the main thread has it. */
+export type MainNotary = Omit<Notary, 'verification'> & {
+  /** Lets it sign: nothing is known that speaks against the log. */
+  begin: () => void;
+  /** How many of the first events a key of this log has signed, as far as the log keeps it. */
+  signedSize: () => number;
+  /** Lets it sign nothing any more, for this reason. */
+  refuse: (reason: Error) => void;
+  /** Signs what is not signed yet; closes what it reads. Nothing that keeps it from signing keeps a service from stopping. */
+  close: () => Promise<void>;
+};
+
+type Options = {
+  /** The path of the log. */
+  file: string;
+  keys: LogKeys;
+  /** What the head of the log is sealed with. */
+  sealKey: string;
+  /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
+  keep: (change: CheckpointChange) => Promise<void>;
+  /** Called when a checkpoint has been signed and kept. */
+  onSigned: (checkpoint: LogCheckpoint) => void;
+  log: Logger;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
+  /** How often it looks whether the log has grown. */
+  milliseconds?: number;
+};
+
+/** Thrown when a signature would contradict an earlier one, or be over what somebody else wrote: the log is not the one it was. */
+class ContradictionError extends Error {
+  override name = 'ContradictionError';
+}
+
+/**
+ * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. What contradicts anything that the
+ * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
+ */
+export function openNotary({
+  file,
+  keys,
+  sealKey,
+  keep,
+  onSigned,
+  log,
+  now,
+  milliseconds = 10_000,
+}: Options): MainNotary {
+  const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
+  const reader = readLog(db);
+  const checkpoints = readCheckpoints(db);
+  const stamps = readStamps(db);
+  const { log: logId } = reader.head();
+  let last: Promise<unknown> = Promise.resolve();
+  let hasFailed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let refusal: Error | null = new Error('the log has not been looked at yet');
+
+  /** One after the other: each sees what the one before it has signed. */
+  function checkpoint(): Promise<LogCheckpoint> {
+    const signed = last.then(sign);
+    last = signed.catch(() => {});
+    return signed;
+  }
+
+  async function sign(): Promise<LogCheckpoint> {
+    if (refusal) throw refusal;
+    const head = reader.head();
+    const { signer, signed } = keys.current(logId);
+    const [newest] = checkpoints.recent(1);
+    const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
+    for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
+    const isSigned = before?.size === head.size;
+    if (newest && isSigned && signed?.size === head.size) return describe(newest);
+    if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
+    remember(signer.id, head);
+    // An older vault had forgotten that. Signed once more, it would lose what others have said of it.
+    if (newest && isSigned) return describe(newest);
+    const time = new Date(now()).toISOString();
+    const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
+    await keep({ kind: 'signed', ...change });
+    const made = describe(change);
+    onSigned(made);
+    return made;
+  }
+
+  /** As it is stored: what is signed is judged by what was, whatever the head says now. */
+  function rootAt(size: number): Buffer {
+    return rootOf(treeAt(size, reader.storedHashes));
+  }
+
+  function remember(id: string, head: TreeHead): void {
+    try {
+      keys.sign(logId, id, head);
+    } catch (error) {
+      throw isDiskFull(error) ? noRoomToSign() : error;
+    }
+  }
+
+  function requireSame(earlier: TreeHead, { size, root }: TreeHead): void {
+    const now = earlier.size === size ? root : earlier.size < size ? rootAt(earlier.size) : null;
+    if (now?.equals(earlier.root)) return;
+    throw new ContradictionError(
+      `the log was altered: it ends at position ${size}, and at position ${earlier.size} it is not the log that was signed`,
+    );
+  }
+
+  /** Nobody asked: what is wrong is said once, and again when it is something else. */
+  async function signQuietly(): Promise<void> {
+    try {
+      const [newest] = checkpoints.recent(1);
+      if (newest?.size === reader.head().size && isKnown(newest) && !hasFailed) return;
+      await checkpoint();
+      hasFailed = false;
+    } catch (err) {
+      if (!hasFailed)
+        log[err instanceof ContradictionError ? 'fatal' : 'error']({ err }, 'no checkpoint could be signed');
+      hasFailed = true;
+    }
+  }
+
+  /** Whether a checkpoint is of our key, and the vault knows of it. */
+  function isKnown({ size, note }: KeptCheckpoint): boolean {
+    const { signer, signed } = keys.current(logId);
+    return signed?.size === size && openNote(note, [signer]) !== null;
+  }
+
+  return {
+    signedSize: () => signedSize(reader, checkpoints, judgesIn(reader, keys)),
+    begin() {
+      refusal = null;
+      timer = setInterval(signQuietly, milliseconds).unref();
+    },
+    refuse(reason) {
+      clearInterval(timer);
+      refusal = reason;
+    },
+    checkpoint,
+    recent: async (count) => checkpoints.recent(count).map(describe),
+    stamped: async (position, size) => stamps.around(position, size),
+    verifierKey: async () => keys.current(logId).signer.key,
+    async close() {
+      clearInterval(timer);
+      if (!refusal) await signQuietly();
+      await last;
+      db.close();
+    },
+  };
+}
+
+function describe({ size, note, signedAt }: Pick<KeptCheckpoint, 'size' | 'note' | 'signedAt'>): LogCheckpoint {
+  const said = parseCheckpoint(parseNote(note)?.text ?? '');
+  return { size, root: said?.root.toString('base64') ?? '', note, signedAt: said?.time ?? signedAt };
+}

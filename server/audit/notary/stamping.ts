@@ -1,0 +1,44 @@
+import { hash, randomBytes } from 'node:crypto';
+import { signedByLog } from '../../../events/notes.ts';
+import { ask } from './asking.ts';
+import type { Authority } from './authority.ts';
+import { bytesOf, DerError, isNumber, membersOf, numberIn, readDer, timeStampQuery } from './der.ts';
+import { isVouchedFor, readToken, TokenError } from './time-stamp-tokens.ts';
+
+/**
+ * Has an authority say that a checkpoint, as the log signed it, was there (RFC 3161, over HTTP as section 3.4 says), and gives its
+ * token, which fits.
+ *
+ * @throws Error saying what is wrong with the answer, or that there was none.
+ */
+export async function stamp({ url, trusted }: Authority, note: string, signal: AbortSignal): Promise<Buffer> {
+  const imprint = hash('sha256', signedByLog(note), 'buffer');
+  const nonce = randomBytes(8).readBigUInt64BE();
+  const query = { type: 'application/timestamp-query', body: timeStampQuery(imprint, nonce) };
+  const { status, body } = await ask(url, query, signal);
+  if (status !== 200) throw new Error(`it answered ${status}`);
+  const bytes = tokenIn(body);
+  try {
+    const token = readToken(bytes);
+    if (!token.imprint.hash.equals(imprint)) throw new TokenError('is for something else');
+    if (token.nonce !== nonce) throw new TokenError('answers another request');
+    if (trusted.length > 0 && !isVouchedFor(token, trusted))
+      throw new TokenError('is by a certificate that none of ANNALS_TSA_CA vouches for');
+  } catch (error) {
+    throw error instanceof TokenError ? new Error(`its token ${error.message}`) : error;
+  }
+  return bytes;
+}
+
+/** The token of an answer (RFC 3161, section 2.4.2). */
+function tokenIn(answer: Buffer): Buffer {
+  try {
+    const [status, token] = membersOf(readDer(answer));
+    const said = numberIn(membersOf(status).find(isNumber));
+    // Granted, or granted with changes.
+    if (token && (said === 0n || said === 1n)) return bytesOf(token);
+    throw new Error(`it refused, with the status ${said}`);
+  } catch (error) {
+    throw error instanceof DerError ? new Error('its answer is none to a time-stamp request') : error;
+  }
+}

@@ -1,0 +1,254 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { counted } from '../../../config/counted.ts';
+import { tellAcceptances } from '../../../events/acceptances.ts';
+import { type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
+import { headerOf } from '../../../events/envelope.ts';
+import { formatOf, openLogToRead, sealFinding } from '../../../events/log-file.ts';
+import type { GivenUp, KnownKeys } from '../../../events/log-keys.ts';
+import { type LogReader, readLog } from '../../../events/log-reader.ts';
+import { parseCheckpoint, parseNote } from '../../../events/notes.ts';
+import type { KnownSeals } from '../../../events/seals.ts';
+import { openVault, withVault } from '../../../events/vault.ts';
+import type { Finding } from '../../../events/verify.ts';
+import { contradiction } from '../../../events/witnesses.ts';
+import { logFile } from '../../../projections/boot.ts';
+import { openBlobStore } from '../../../storage/blob-store.ts';
+import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
+import { isStoreFailure } from '../../http/store-refusals.ts';
+import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
+import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
+import { anchored, judge, judgesOf, misplaced } from './witnesses.ts';
+
+/**
+ * What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at, or nothing
+ * is signed. `last` is what the last line has to say of it.
+ */
+export type Verification = { finding: Finding | null; notes: string[]; last: string[]; isPartial: boolean };
+
+/** So many are read at a time from a store. */
+const atATime = 16;
+
+type Named = { name: string; size: number; note: string };
+
+/**
+ * Holds a log against the vault, whose key seals its head, and against all checkpoints that there are of it: what the key has signed
+ * last, those that the log keeps, those that are anchored. One log for all of them means that they are consistent with each other too.
+ *
+ * @param events of so many of the first events the last line tells how many are signed.
+ */
+export async function verifyCheckpoints(
+  directory: string,
+  blobs: BlobSettings,
+  outsiders: Outsiders,
+  events: number,
+): Promise<Verification> {
+  const db = openLogToRead(logFile(directory));
+  const notes: string[] = [];
+  const counts = { sound: 0, unknown: 0, disowned: 0 };
+  let signed = { size: 0, keyId: '' };
+  let isPartial = false;
+  const found = (finding: Finding): Verification => ({ finding, notes, last: [], isPartial });
+  try {
+    const log = readLog(db);
+    const head = log.head();
+    const { size, recordedAt } = head;
+    if (recordedAt !== '') notes.push(`the newest event is of ${recordedAt}, ${ageOf(recordedAt)}`);
+    const vault = join(directory, 'vault.db');
+    const keys = existsSync(vault) ? withVault(vault, (known, seals) => readKeys(log, known, seals)) : null;
+    if (!keys)
+      notes.push('there is no vault.db: nobody knows who signed the checkpoints, or wrote what is behind the last');
+    const broken = keys && sealFinding(formatOf(db), head, keys.seals);
+    if (broken) return found(broken);
+    if (keys && formatOf(db) < 3)
+      notes.push(
+        `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format 3`,
+      );
+    const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
+    notes.push(...tellDisownings(disownings), ...tellAcceptances(log));
+    if (disownings.untold.length > 0) isPartial = true;
+    const judges = judgesOf(keys?.known ?? [], disownings.ids);
+    const trusted = judges.verifiers.map(({ key }) => key);
+    for (const head of keys?.signed ?? []) {
+      // What has been signed since is not in the moment that is looked at.
+      const finding = contradiction(log, Math.max(size, log.head().size), { name: 'the signing key', ...head }, () =>
+        log.signedHeads(trusted),
+      );
+      if (finding) return found(finding);
+    }
+    const givenUp = new Set<string>();
+    const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
+      for await (const { name, size, note } of checkpoints) {
+        const judgement = judge(log, judges, name, note);
+        if ('finding' in judgement) return judgement.finding;
+        const wrong = misplaced(name, { size: sizeIn(note) }, size);
+        if (wrong !== null) return wrong;
+        const { verdict, keyId } = judgement;
+        counts[verdict] += 1;
+        if (verdict === 'disowned') givenUp.add(note);
+        if (verdict === 'sound' && size > signed.size) signed = { size, keyId };
+      }
+      return null;
+    };
+    const vouched = readVouched(db);
+    const { checkpoints: rows } = vouched;
+    const inLog = await look(kept(rows));
+    if (inLog) return found(inLog);
+    const outside = await vouchedFor(without(vouched, givenUp), outsiders);
+    if (outside.finding) return found(outside.finding);
+    try {
+      const finding = await look(textsOf(blobs));
+      if (finding) return found(finding);
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      isPartial = true;
+      notes.push(`the anchored checkpoints were not looked at: ${error.message}`);
+    }
+    notes.push(...tell(counts, keys !== null), ...outside.notes);
+    const last = [signedPart(signed, events)];
+    const newest = rows.at(-1);
+    const verdict = newest && judge(log, judges, '', newest.note);
+    if (newest && keys && verdict && 'verdict' in verdict && verdict.verdict === 'unknown')
+      last.push(
+        `the newest checkpoint in the log, of ${counted(newest.size, 'event')}, is signed by a key that vault.db does not know`,
+      );
+    return { finding: null, notes, last, isPartial: isPartial || (signed.size === 0 && (!keys || isOld(log))) };
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Gives up the key of a log that is not the one it signed any more, as the operator has accepted, and every key that signed what is
+ * not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the log. The vault remembers
+ * what was done until the log has been told.
+ *
+ * @returns what the operator should know, as lines.
+ */
+export async function disownContradicted(directory: string, blobs: BlobSettings, reason: string): Promise<string[]> {
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  const vault = openVault(join(directory, 'vault.db'));
+  const lines: string[] = [];
+  try {
+    const log = readLog(db);
+    const { log: logId, size } = log.head();
+    const { signer, signed } = vault.logKeys.current(logId);
+    const known = vault.logKeys.known(logId);
+    const judges = judgesOf(known, disowningsOf(log, known, vault.logKeys.disowned(logId)).ids);
+    /** By the ids of keys, the most events that each has vouched for. */
+    const wrong = new Map<string, number>();
+    const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
+    const blameAll = (note: string) => {
+      if (!('finding' in judge(log, judges, '', note))) return;
+      for (const id of idsIn(note, logId)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
+    };
+    if (signed && contradiction(log, size, { name: '', ...signed })) blame(signer.id, signed.size);
+    const inLog = [...readCheckpoints(db).all()];
+    for (const { note } of inLog) blameAll(note);
+    try {
+      for await (const { note } of textsOf(blobs)) blameAll(note);
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      lines.push(`the anchored checkpoints could not be looked at: ${error.message}`);
+    }
+    if (wrong.size === 0) return lines;
+    blame(signer.id, signed?.size ?? 0);
+    const disowned = [...wrong].map(([id, signed]): GivenUp => (signed > 0 ? { id, signed } : { id }));
+    vault.logKeys.replace(logId, { disowned, reason });
+    const remove = db.prepare('DELETE FROM checkpoints WHERE size = ?');
+    for (const { size: at, note } of inLog) if (idsIn(note, logId).every((id) => wrong.has(id))) remove.run(at);
+    db.exec('DELETE FROM timestamps WHERE size NOT IN (SELECT size FROM checkpoints)');
+    lines.push(
+      'what was signed before is not true any more: the signing key is given up, and checkpoints of it count no more;',
+      `auditors need to know the new one: ${vault.logKeys.current(logId).signer.key}`,
+    );
+    return lines;
+  } finally {
+    vault.close();
+    db.close();
+  }
+}
+
+/** A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost checkpoints, or had no service. */
+const soonMilliseconds = 60_000;
+
+function isOld(log: LogReader): boolean {
+  const [first] = log.headers(0, Math.min(1, log.head().size));
+  return first !== undefined && Date.now() - Date.parse(headerOf(first).recordedAt) > soonMilliseconds;
+}
+
+function signedPart({ size, keyId }: { size: number; keyId: string }, events: number): string {
+  const count = Math.min(size, events);
+  return `${count} of ${counted(events, 'event')} ${count === 1 ? 'is' : 'are'} signed${count === 0 ? ' by a key that is known' : ` by the key ${keyId}`}`;
+}
+
+function readKeys(log: LogReader, keys: KnownKeys, seals: KnownSeals) {
+  const { log: logId } = log.head();
+  const known = keys.known(logId);
+  const disownings: Disownings = disowningsOf(log, known, keys.disowned(logId));
+  const signed = keys.signed().filter((one) => one.log === logId);
+  const heads = signed.map(({ size, root }) => ({ size, root: Buffer.from(root) }));
+  return { known, disownings, seals, signed: heads };
+}
+
+function* kept(rows: readonly KeptCheckpoint[]): Generator<Named> {
+  for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size, note };
+}
+
+/** What others vouch for is nothing where the key was given up that signed it. */
+function without({ checkpoints, tokens }: Vouchable, givenUp: ReadonlySet<string>): Vouchable {
+  const gone = new Set(checkpoints.filter(({ note }) => givenUp.has(note)).map(({ size }) => size));
+  return {
+    checkpoints: checkpoints.filter(({ size }) => !gone.has(size)),
+    tokens: tokens.filter(({ size }) => !gone.has(size)),
+  };
+}
+
+/** How many events a checkpoint says that it is of; of one that is none, judges say so. */
+function sizeIn(note: string): number {
+  return parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0;
+}
+
+/** All that are anchored, in order; a few are read at a time. */
+async function* textsOf(settings: BlobSettings): AsyncGenerator<Named> {
+  const store = openBlobStore(settings);
+  const read = async (some: readonly Anchor[]): Promise<Named[]> =>
+    Promise.all(
+      some.map(async ({ name, read }) => {
+        const note = await read();
+        return { name: anchored(name), size: sizeIn(note), note };
+      }),
+    );
+  try {
+    let some: Anchor[] = [];
+    for await (const anchor of store.anchors()) {
+      some.push(anchor);
+      if (some.length < atATime) continue;
+      yield* await read(some);
+      some = [];
+    }
+    yield* await read(some);
+  } finally {
+    store.close();
+  }
+}
+
+/** The keys of the log that signed a note, without those of witnesses. */
+function idsIn(note: string, logId: string): string[] {
+  const signatures = parseNote(note)?.signatures ?? [];
+  return signatures.filter(({ name }) => name === logId).map(({ id }) => id);
+}
+
+function tell(counts: { sound: number; unknown: number; disowned: number }, hasKeys: boolean): string[] {
+  const notes: string[] = [];
+  if (counts.sound > 0) notes.push(`the log is the one of ${counted(counts.sound, 'signed checkpoint')}`);
+  if (counts.unknown > 0) {
+    const why = hasKeys ? 'by a key that vault.db does not know' : 'by whatever key';
+    notes.push(`checkpoints signed ${why}: ${counts.unknown}; they fit the log`);
+  }
+  if (counts.disowned > 0) {
+    notes.push(`checkpoints that the log is not held against, for their key was given up: ${counts.disowned}`);
+  }
+  return notes;
+}

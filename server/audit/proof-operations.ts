@@ -1,0 +1,118 @@
+import Joi from 'joi';
+import { ofEveryRoute, plainText, refusalOfSigning, unknownToLog } from '../openapi/audit/responses.ts';
+import { schemaRef } from '../openapi/fields.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { json } from '../openapi/responses.ts';
+import { atPosition } from './event-operations.ts';
+
+/** `GET /api/audit/checkpoint` */
+export function checkpointOperation(): Operation {
+  return {
+    id: 'audit_checkpoint',
+    tag: 'proofs',
+    summary: 'Read a signed checkpoint of the log as it is now',
+    description:
+      'Signs the size of the log and the root of the tree over all its events. Who keeps one can have it proven later that the log ' +
+      'only went on from there.',
+    answers: {
+      200: plainText('A signed note (C2SP tlog-checkpoint).'),
+      ...ofEveryRoute(),
+      ...refusalOfSigning(),
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/stamps` */
+export function stampsOperation(): Operation {
+  return {
+    id: 'audit_stamps',
+    tag: 'proofs',
+    summary: 'Read the checkpoints for which somebody outside vouched',
+    description:
+      'Answers of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
+      'an event: that one was there by the time that is said.',
+    query: Joi.object({
+      covers: Joi.number().integer().min(1).description('The position of an event, which the first ones hold.'),
+    }),
+    answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...ofEveryRoute(), ...refusalOfSigning() },
+    caller: { kind: 'auditor' },
+  };
+}
+
+const tilePath = Joi.string()
+  .pattern(/^(entries|\d|[1-5]\d|6[0-3])\/(x\d{3}\/){0,4}\d{3}(\.p\/[1-9]\d{0,2})?$/)
+  .required()
+  .description(
+    'Level and index, `<L>/<N>[.p/<W>]`, or `entries/<N>[.p/<W>]`: `0/000`, `0/x001/234.p/7`. Its slashes are sent as they ' +
+      'are, not as `%2F`.',
+  );
+
+/** `GET /api/audit/tile/{path}` */
+export function tileOperation(): Operation {
+  return {
+    id: 'audit_tile',
+    tag: 'proofs',
+    summary: 'Read a tile of the tree, or the headers of the events under it',
+    description:
+      'For who holds the log against its checkpoints without asking for proofs, or keeps a copy of the tree. A tile never changes, ' +
+      'and may be cached for ever.',
+    params: Joi.object({ path: tilePath }),
+    answers: {
+      200: {
+        description: 'Hashes of 32 bytes, or headers, each after its length in two bytes (C2SP tlog-tiles).',
+        schema: { type: 'string', format: 'binary' },
+        type: 'application/octet-stream',
+      },
+      ...ofEveryRoute(),
+      ...unknownToLog('There is no such tile in the tree of the newest checkpoint.'),
+      ...refusalOfSigning(),
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/proofs/{position}` */
+export function inclusionOperation(): Operation {
+  return {
+    id: 'audit_inclusionProof',
+    tag: 'proofs',
+    summary: 'Prove that an event is in the log',
+    description:
+      'Answers the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
+      'believed. The header tells who did what and when; of what was said it has the hash.',
+    params: atPosition,
+    query: Joi.object({
+      format: Joi.string().valid('tlog-proof', 'json').default('tlog-proof').description('How it is written.'),
+    }),
+    answers: {
+      200: {
+        ...plainText('The header of the event and the proof, as text (C2SP tlog-proof) or as JSON.'),
+        others: { 'application/json': schemaRef('InclusionProof') },
+      },
+      ...ofEveryRoute(),
+      ...unknownToLog('There is no such event.'),
+      ...refusalOfSigning(),
+    },
+    caller: { kind: 'auditor' },
+  };
+}
+
+/** `GET /api/audit/consistency` */
+export function consistencyOperation(): Operation {
+  const size = Joi.number().integer().min(0);
+  return {
+    id: 'audit_consistencyProof',
+    tag: 'proofs',
+    summary: 'Prove that the log only goes on from what it was',
+    description:
+      'Answers the hashes by which whoever kept a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
+      'in the log of `to` events.',
+    query: Joi.object({
+      from: size.required().description('The size that it had.'),
+      to: size.description('The size that it came to, not less than `from`; by default that of the newest checkpoint.'),
+    }),
+    answers: { 200: json('The proof.', 'ConsistencyProof'), ...ofEveryRoute(), ...refusalOfSigning() },
+    caller: { kind: 'auditor' },
+  };
+}

@@ -1,0 +1,150 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { Request, ResponseToolkit, Server, UserCredentials } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Actor } from '../../events/envelope.ts';
+import type { App } from '../app.ts';
+import { refuseMisplaced } from '../http/headers.ts';
+import type { ApiKey } from '../ports.ts';
+import { clearCookie, cookieCollections, cookieName, cookieOf, isForeign } from './cookies.ts';
+import { type Claims, tokenReader } from './tokens.ts';
+
+/** The name of the authentication strategy; every route names it, for a default would be server-wide. */
+export const strategy = 'annals';
+
+/** The strategy of public routes that look at no credential, such as login. */
+export const publicStrategy = 'annals-public';
+
+/** @param opaqueId gives the id that may stand in the log for a key. */
+export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => string): ApiKey[] {
+  return keys.map((key) => ({ hash: hashOf(key), id: opaqueId(key) }));
+}
+
+/**
+ * Registers how the credential of a request is read (contract, section 5). No credential is fine here, whether one is
+ * needed is for the access rules to say; one that is presented in a header and wrong is refused everywhere. A bad cookie,
+ * which nobody chose to send, counts as none.
+ */
+export function registerAuthentication(server: Server, app: App): void {
+  const authenticate = authenticator(app);
+  server.auth.scheme(strategy, () => ({
+    authenticate(request, h) {
+      refuseMisplaced(request);
+      noteAddress(request, app.model.trustProxy);
+      return h.authenticated({ credentials: { user: authenticate(request, h) } });
+    },
+  }));
+  server.auth.strategy(strategy, strategy);
+  server.auth.scheme(publicStrategy, () => ({
+    authenticate(request, h) {
+      refuseMisplaced(request);
+      noteAddress(request, app.model.trustProxy);
+      return h.authenticated({ credentials: { user: anonymous } });
+    },
+  }));
+  server.auth.strategy(publicStrategy, publicStrategy);
+}
+
+const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null };
+const operator: UserCredentials = { actor: { type: 'system' }, session: null };
+
+function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
+  const { apiKeys, accounts, collections, clock } = app;
+  const readToken = tokenReader(app.secrets, app.site);
+
+  /** What a token says, if its session is still there, and so its user. */
+  function sessionOf(token: string): Claims | null {
+    const claims = readToken(token, clock.believed());
+    if (!claims || !collections.get(claims.collection)?.model.auth) return null;
+    return accounts.holder(claims.sid) === `${claims.collection}/${claims.sub}` ? claims : null;
+  }
+
+  function asUser(request: Request, { sub: id, collection: slug, sid }: Claims): UserCredentials {
+    // Read when somebody asks: most requests have no rule that does.
+    request.app.readUser = () => app.userOf(slug, id);
+    return { actor: { type: 'user', id: `${slug}/${id}` } satisfies Actor, session: { sid, slug, id } };
+  }
+
+  function byHeader(request: Request, authorization: string): UserCredentials {
+    if (isOperatorCall(app, request.raw.req)) return operator;
+    const [, scheme = '', credential = ''] = credentialIn(authorization);
+    const claims = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
+    if (!claims) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
+    return asUser(request, claims);
+  }
+
+  function byCookie(request: Request, h: ResponseToolkit): UserCredentials {
+    for (const collection of cookieCollections(app.model, request.path)) {
+      const token = cookieOf(request, cookieName(app.site, collection.slug));
+      const claims = token === null ? null : sessionOf(token);
+      if (claims?.collection === collection.slug) {
+        if (!isForeign(request, app.baseUrl)) return asUser(request, claims);
+        throw new DomainError('forbidden', 'a write under a cookie must come from a page of the same origin');
+      }
+      if (token !== null) clearCookie(app, collection, h);
+    }
+    return anonymous;
+  }
+
+  return (request, h) => {
+    const { 'x-api-key': key, authorization, cookie } = request.headers;
+    if (key === undefined && authorization === undefined)
+      return cookie === undefined ? anonymous : byCookie(request, h);
+    const keyId = key === undefined ? null : matching(apiKeys, String(key));
+    if (key !== undefined && keyId === null) throw new DomainError('unauthorized', 'the API key is not valid');
+    // Beside a key, the rights are the user's.
+    if (authorization !== undefined || keyId === null) return byHeader(request, String(authorization));
+    return { actor: { type: 'apiKey', id: keyId }, session: null };
+  };
+}
+
+/** Whether the command line calls, which has read its credential from the vault. */
+export function isOperatorCall({ operatorHash }: App, { socket, headers }: IncomingMessage): boolean {
+  const { authorization } = headers;
+  if (authorization === undefined) return false;
+  const [, scheme = '', credential = ''] = credentialIn(String(authorization));
+  if (!/^annals-operator$/i.test(scheme)) return false;
+  // A proxy on this machine passes on what comes from others.
+  const isPassedOn = 'x-forwarded-for' in headers || 'forwarded' in headers || 'via' in headers;
+  return !isPassedOn && isFromHere(socket) && timingSafeEqual(hashOf(credential), operatorHash);
+}
+
+function credentialIn(authorization: string): readonly string[] {
+  return /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
+}
+
+/** Noted while there is a socket: of a request that is destroyed, Node has none left. */
+function noteAddress(request: Request, trustProxy: boolean): void {
+  request.app.ip = trustProxy ? forwardedAddress(request) : request.info.remoteAddress;
+}
+
+/** The address that the proxy in front of us saw: it is the last one, all before it may be made up by the client. */
+function forwardedAddress({ headers, info }: Request): string {
+  const forwarded: unknown = headers['x-forwarded-for'];
+  const last = typeof forwarded === 'string' ? forwarded.split(',').at(-1)?.trim() : '';
+  return last && isIP(last) ? last : info.remoteAddress;
+}
+
+type Ends = { remoteAddress?: string | undefined; localAddress?: string | undefined };
+
+/**
+ * True when the other end of a connection is on this machine. A service that listens on one address of the network only is
+ * called under that one, and then both ends have it.
+ */
+export function isFromHere({ remoteAddress, localAddress }: Ends): boolean {
+  if (remoteAddress === undefined) return false;
+  return /^(::1|(::ffff:)?127\.[\d.]+)$/.test(remoteAddress) || remoteAddress === localAddress;
+}
+
+/** Looks at every key, so that the time tells nothing about which one matched or how far. */
+function matching(apiKeys: readonly ApiKey[], presented: string): string | null {
+  const presentedHash = hashOf(presented);
+  let found: string | null = null;
+  for (const { hash: known, id } of apiKeys) if (timingSafeEqual(known, presentedHash)) found = id;
+  return found;
+}
+
+function hashOf(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}

@@ -1,0 +1,17 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { App } from '../app.ts';
+import { addressOf } from '../http/requests.ts';
+
+/**
+ * Counts a call of a public account route.
+ *
+ * @param email the one that it is about; null where it is about none.
+ * @throws DomainError `too-many` with the seconds to wait.
+ */
+export async function countCall({ keeper }: App, request: Request, email: string | null): Promise<void> {
+  // Of each route by itself: who has mails sent to somebody does not keep them from logging in.
+  const about = email === null ? null : `${request.route.path} ${email}`;
+  const seconds = await keeper.limit(addressOf(request), about);
+  if (seconds > 0) throw new DomainError('too-many', 'too many calls; try again later', [], seconds);
+}

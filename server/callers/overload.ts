@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import type { HTTP_METHODS, Request, Server } from '@hapi/hapi';
+import type { Append } from '../../events/log.ts';
+import type { App } from '../app.ts';
+import { isShed } from '../http/door.ts';
+import { actorOf } from '../http/requests.ts';
+import { tooMany } from '../writer/waiting.ts';
+import { isOperatorCall } from './authentication.ts';
+
+declare module '@hapi/hapi' {
+  interface PluginSpecificConfiguration {
+    /** True for a route that writes nothing to the log before it answers, though it is none of those that only read. */
+    neverShed?: true;
+  }
+}
+
+const lineMilliseconds = 60_000;
+
+/**
+ * Whether a write is taken however many wait. The operator's calls are few, and are what helps a service in trouble.
+ *
+ * @returns false also for paths that are no route or are written with `%`, which those of routes never need.
+ */
+export function passesAnyway(server: Server, app: App, request: IncomingMessage): boolean {
+  if (isOperatorCall(app, request)) return true;
+  const { method = '', url = '' } = request;
+  const [path = ''] = url.split(/[?#]/, 1);
+  if (!path.startsWith('/') || path.includes('%')) return false;
+  return server.match(method.toLowerCase() as Lowercase<HTTP_METHODS>, path)?.settings.plugins?.neverShed === true;
+}
+
+/** Refuses the writes that came when too many waited already: before a credential is looked at, a body is read or a hook runs. */
+export function shedWrites(server: Server, app: App): void {
+  let nextLine = 0;
+
+  server.ext('onPreAuth', (request, h) => {
+    if (!isShed(request.raw.req)) return h.continue;
+    tell();
+    throw tooMany();
+  });
+
+  /** Each refusal has its line as every request has; this one is for whoever looks for why. */
+  function tell(): void {
+    if (performance.now() < nextLine) return;
+    nextLine = performance.now() + lineMilliseconds;
+    app.log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
+  }
+}
+
+/** How what a request causes is appended: what the operator does is refused for no line. */
+export function appendOf(app: App, request: Request): Append {
+  return actorOf(request).type === 'system' ? app.appendAnyway : app.append;
+}

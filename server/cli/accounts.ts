@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { counted } from '../../config/counted.ts';
+import type { Collection } from '../../config/model.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { logFile } from '../../projections/boot.ts';
+import { readSettings } from '../settings/command.ts';
+import { type Loaded, loadConfiguration } from '../settings/configuration.ts';
+import type { Flags } from '../settings/flags.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { existingLog } from './data.ts';
+import { readFields } from './field-arguments.ts';
+import { type Answered, callAsOperator, type Order, reportRefusal } from './operator.ts';
+import { readNewPassword } from './password-prompt.ts';
+
+/** `annals create-user COLLECTION`: exit 0 done, 1 refused, 2 could not run. Prints the id of the new user. */
+export async function createUser(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  refusePassword(args);
+  const { flags, ...given } = await read(args, environment, { email: 'string', field: 'list' });
+  const { settings, collection, email } = given;
+  const fields = readFields(collection, flags.field ?? []);
+  const password = await readNewPassword();
+  // A first user may be made before the first start; but it may also be that another directory was meant.
+  if (!existsSync(logFile(resolve(settings.data))))
+    process.stderr.write(`${resolve(settings.data)} is a new data directory\n`);
+  const reason = 'made by annals create-user';
+  const order = { path: `/api/collections/${collection.slug}`, body: { ...fields, email, password }, reason };
+  return carryOut(given, order, ({ id }) => String(id));
+}
+
+/** `annals unlock COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
+export async function unlock(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const given = await read(args, environment, { email: 'string' });
+  const { settings, collection, email } = given;
+  existingLog(settings.data);
+  const order = { path: '/api/operator/unlock', body: { collection: collection.slug, email } };
+  return carryOut(given, order, () => `unlocked ${email} in ${collection.slug}`);
+}
+
+/** `annals sessions revoke COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
+export async function revokeSessions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { flags, ...given } = await read(args, environment, { email: 'string', session: 'string' });
+  const { settings, collection, email } = given;
+  existingLog(settings.data);
+  const sid = flags.session === undefined ? {} : { sid: flags.session };
+  const order = { path: '/api/operator/sessions/revoke', body: { collection: collection.slug, email, ...sid } };
+  return carryOut(given, order, ({ ended }) => {
+    return `${ended === 0 ? 'there was no session' : `ended ${counted(Number(ended), 'session')}`} of ${email}`;
+  });
+}
+
+/** What every command about an account is given. */
+type Given = { settings: Settings; loaded: Loaded; collection: Collection; email: string };
+
+async function read<const F extends Flags & { email: 'string' }>(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  known: F,
+) {
+  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known, [
+    'COLLECTION',
+  ]);
+  if (flags.email === undefined) throw new UsageError('--email is missing');
+  const loaded = await loadConfiguration(settings.config);
+  return { settings, flags, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
+}
+
+function accountsIn({ path, model }: Loaded, slug: string): Collection {
+  const found = model.collections.get(slug);
+  if (found?.auth) return found;
+  const slugs = [...model.collections.values()].flatMap((one) => (one.auth ? [one.slug] : []));
+  const problem = found ? `the collection ${show(slug)} has no accounts` : `there is no collection ${show(slug)}`;
+  const known = slugs.length === 0 ? 'there are none with accounts' : `with accounts: ${showAll(slugs)}`;
+  throw new UsageError(`${problem} in ${path}${didYouMean(slug, slugs)}; ${known}`);
+}
+
+/** Whoever types it there is told why that is no good, and what was typed is not shown once more. */
+function refusePassword(args: readonly string[]): void {
+  if (!args.some((argument) => /^--?pass(word)?(=|$)/i.test(argument))) return;
+  throw new UsageError(
+    'a password is never an argument: others on this machine can see those, and the history of the shell keeps them. ' +
+      'It is asked for, or read from standard input',
+  );
+}
+
+async function carryOut(
+  { settings, loaded }: Given,
+  order: Order,
+  praise: (body: Answered['body']) => string,
+): Promise<number> {
+  const answered = await callAsOperator(settings, loaded, order);
+  if (answered.status >= 300) return reportRefusal(answered);
+  process.stdout.write(`${praise(answered.body)}\n`);
+  return 0;
+}

@@ -1,0 +1,310 @@
+import { counted } from '../../config/counted.ts';
+import { openTail, readNamings } from '../../events/blobs.ts';
+import {
+  BrokenLogError,
+  formatOf,
+  isLog,
+  openLogToRead,
+  sealFinding,
+  settleLog,
+  wayOut,
+} from '../../events/log-file.ts';
+import { type LogReader, readLog } from '../../events/log-reader.ts';
+import { fileKey, lossesOf } from '../../events/losses.ts';
+import { withVault } from '../../events/vault.ts';
+import { checkpointsIn, hearAll, hearWitnesses, logFile } from '../../projections/boot.ts';
+import { openBlobStore } from '../../storage/blob-store.ts';
+import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { createCollector, maxCandidates } from '../files/blobs/collector.ts';
+import { maxSuspects } from '../files/blobs/losses.ts';
+import { createPins } from '../files/blobs/pins.ts';
+import { blobSettingsOf, storeName } from '../files/blobs/store.ts';
+import { type Holding, holdingsOf, type Problem, type StoreVerdict, verifyStore } from '../files/blobs/verify.ts';
+import { showProgress } from '../platform/progress.ts';
+import type { Collected } from '../ports.ts';
+import { briefHolders } from '../running/directory.ts';
+import { readSettings } from '../settings/command.ts';
+import { loadConfiguration } from '../settings/configuration.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
+import { existingLog } from './data.ts';
+import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
+import { readReason } from './reason.ts';
+import { existingVault } from './writing.ts';
+
+/** A log and the store of its files, both open. */
+type Opened = {
+  settings: Settings;
+  directory: string;
+  blobSettings: BlobSettings;
+  db: Sqlite;
+  log: LogReader;
+  blobs: BlobStore;
+};
+
+/** How many names are shown where nobody asked for all. */
+const shown = 20;
+
+/** `annals blobs gc [--dry-run] [--names]`: exit 0 done, 1 refused, 2 could not run. Prints what was removed. */
+export async function collectBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['data'], { 'dry-run': 'boolean', names: 'boolean' });
+  return withStore(settings, async (opened) => {
+    const { blobSettings, log, blobs } = opened;
+    requireVaulted(opened);
+    // A store of another log is full of files that this one does not name.
+    if (!flags['dry-run'] || blobSettings.kind === 'bucket') await blobs.prepare(log.head().log);
+    const candidates = await findCandidates(opened);
+    if (flags['dry-run']) {
+      const names = [...candidates.unnamed.keys()];
+      printNames(names, flags.names ? names.length : shown);
+      print(`would remove ${amount(candidates.unnamed, names)} from ${storeName(blobSettings)}`);
+      return 0;
+    }
+    return collect(opened, candidates, flags.names === true);
+  });
+}
+
+/** Files that nothing names, with their sizes, as the log was at a position; `refresh` reads on from there. */
+type Found = { unnamed: Map<string, number>; refresh: () => number };
+
+async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
+  let position = log.head().size;
+  const named = new Set<string>();
+  for (const { sha256 } of readNamings(db, 0, position, showProgress('reading the log'))) named.add(sha256);
+  const unnamed = new Map<string, number>();
+  for await (const { sha256, size } of blobs.list()) if (!named.has(sha256)) unnamed.set(sha256, size);
+
+  /** What was uploaded since is no candidate, and need not be asked about. */
+  function refresh(): number {
+    const { size } = log.head();
+    for (const { sha256 } of readNamings(db, position, size)) unnamed.delete(sha256);
+    position = size;
+    return position;
+  }
+  refresh();
+  return { unnamed, refresh };
+}
+
+async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: boolean): Promise<number> {
+  const sizes = new Map(unnamed);
+  const removed: string[] = [];
+  const held: Collected['held'] = [];
+  const progress = showProgress('removing files');
+  const tell = (end: string) => {
+    if (withNames) printNames(removed, removed.length);
+    print(`removed ${amount(sizes, removed)} ${end}`);
+  };
+  const tellOfSome = () => {
+    if (removed.length > 0) tell('before this');
+  };
+  for (;;) {
+    const position = refresh();
+    const batch = [...unnamed.keys().take(maxCandidates)];
+    if (batch.length === 0) break;
+    const answered = await removeUnnamed(opened, position, batch).catch((error) => {
+      tellOfSome();
+      throw error;
+    });
+    const { status, body } = answered;
+    if (status >= 300 || !isCollected(body)) {
+      tellOfSome();
+      return reportRefusal(answered);
+    }
+    removed.push(...body.removed);
+    held.push(...body.held);
+    for (const sha256 of batch) unnamed.delete(sha256);
+    progress(sizes.size - unnamed.size, sizes.size);
+  }
+  const kept = sizes.size - removed.length - held.length;
+  tell(`from ${storeName(opened.blobSettings)}${kept === 0 ? '' : needed(kept)}`);
+  for (const { sha256, because } of held) print(`${sha256} stays: ${because}`);
+  return held.length === 0 ? 0 : 1;
+}
+
+function needed(count: number): string {
+  return `; ${counted(count, 'is', 'are')} needed by now`;
+}
+
+function isCollected(body: object): body is Collected {
+  return 'removed' in body && 'held' in body;
+}
+
+/** By the service that runs, which knows what is being uploaded; where none does, nothing is. */
+function removeUnnamed(opened: Opened, position: number, sha256: string[]): Promise<Answered> {
+  const { settings, directory, blobSettings, db, blobs } = opened;
+  const store = storeName(blobSettings);
+  const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
+  return callOrDoAlone(settings, order, async () => {
+    // Asked for each batch: to wait each time for a service that will not let go would take most of the time.
+    const lock = lockDirectory(directory, briefHolders.collect, 0);
+    try {
+      settle(directory);
+      const { remove } = blobs;
+      const ready = async () => {};
+      const removing = createCollector({ store, remove, ready, pins: createPins(), isNamed: openTail(db) });
+      return { status: 200, body: await removing({ store, position, sha256 }) };
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+/** Of what a writer has left in doubt, whether it is recorded: only the log's one writer can tell, which this process is now. */
+function settle(directory: string): void {
+  const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 });
+  try {
+    settleLog(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
+export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const known = { record: 'boolean', reason: 'string', config: 'string', 'accept-clock': 'boolean' } as const;
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known);
+  if (!flags.record) refuseWithoutRecord(flags);
+  const problems: string[] = [];
+  const reason = flags.record ? readReason(flags.reason, 'why files are lost', problems) : null;
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return withStore(settings, async (opened) => {
+    const { blobSettings, db, blobs } = opened;
+    const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
+    const verdict = await verifyStore(db, blobs, progress);
+    const { stored, unnamed, needed, problems } = verdict;
+    const store = storeName(blobSettings);
+    print(`checked ${amount(stored, [...stored.keys()])} in ${store}`);
+    if (unnamed.length > 0)
+      print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
+    if (stored.size === 0 && needed > 0) print(`note: ${store} holds no file at all: is it the right one?`);
+    for (const problem of problems) print(textOf(problem));
+    if (reason !== null) {
+      const refused = await record(opened, verdict, reason);
+      if (refused !== null) return refused;
+    } else if (suspectsOf(opened, verdict).some(({ state }) => state === 'missing')) {
+      print('note: the log does not say that what is missing is lost: --record --reason TEXT puts that on record');
+    }
+    // One that a document needs, before one that nobody would miss.
+    const worst = problems.find(({ namedBy }) => namedBy !== '') ?? problems[0];
+    if (!worst) {
+      print(`sound: every file is what it was, and none of the ${needed} that the log needs is missing`);
+      return 0;
+    }
+    const others = problems.length - 1;
+    const more = `; ${counted(others, 'more file is', 'more files are')} missing or altered`;
+    print(`NOT SOUND: ${textOf(worst)}${others === 0 ? '' : more}`);
+    return 1;
+  });
+}
+
+/** What the log says otherwise than the store: files that are missing, and that were lost and are there again. */
+function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
+  const lost = lossesOf(log);
+  if (lost.size + verdict.problems.length === 0) return [];
+  return [...holdingsOf(db, verdict)].filter(({ state, ...file }) =>
+    lost.has(fileKey(file)) ? state === 'sound' : state === 'missing',
+  );
+}
+
+/** What is said of a flag that means nothing where nothing is recorded. */
+const withoutRecord = {
+  reason: 'without it nothing is written',
+  config: 'without it nothing is written, and the configuration is not read',
+  'accept-clock': 'without it nothing is written, whatever the clock says',
+};
+
+function refuseWithoutRecord(flags: Partial<Record<keyof typeof withoutRecord, unknown>>): void {
+  const given = Object.entries(withoutRecord).filter(
+    ([name]) => flags[name as keyof typeof withoutRecord] !== undefined,
+  );
+  if (given.length > 0)
+    throw new UsageError(given.map(([name, why]) => `--${name} goes with --record: ${why}`).join('\n'));
+}
+
+/** Has the service record what became of files. Gives the exit code where it refuses. */
+async function record(opened: Opened, verdict: StoreVerdict, reason: string): Promise<number | null> {
+  const { settings, blobSettings } = opened;
+  const suspects = suspectsOf(opened, verdict).map(({ stream, version }) => ({ stream, version }));
+  const loaded = suspects.length > 0 ? await loadConfiguration(settings.config) : null;
+  const recorded = { lost: 0, found: 0, erased: 0 };
+  const tell = (end: string) => {
+    const { lost, found, erased } = recorded;
+    const again = found === 0 ? '' : ` and ${counted(found, 'file')} as found again`;
+    const gone = erased === 0 ? '' : `; ${counted(erased, 'file is', 'files are')} erased by now`;
+    print(`recorded ${counted(lost, 'file')} as lost${again}${end}${gone}`);
+  };
+  const tellOfSome = () => {
+    if (recorded.lost + recorded.found > 0) tell(' before this');
+  };
+  for (let at = 0; loaded && at < suspects.length; at += maxSuspects) {
+    const body = { store: storeName(blobSettings), reason, files: suspects.slice(at, at + maxSuspects) };
+    const order = { path: '/api/operator/blobs/losses', body };
+    const answered = await callAsOperator(settings, loaded, order).catch((error) => {
+      tellOfSome();
+      throw error;
+    });
+    if (answered.status >= 300) {
+      tellOfSome();
+      return reportRefusal(answered);
+    }
+    recorded.lost += Number(answered.body.lost);
+    recorded.found += Number(answered.body.found);
+    recorded.erased += Number(answered.body.erased);
+  }
+  tell('');
+  return null;
+}
+
+function textOf({ sha256, what, namedBy }: Problem): string {
+  return `${sha256} is ${what}${namedBy}`;
+}
+
+async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {
+  const directory = existingLog(settings.data);
+  const blobSettings = blobSettingsOf(settings);
+  const db = openLogToRead(logFile(directory));
+  const blobs = openBlobStore(blobSettings);
+  try {
+    return await run({ settings, directory, blobSettings, db, log: openSoundly(db, directory), blobs });
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
+    throw new StartError(`${messageOf(error)}; annals verify says more about the log`);
+  } finally {
+    blobs.close();
+    db.close();
+  }
+}
+
+/** What a log that lost events does not name is not known to be unneeded. */
+function openSoundly(db: Sqlite, directory: string): LogReader {
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty');
+  const witnesses = checkpointsIn(directory);
+  const log = readLog(db);
+  hearWitnesses(witnesses, log);
+  return log;
+}
+
+/** What somebody else has written to a log, or cut off of it, is no word by which files may go. */
+function requireVaulted({ directory, db, log }: Opened): void {
+  const { seals, signed } = withVault(existingVault(directory), (keys, seals) => ({ seals, signed: keys.signed() }));
+  hearAll(directory, log, signed);
+  const finding = sealFinding(formatOf(db), log.head(), seals);
+  if (finding !== null) throw new BrokenLogError(`${finding}; ${wayOut}`);
+}
+
+function printNames(names: readonly string[], most: number): void {
+  for (const name of names.slice(0, most)) print(name);
+  if (names.length > most) print(`and ${names.length - most} more, which --names shows`);
+}
+
+function amount(sizes: ReadonlyMap<string, number>, names: readonly string[]): string {
+  const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
+  return `${counted(names.length, 'file')} (${counted(bytes, 'byte')})`;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

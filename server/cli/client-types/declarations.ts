@@ -1,0 +1,126 @@
+import type { Collection, Field, Global } from '../../../config/model.ts';
+import type { Names } from './names.ts';
+import { declareParts } from './parts.ts';
+import { pathsOf } from './paths.ts';
+import { comment, declareUnion, literal, memberName } from './text.ts';
+import { followsDepth, hasJoins, membersOf, type References, type Use, withDepth } from './values.ts';
+
+/** What every declaration of a file needs. */
+export type Context = { names: Names; collections: ReadonlyMap<string, Collection> };
+
+type Target = Collection | Global;
+
+/** What the service makes itself: `unknown` in a body, where it is not looked at. */
+const assigned = ['id', 'createdAt', 'updatedAt'];
+
+/** All types of a collection, in lines. */
+export function declareCollection(collection: Collection, context: Context): string[] {
+  const { slug, fields, auth } = collection;
+  const name = nameOf(collection, context);
+  const { references, declared } = declareParts(fields, name, context.names, relatedIn(context));
+  const written = fields.filter(({ type, isServerMade }) => type !== 'join' && !isServerMade);
+  const made = fields.filter((field) => !written.includes(field)).map((field) => field.name);
+  const ignored = [...assigned, ...made].map((one) => `  ${memberName(one)}?: unknown;`);
+  const password = auth ? ['  password?: string;'] : [];
+  const body = (use: Use) => [...membersOf(written, use, references), ...password, ...ignored, '}', ''];
+  return [
+    ...comment(`A document of \`${slug}\`${atDepth(fields)}.`),
+    `export interface ${withDepth(name, fields)} {`,
+    ...assigned.map((one) => `  ${one}: string;`),
+    ...membersOf(fields, 'answer', references),
+    '}',
+    '',
+    ...declared,
+    ...comment(`What a document of \`${slug}\` is created from.`),
+    `export interface ${name}Create {`,
+    ...body('create'),
+    ...comment(`What is changed of a document of \`${slug}\`.`),
+    `export interface ${name}Update {`,
+    ...body('update'),
+    ...declarePaths(collection, name, references),
+  ];
+}
+
+/** All types of a global, in lines. */
+export function declareGlobal(global: Global, context: Context): string[] {
+  const { slug, fields } = global;
+  const name = nameOf(global, context);
+  const { references, declared } = declareParts(fields, name, context.names, relatedIn(context));
+  return [
+    ...comment(`The global \`${slug}\`${atDepth(fields)}. What has no default is null before it is written.`),
+    `export interface ${withDepth(name, fields)} {`,
+    '  createdAt: string | null;',
+    '  updatedAt: string | null;',
+    ...membersOf(fields, 'global', references),
+    '}',
+    '',
+    ...declared,
+    ...comment(`What is changed of the global \`${slug}\`.`),
+    `export interface ${name}Update {`,
+    ...membersOf(fields, 'update', references),
+    ...assigned.map((one) => `  ${one}?: unknown;`),
+    '}',
+    '',
+    ...comment(`What a client knows of \`${slug}\`.`),
+    `export interface ${name}Types {`,
+    '  depth: number;',
+    `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
+    `  update: ${name}Update;`,
+    '}',
+    '',
+  ];
+}
+
+function declarePaths({ slug, fields, auth, upload }: Collection, name: string, { nameOf }: References): string[] {
+  const paths = pathsOf(fields, nameOf);
+  const pointers = (isList: boolean) => {
+    const found = paths.filter((one) => one.relationTo !== undefined && one.isList === isList);
+    const lines = found.map(({ path, relationTo = '' }) => `    ${memberName(path)}: ${literal(relationTo)};`);
+    return found.length === 0 ? 'Record<never, never>;' : ['{', ...lines, '  };'].join('\n');
+  };
+  return [
+    ...comment(`What lists of \`${slug}\` are filtered by, beside what is in related documents.`),
+    `export interface ${name}Filters {`,
+    ...paths.map(({ path, filter }) => `  ${memberName(path)}: ${filter};`),
+    '}',
+    '',
+    ...comment(`What lists of \`${slug}\` are sorted by, beside what is in related documents.`),
+    ...declareUnion(
+      `export type ${name}Sorts`,
+      paths.filter(({ sorts }) => sorts).map(({ path }) => literal(path)),
+    ),
+    '',
+    ...comment(`What a client knows of \`${slug}\`.`),
+    `export interface ${name}Types {`,
+    `  kind: '${auth ? 'accounts' : upload ? 'files' : 'documents'}';`,
+    `  userDepth: ${auth?.depth ?? 0};`,
+    '  depth: number;',
+    `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
+    `  create: ${name}Create;`,
+    `  update: ${name}Update;`,
+    `  filters: ${name}Filters;`,
+    `  sorts: ${name}Sorts;`,
+    `  relations: ${pointers(false)}`,
+    `  lists: ${pointers(true)}`,
+    '}',
+    '',
+  ];
+}
+
+/** Tells what a document of another collection is called one level down. */
+function relatedIn(context: Context): (slug: string) => string {
+  return (slug) => {
+    const collection = context.collections.get(slug) as Collection;
+    const name = nameOf(collection, context);
+    const joins = hasJoins(collection.fields) ? ', 0' : '';
+    return followsDepth(collection.fields) ? `${name}<Below<Depth>${joins}>` : name;
+  };
+}
+
+function nameOf(target: Target, { names }: Context): string {
+  return names.of.get(target) as string;
+}
+
+function atDepth(fields: readonly Field[]): string {
+  return followsDepth(fields) ? '; with a depth, documents stand in the place of ids' : '';
+}

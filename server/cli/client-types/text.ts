@@ -1,0 +1,32 @@
+import { printable } from '../terminal.ts';
+
+/** Columns of a line, where it can be broken. */
+const width = 120;
+
+/** A text as a literal. What is not to be seen is escaped: it could make the code look like another. */
+export function literal(text: string): string {
+  const json = printable(JSON.stringify(text));
+  if (text.includes("'") && !text.includes('"')) return json;
+  return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}
+
+/** The name of a member, in quotes where it needs them. */
+export function memberName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
+}
+
+/** A comment before a declaration; nothing when there is nothing to say. */
+export function comment(text: string, indent = ''): string[] {
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => printable(line).replaceAll('*/', '*\\/').trimEnd());
+  const [first = '', ...rest] = lines;
+  if (rest.length === 0) return first.trim() === '' ? [] : [`${indent}/** ${first.trim()} */`];
+  return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
+}
+
+/** A type that is one of several, on one line where it fits. */
+export function declareUnion(head: string, parts: readonly string[]): string[] {
+  const line = `${head} = ${parts.join(' | ')};`;
+  return line.length <= width
+    ? [line]
+    : [`${head} =`, ...parts.map((part) => `  | ${part}`).slice(0, -1), `  | ${parts.at(-1)};`];
+}

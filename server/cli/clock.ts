@@ -1,0 +1,87 @@
+import { readDate } from '../../config/fields.ts';
+import { show } from '../../config/suggest.ts';
+import { type Correction, correctClock, isAhead } from '../../events/corrections.ts';
+import { inWords } from '../../events/durations.ts';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
+import { openVault } from '../../events/vault.ts';
+import { logFile } from '../../projections/boot.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, openDatabase } from '../../storage/sqlite.ts';
+import { readSettings } from '../settings/command.ts';
+import { UsageError } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
+import { existingLog } from './data.ts';
+import { readReason } from './reason.ts';
+import { existingVault, type Opened, openToWrite } from './writing.ts';
+
+/** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
+export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const known = { today: 'string', reason: 'string' } as const;
+  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const problems: string[] = [];
+  const today = readToday(flags.today, problems);
+  const reason = readReason(flags.reason, 'why its times go back', problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  const directory = existingLog(settings.data);
+  const now = new Date();
+  if (!now.toISOString().startsWith(`${today}T`)) {
+    return refused(
+      `the clock of this machine says ${now.toISOString()}, which is not on ${today} in UTC: set it right first`,
+    );
+  }
+  // Beside a service there would be two who write, and the one that runs has its ids from the wrong time.
+  const lock = lockDirectory(directory, 'annals clock correct');
+  try {
+    return record(directory, now.getTime(), reason);
+  } finally {
+    lock.release();
+  }
+}
+
+function record(directory: string, now: number, reason: string): number {
+  const vault = openVault(existingVault(directory));
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  try {
+    const correction = correctIn({ db, vault, directory }, now, reason);
+    if (!correction) return refused('the last event is not ahead of the clock: there is nothing to correct');
+    const { position, recordedAt, from, before } = correction;
+    const ahead = inWords(Date.parse(before) - now);
+    process.stdout.write(
+      `event ${position} corrects the clock, ${ahead} back to ${recordedAt}; what was recorded from event ${from} on counts as ` +
+        'recorded now\n',
+    );
+    return 0;
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
+    throw new StartError(`${messageOf(error)}; annals verify says more about the log`);
+  } finally {
+    db.close();
+    vault.close();
+  }
+}
+
+function correctIn(opened: Opened, now: number, reason: string): Correction | null {
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => now);
+  const { log, begin } = openToWrite(opened, ids, () => now);
+  if (!isAhead(log, now)) return null;
+  begin();
+  return correctClock(log, ids, now, reason);
+}
+
+/** A clock that is wrong still would make it worse: whoever knows the day has looked. */
+function readToday(text: string | undefined, problems: string[]): string {
+  if (text !== undefined && readDate(text) !== undefined) return text;
+  problems.push(
+    text === undefined
+      ? '--today is missing: it says which day it is in UTC, such as 2026-11-23'
+      : `--today must be a day in UTC such as 2026-11-23, got ${show(text)}`,
+  );
+  return '';
+}
+
+function refused(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}

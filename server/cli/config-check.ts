@@ -1,0 +1,93 @@
+import { ConfigError } from '../../config/check.ts';
+import { counted } from '../../config/counted.ts';
+import type { Model } from '../../config/model.ts';
+import type { Rules } from '../../config/schema.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
+import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { isDamage } from '../../storage/sqlite.ts';
+import { showProgress } from '../platform/progress.ts';
+import { readSettings } from '../settings/command.ts';
+import { loadConfiguration } from '../settings/configuration.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { siteCalled } from '../settings/sites-file.ts';
+import { StartError } from '../writer/writer.ts';
+import { existingLog } from './data.ts';
+import { printable } from './terminal.ts';
+
+/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
+export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const own = { site: 'string', against: 'string', rules: 'boolean', 'strict-schema': 'boolean' } as const;
+  const { settings, flags } = readSettings(args, environment, ['config', 'strictSchema', 'sites'], own);
+  const chosen = sitesFor(settings, flags.site);
+  if (flags['strict-schema'] && flags.against === undefined)
+    throw new UsageError('--strict-schema needs --against: it is about what a start on that data would change');
+  if (flags.against !== undefined && chosen.length > 1)
+    throw new UsageError('--against names the data of one site: --site says of which');
+  const problems: string[] = [];
+  for (const one of chosen) {
+    const name = one.site === null ? '' : `${one.site}: `;
+    try {
+      problems.push(...(await check(one, name, flags)));
+    } catch (error) {
+      if (one.site === null || !(error instanceof ConfigError || error instanceof UsageError)) throw error;
+      problems.push(`${name}${error.message}`);
+    }
+  }
+  if (problems.length === 0) return 0;
+  process.stderr.write(`${problems.join('\n')}\n`);
+  return 2;
+}
+
+function sitesFor(settings: Settings, id: string | undefined): readonly Settings[] {
+  const { sites } = settings;
+  if (id === undefined) return sites ?? [settings];
+  const problems: string[] = [];
+  const found = siteCalled(sites, id, problems);
+  if (!found) throw new UsageError(problems.join('\n'));
+  return [found];
+}
+
+type Asked = { against?: string; rules?: boolean };
+
+/** Prints what there is to say of a right configuration; resolves with why a start on the data would be refused. */
+async function check({ config, strictSchema }: Settings, name: string, flags: Asked): Promise<string[]> {
+  const { path, model } = await loadConfiguration(config);
+  for (const warning of model.warnings) print(`warning: ${name}${warning}`);
+  print(
+    `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,
+  );
+  if (flags.rules) for (const line of linesOf(model.rules)) print(`${name}${line}`);
+  return flags.against === undefined ? [] : checkAgainst(flags.against, model, strictSchema, name);
+}
+
+function linesOf(rules: Rules): string[] {
+  return Object.entries(rules).map(([rule, { sha256, description }]) => {
+    return `${rule}  ${sha256}${description === undefined ? '' : `  ${printable(description)}`}`;
+  });
+}
+
+function checkAgainst(data: string, model: Model, isStrict: boolean, name: string): string[] {
+  const directory = existingLog(data, '--against');
+  const { isChanged, hasOtherRules, problems, changes, returning } = outlook(directory, model);
+  for (const line of returning) print(`note: ${name}${line}`);
+  if (!isStrict) for (const line of changes) print(`warning: ${name}${line}`);
+  const refused = [...problems, ...(isStrict ? changes : [])];
+  const same = hasOtherRules ? 'a start records other rules' : 'it has the schema of the configuration';
+  const outcome = isChanged ? 'a start records another schema' : same;
+  print(`${name}${directory}: ${refused.length > 0 ? 'a start is refused' : outcome}`);
+  return refused.map((line) => `${name}${line}`);
+}
+
+function outlook(directory: string, model: Model): Outlook {
+  try {
+    return lookAhead(directory, model, showProgress('replaying the log'));
+  } catch (error) {
+    if (!(error instanceof BrokenLogError || isDamage(error))) throw error;
+    throw new StartError(`${directory} cannot be looked at: ${messageOf(error)}; annals verify says more`);
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,207 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { counted } from '../../config/counted.ts';
+import type { Model } from '../../config/model.ts';
+import type { Acceptance } from '../../events/acceptances.ts';
+import { namesFiles } from '../../events/blobs.ts';
+import { readCheckpoints } from '../../events/checkpoints.ts';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { openVault, type Vault, withVault } from '../../events/vault.ts';
+import { boot, ClockError, differenceTo, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
+import { removeOtherReadFiles } from '../../projections/files.ts';
+import { catchUp } from '../../projections/rebuild.ts';
+import { verifyDirectory } from '../../projections/verify.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { judgesIn } from '../audit/notary/keys.ts';
+import { disownContradicted, verifyCheckpoints } from '../audit/notary/verification.ts';
+import { signedSize } from '../audit/notary/witnesses.ts';
+import { blobSettingsOf } from '../files/blobs/store.ts';
+import { showProgress } from '../platform/progress.ts';
+import { certificatesIn } from '../settings/certificates.ts';
+import { readSettings } from '../settings/command.ts';
+import { loadConfiguration } from '../settings/configuration.ts';
+import { parseWitness } from '../settings/cosigners.ts';
+import { UsageError } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
+import { readReason } from './reason.ts';
+import { existingVault, tellOfKeys } from './writing.ts';
+
+/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it, or nothing is signed. */
+export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, ['config', 'data']);
+  const verdict = check(settings.data, true);
+  const { config } = settings;
+  if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, settings.data)) {
+    verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
+  }
+  const last: string[] = [];
+  let isPartial = false;
+  if (verdict.finding === null) {
+    const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
+    const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
+    const directory = existingLog(settings.data);
+    const outsiders = { witnesses, trusted };
+    const checkpoints = await verifyCheckpoints(directory, blobSettingsOf(settings), outsiders, verdict.events);
+    verdict.finding = checkpoints.finding;
+    verdict.notes.push(...checkpoints.notes);
+    last.push(...checkpoints.last);
+    isPartial = checkpoints.isPartial;
+    if (hasFiles(settings.data)) last.push('the uploaded files were not looked at, annals blobs verify does that');
+  }
+  const code = report(verdict, 'sound: the log is whole, and the read tables equal a replay of it', last);
+  // What was looked at is sound; that is not all that was asked.
+  return code === 0 && isPartial ? 2 : code;
+}
+
+/** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
+export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema', 'acceptClock'], {
+    check: 'boolean',
+    'accept-lost-events': 'boolean',
+    'accept-foreign-writes': 'boolean',
+    reason: 'string',
+  });
+  const isAccepted = flags['accept-lost-events'] === true;
+  const acceptsUnsealed = flags['accept-foreign-writes'] === true;
+  for (const flag of ['accept-lost-events', 'accept-foreign-writes'] as const) {
+    if (flags.check && flags[flag]) throw new UsageError(`--check changes nothing, so it does not go with --${flag}`);
+  }
+  const whys = [
+    ...(isAccepted ? ['why events are lost'] : []),
+    ...(acceptsUnsealed ? ['why a log is taken that vault.db has not sealed'] : []),
+  ];
+  const reason = whys.length > 0 ? readAcceptance(flags.reason, whys.join(', ')) : '';
+  if (whys.length === 0 && flags.reason !== undefined)
+    throw new UsageError(
+      '--reason goes with --accept-lost-events and --accept-foreign-writes, which the log keeps the reason of',
+    );
+  if (flags.check)
+    return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
+  const { model } = await loadConfiguration(settings.config);
+  const directory = existingLog(settings.data);
+  const vaultFile = acceptsUnsealed ? join(directory, 'vault.db') : existingVault(directory);
+  const lock = lockDirectory(directory, 'annals rebuild');
+  const vault = openVault(vaultFile);
+  try {
+    if (isAccepted) removeOtherReadFiles(directory, '');
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+    const progress = showProgress('replaying the log');
+    const options = {
+      directory,
+      schema: model.schema,
+      rules: model.rules,
+      ids,
+      now: Date.now,
+      logId: `annals/${ids.next().id}`,
+      seals: { ...vault.seals(), acceptsUnsealed },
+      ...(acceptsUnsealed && { acceptance: { reason, signedSize: () => signedBy(directory, vault) } }),
+      onSealed: vault.remembersSealed,
+      acceptsClock: settings.acceptClock,
+      isStrict: settings.strictSchema,
+      onChanges: (lines: readonly string[]) => {
+        for (const line of lines) process.stdout.write(`warning: ${line}\n`);
+      },
+      progress,
+    };
+    const signed = isAccepted ? [] : vault.logKeys.signed();
+    const { log, projector, accepted } = boot({ ...options, isRebuild: true, signed });
+    if (acceptsUnsealed) process.stdout.write(`${acceptedLine(accepted)}\n`);
+    const { size } = log.head();
+    if (isAccepted) {
+      const lines = await disownContradicted(directory, blobSettingsOf(settings), reason);
+      for (const line of lines) process.stdout.write(`${line}\n`);
+      await tellOfKeys({ directory, vault }, log, ids);
+      catchUp(projector, log, log.head().size);
+    }
+    process.stdout.write(`rebuilt the read tables from ${counted(size, 'event')}\n`);
+    return 0;
+  } catch (error) {
+    if (error instanceof BrokenLogError || error instanceof ClockError || error instanceof SchemaError)
+      throw new StartError(error.message);
+    throw error;
+  } finally {
+    vault.close();
+    lock.release();
+  }
+}
+
+function readAcceptance(text: string | undefined, why: string): string {
+  const problems: string[] = [];
+  const reason = readReason(text, `${why}, and who accepts it`, problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return reason;
+}
+
+/** How many of the first events keys of a vault have signed, as far as the log keeps it. */
+function signedBy(directory: string, { logKeys }: Vault): number {
+  const db = openLogToRead(logFile(directory));
+  try {
+    const log = readLog(db);
+    return signedSize(log, readCheckpoints(db), judgesIn(log, logKeys));
+  } finally {
+    db.close();
+  }
+}
+
+/** What the operator has accepted, who should look at it. */
+function acceptedLine(accepted: Acceptance | null): string {
+  if (!accepted) return 'there was nothing to accept: vault.db has sealed the log';
+  const { from, to } = accepted;
+  const first = (from ?? 0) + 1;
+  const all = from === null ? counted(to, 'event') : `events ${first} to ${to}`;
+  const none = first === to ? `event ${to} is not signed` : `none of the ${all} is signed`;
+  const look = `annals events --from ${first} --to ${to} shows ${first === to ? 'it' : 'them'}`;
+  const told = `, whoever wrote it; ${none} by a key of vault.db: ${look}`;
+  return `the log is sealed anew as it is${first <= to ? told : ', and all of it is signed'}`;
+}
+
+function hasFiles(data: string): boolean {
+  const db = openLogToRead(logFile(resolve(data)));
+  try {
+    return namesFiles(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Whether a configuration's schema, or its rules, are others than those that a log ends with. */
+export function hasChanged(model: Model, data: string): boolean {
+  const db = openLogToRead(logFile(resolve(data)));
+  try {
+    const { isChanged, hasOtherRules } = differenceTo(epochsOf(readLog(db)).at(-1), model);
+    return isChanged || hasOtherRules;
+  } finally {
+    db.close();
+  }
+}
+
+function check(data: string, checkLog: boolean) {
+  const directory = existingLog(data);
+  const vault = join(directory, 'vault.db');
+  const keys = existsSync(vault) ? withVault(vault, ({ signed }) => signed().map(({ key }) => key)) : [];
+  const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log'), keys };
+  return verifyDirectory(directory, checkLog, steps);
+}
+
+/** @param last what else the last line has to say where all is sound. */
+function report({ finding, events, notes }: ReturnType<typeof check>, praise: string, last: string[] = []): number {
+  for (const note of notes) process.stdout.write(`note: ${note}\n`);
+  const sound = [`${praise} (${counted(events, 'event')})`, ...last].join('; ');
+  process.stdout.write(finding === null ? `${sound}\n` : `NOT SOUND: ${finding}\n`);
+  return finding === null ? 0 : 1;
+}
+
+/**
+ * The path of a data directory that has a log.
+ *
+ * @param flag by which it was named.
+ * @throws UsageError when it has none.
+ */
+export function existingLog(data: string, flag = '--data'): string {
+  const directory = resolve(data);
+  if (!existsSync(logFile(directory)))
+    throw new UsageError(`there is no log in ${directory}; ${flag} names the directory`);
+  return directory;
+}

@@ -1,0 +1,73 @@
+import { DomainError, type FieldError } from '../../config/errors.ts';
+import { accountStream, globalStream, serviceStreams } from '../../events/catalogue.ts';
+import type { EventText, LogReader } from '../../events/log-reader.ts';
+import { categories, collectionOf } from '../../projections/audit.ts';
+import { epochsOf } from '../../projections/boot.ts';
+import { shownText } from '../audit/event-text.ts';
+import { eventsThatFit, readFilters } from '../audit/exports/filters.ts';
+import { readRange } from '../queries/moments.ts';
+import { readSettings } from '../settings/command.ts';
+import type { Flags } from '../settings/flags.ts';
+import { UsageError } from '../settings/settings.ts';
+import { eventTitles, eventWidths, print, reading, tailLine } from './log.ts';
+import { printable, terminalOf } from './terminal.ts';
+
+const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
+
+/** `annals events`: exit 0 shown, 2 wrong usage, or could not run. */
+export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const known = { ...filters, from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
+  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const { from, to, json, ...given } = flags;
+  return reading(settings.data, async (log) => {
+    const { size } = log.head();
+    const now = { events: log, clock: { believed: Date.now } };
+    const errors: FieldError[] = [];
+    const wanted = readFilters(log, () => collectionsIn(log), given, errors);
+    const range = readRange({ from, to }, now, errors);
+    refuseFlags(errors);
+
+    const terminal = terminalOf(process.stdout, environment);
+    const widths = eventWidths(size);
+    const lineOf = (text: EventText) => (json ? printable(shownText(text)) : tailLine(text, widths, terminal));
+    if (!json) await print(eventTitles(widths, terminal));
+    for await (const texts of eventsThatFit(log, range.from, range.to ?? size, wanted)) {
+      for (const text of texts) await print(lineOf(text));
+    }
+    return 0;
+  });
+}
+
+/** The collections and globals that a log was ever told of, in the order in which they came. */
+export function declaredIn(log: LogReader) {
+  const schemas = epochsOf(log).map(({ schema }) => schema);
+  const collections = schemas.flatMap((schema) => schema.collections);
+  return { collections, globals: schemas.flatMap((schema) => schema.globals) };
+}
+
+/** All that events of a log may be about. */
+function collectionsIn(log: LogReader): string[] {
+  const { collections, globals } = declaredIn(log);
+  return [
+    ...collections.map(({ slug }) => slug),
+    ...globals.map(({ slug }) => globalStream(slug)),
+    ...collections.flatMap(({ slug, auth }) => (auth ? [collectionOf(accountStream(slug, ''))] : [])),
+    ...categories,
+    ...serviceStreams,
+  ];
+}
+
+/** Runs what reads a moment that a flag names. @throws UsageError for what is none. */
+export function ofFlag<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DomainError) throw new UsageError(printable(error.message));
+    throw error;
+  }
+}
+
+function refuseFlags(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  throw new UsageError(errors.map(({ message }) => printable(`--${message}`)).join('\n'));
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { counted } from '../../config/counted.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { briefHolders } from '../running/directory.ts';
+import { readSettings } from '../settings/command.ts';
+import { loadConfiguration } from '../settings/configuration.ts';
+import type { Flags } from '../settings/flags.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { existingLog, hasChanged } from './data.ts';
+import { callAsOperator, type Order, reportRefusal } from './operator.ts';
+
+const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flags;
+
+/** `annals export --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
+export async function exportLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
+  const own = { from: 'string', to: 'string', format: 'string', reason: 'string', ...filters } satisfies Flags;
+  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], { ...common, ...own });
+  const { from, to, format, collection, stream, type, actor, reason } = flags;
+  const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
+  // As a header: what is no ASCII has to be encoded (RFC 8187).
+  const why = reason === undefined ? {} : { reason: `UTF-8''${encodeURIComponent(reason)}` };
+  return save(settings, flags, { path: `/api/audit/export${query}`, ...why }, ({ headers }, file) => {
+    const [first, last] = String(headers['annals-range']).split('-');
+    const count = Number(headers['annals-events']);
+    return `saved ${counted(count, 'event')} of the positions ${first} to ${last} as ${format ?? 'ndjson'} in ${file}`;
+  });
+}
+
+/** `annals bundle COLLECTION/ID --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
+export async function saveBundle(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const own = { ...common, 'no-files': 'boolean', complete: 'boolean' } satisfies Flags;
+  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], own, [
+    'COLLECTION/ID',
+  ]);
+  const [stream = ''] = words;
+  const parts = stream.split('/');
+  const isStream = parts.every((part) => part !== '') && parts.length === (parts[0] === 'accounts' ? 3 : 2);
+  if (!isStream) {
+    throw new UsageError(
+      `COLLECTION/ID must be like posts/<id>, globals/<slug> or accounts/<collection>/<id>, got ${JSON.stringify(stream)}`,
+    );
+  }
+  const asked = { files: flags['no-files'] ? 'false' : undefined, complete: flags.complete ? 'true' : undefined };
+  const path = `/api/audit/bundles/${parts.map(encodeURIComponent).join('/')}${queryOf(asked, flags.since)}`;
+  return save(settings, flags, { path }, (_response, file) => `saved the evidence pack of ${stream} in ${file}`);
+}
+
+function queryOf(values: Record<string, string | undefined>, since: readonly string[] = []): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.append(name, value);
+  for (const size of since) query.append('since', size);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+type Praise = (response: IncomingMessage, file: string) => string;
+
+/** The file appears under its name when it is whole, and only then. */
+async function save(
+  settings: Settings,
+  { out, force }: { out?: string | undefined; force?: boolean | undefined },
+  order: Order,
+  praise: Praise,
+): Promise<number> {
+  if (out === undefined) throw new UsageError('--out is missing: the file to write');
+  const file = resolve(out);
+  refuseFile(file, force === true);
+  existingLog(settings.data);
+  const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
+  const digest = createHash('sha256');
+  let bytes = 0;
+  let said = '';
+  const receive = async (response: IncomingMessage) => {
+    const passing = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        digest.update(chunk);
+        bytes += chunk.length;
+        done(null, chunk);
+      },
+    });
+    // It may hold what is personal.
+    await pipeline(response, passing, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true }));
+    refuseFile(file, force === true);
+    renameSync(partial, file);
+    const [size, root] = String(response.headers['annals-checkpoint']).split(' ');
+    said =
+      `${praise(response, out)} (${bytes} bytes)\n` +
+      `SHA-256 of the file ${digest.digest('hex')}\nsigned: size ${size}, root ${root}\n`;
+  };
+  try {
+    const answered = await untilStopped((signal) => carryOut(settings, { ...order, take: { signal, receive } }));
+    if (answered.status !== 200) return reportRefusal(answered);
+    process.stdout.write(said);
+    return 0;
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+function refuseFile(file: string, isForced: boolean): void {
+  if (!existsSync(dirname(file))) throw new UsageError(`--out: there is no folder ${dirname(file)}`);
+  if (existsSync(file) && !isForced) throw new UsageError(`--out: ${file} is there; --force overwrites it`);
+}
+
+async function carryOut(settings: Settings, order: Order) {
+  const loaded = await loadConfiguration(settings.config);
+  return callAsOperator(settings, loaded, order, async () => {
+    // A service that starts under another configuration records that: nothing that an export should do by the way.
+    const lock = lockDirectory(resolve(settings.data), briefHolders.export, 0);
+    try {
+      if (hasChanged(loaded.model, settings.data)) {
+        throw new UsageError(
+          `${loaded.path} is not the configuration that the log ends with: name that with --config, or start the service once`,
+        );
+      }
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+const signals = ['SIGTERM', 'SIGINT'] as const;
+
+/** A signal ends what is being saved, not the process in the middle of it. */
+async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  for (const signal of signals) process.on(signal, stop);
+  try {
+    return await run(stopping.signal);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
+}

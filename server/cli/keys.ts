@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createIds } from '../../events/ids.ts';
+import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { openVault, withVault } from '../../events/vault.ts';
+import { logFile } from '../../projections/boot.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { keyHistory } from '../audit/notary/key-history.ts';
+import type { KeyNote, KeyRecord } from '../ports.ts';
+import { readSettings } from '../settings/command.ts';
+import { UsageError } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
+import { existingLog } from './data.ts';
+import { readReason } from './reason.ts';
+import { printable } from './terminal.ts';
+import { existingVault, type Opened, openToWrite, tellOfKeys } from './writing.ts';
+
+/** `annals keys history`: exit 0 shown, 2 could not run. */
+export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['data'], { json: 'boolean' });
+  const directory = existingLog(settings.data);
+  const db = openLogToRead(logFile(directory));
+  try {
+    return await reported(() => {
+      requireLog(db);
+      const vault = join(directory, 'vault.db');
+      const { log } = readLog(db).head();
+      const known = existsSync(vault) ? withVault(vault, (keys) => keys.known(log)) : [];
+      const keys = keyHistory(db, known.find(({ retiredAt }) => retiredAt === null) ?? null);
+      const lines = flags.json ? [JSON.stringify({ keys })] : keys.flatMap(linesOf);
+      for (const line of lines) process.stdout.write(`${printable(line)}\n`);
+      return 0;
+    });
+  } finally {
+    db.close();
+  }
+}
+
+function linesOf({ id, verifierKey, signs, since, first, last, replaced, disowned }: KeyRecord): string[] {
+  const known = verifierKey ?? 'its verifier key is not known any more';
+  const kept =
+    first && last && `checkpoints of it: from size ${first.size}, ${first.signedAt}, to ${last.size}, ${last.signedAt}`;
+  return [
+    `${id}  ${known}`,
+    ...(since ? [`  signs from event ${since.position} on, ${since.recordedAt}`] : []),
+    ...(kept ? [`  ${kept}`] : []),
+    ...(disowned ? [`  disowned by ${told(disowned)}`] : []),
+    ...(replaced ? [`  replaced by ${replaced.by}: ${told(replaced)}`] : []),
+    ...(signs ? ['  signs now'] : []),
+  ];
+}
+
+function told({ position, recordedAt, actor, reason }: KeyNote): string {
+  return `event ${position}, ${recordedAt}, by ${actor.id ?? actor.type}: ${reason}`;
+}
+
+/** `annals keys replace`: exit 0 replaced, 2 could not run. */
+export async function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['data'], { reason: 'string' });
+  const problems: string[] = [];
+  const reason = readReason(flags.reason, 'why another key signs it', problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  const directory = existingLog(settings.data);
+  const vaultFile = existingVault(directory);
+  // A service that runs signs with the key that it has.
+  const lock = lockDirectory(directory, 'annals keys replace');
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  const vault = openVault(vaultFile);
+  try {
+    return await reported(() => replaceIn({ directory, db, vault }, reason));
+  } finally {
+    vault.close();
+    db.close();
+    lock.release();
+  }
+}
+
+async function replaceIn(opened: Opened, reason: string): Promise<number> {
+  const { logKeys } = opened.vault;
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+  const { log, begin } = openToWrite(opened, ids, Date.now);
+  begin();
+  const { log: logId } = log.head();
+  // What was not told yet comes before what is done now.
+  await tellOfKeys(opened, log, ids);
+  logKeys.replace(logId, { reason });
+  process.stdout.write(`auditors need to know the new key: ${logKeys.current(logId).signer.key}\n`);
+  await tellOfKeys(opened, log, ids);
+  return 0;
+}
+
+function requireLog(db: Sqlite): void {
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+}
+
+async function reported(run: () => number | Promise<number>): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
+    throw new StartError(messageOf(error));
+  }
+}

@@ -1,0 +1,225 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { counted } from '../../config/counted.ts';
+import { show } from '../../config/suggest.ts';
+import type { Actor } from '../../events/envelope.ts';
+import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
+import { type EventText, eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
+import { logFile } from '../../projections/boot.ts';
+import { shownText } from '../audit/event-text.ts';
+import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
+import { readSettings } from '../settings/command.ts';
+import { UsageError } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
+import { existingLog } from './data.ts';
+import { cut, printable, row, type Terminal, terminalOf } from './terminal.ts';
+
+/** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
+export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags, words } = readSettings(args, environment, ['data'], { json: 'boolean' }, ['COLLECTION/ID']);
+  return reading(settings.data, async (log) => {
+    const histories = openHistory(log);
+    const [stream = ''] = words;
+    const state = histories.state(stream);
+    if (!state) return missing(stream);
+    const all = pages((after) => histories.entries(state, after, 1000, true));
+    if (flags.json) await printJson(state, all);
+    else await printHistory(state, all, terminalOf(process.stdout, environment));
+    return 0;
+  });
+}
+
+/** `annals diff`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
+export async function showDiff(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const known = { from: 'string', to: 'string', json: 'boolean' } as const;
+  const { settings, flags, words } = readSettings(args, environment, ['data'], known, ['COLLECTION/ID']);
+  const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
+  return reading(settings.data, async (log) => {
+    const histories = openHistory(log);
+    const [stream = ''] = words;
+    const state = histories.state(stream);
+    if (!state) return missing(stream);
+    const last = to ?? state.version;
+    const first = from ?? Math.max(last - 1, 0);
+    for (const version of [first, last]) {
+      if (version > state.version) return refused(`there is no version ${version}, the last is ${state.version}`);
+    }
+    const [before = null, after = null] = await Promise.all(
+      [first, last].map(async (version) => {
+        return (await histories.entries(state, version - 1, version > 0 ? 1 : 0, true)).entries[0];
+      }),
+    );
+    const diff = await histories.diff(state.stream, first, last);
+    if (flags.json) await print(printable(JSON.stringify({ document: state, from: before, to: after, ...diff })));
+    else await printDiff(state, { before, after, diff }, terminalOf(process.stdout, environment));
+    return 0;
+  });
+}
+
+const followMilliseconds = 200;
+
+/** `annals log tail`: exit 0 shown, 2 could not run. */
+export async function tailLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const known = { follow: 'boolean', n: 'string', json: 'boolean' } as const;
+  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const count = readCount(flags.n, '-n') ?? 10;
+  return reading(settings.data, async (log) => {
+    const terminal = terminalOf(process.stdout, environment);
+    let { size } = log.head();
+    const widths = eventWidths(size);
+    const lineOf = (text: EventText) => (flags.json ? printable(shownText(text)) : tailLine(text, widths, terminal));
+    if (!flags.json) await print(eventTitles(widths, terminal));
+    for (let at = Math.max(size - count, 0); ; ) {
+      for (; at < size; at += 1) await print(lineOf(textAt(log, at + 1)));
+      if (!flags.follow) return 0;
+      await setTimeout(followMilliseconds);
+      ({ size } = log.head());
+    }
+  });
+}
+
+/** The widths of the columns in which events stand, of a log of so many. */
+export function eventWidths(size: number): number[] {
+  return [String(size).length + 1, 24, 24, 45];
+}
+
+/** The line above events. */
+export function eventTitles(widths: readonly number[], terminal: Terminal): string {
+  return terminal.bold(row(['', 'RECORDED', 'TYPE', 'STREAM', 'BY'], widths, terminal.columns));
+}
+
+/** An event on a line. */
+export function tailLine(text: EventText, widths: readonly number[], terminal: Terminal): string {
+  const { header, context } = eventOf(text);
+  const { position, recordedAt, type, stream, version, actor } = header;
+  const by = whoIs(actor) + (context?.reason === undefined ? '' : `: ${context.reason}`);
+  return row([String(position), recordedAt, type, `${stream} ${version}`, by], widths, terminal.columns);
+}
+
+async function printHistory(state: StreamState, entries: AsyncIterable<Entry>, terminal: Terminal): Promise<void> {
+  const status = state.erased ? 'erased' : state.exists ? '' : 'deleted';
+  const title = `${state.stream}: ${counted(state.version, 'version')}`;
+  await print(terminal.bold(cut(printable(status === '' ? title : `${title}, ${status}`), terminal.columns)));
+  const widths = [
+    Math.max(String(state.version).length, 7),
+    Math.max(String(state.position).length, 8),
+    24,
+    18,
+    18,
+    42,
+  ];
+  const titles = ['VERSION', 'POSITION', 'RECORDED', 'TYPE', 'CHANGED', 'BY', 'WHY'];
+  await print(terminal.dim(row(titles, widths, terminal.columns)));
+  for await (const { version, position, recordedAt, type, changed = [], actor, reason, erased } of entries) {
+    const what = erased ? '(erased)' : changed.join(', ');
+    const cells = [String(version), String(position), recordedAt, type, what, whoIs(actor), reason ?? ''];
+    await print(row(cells, widths, terminal.columns));
+  }
+}
+
+async function printJson(state: StreamState, entries: AsyncIterable<Entry>): Promise<void> {
+  await print(`{"document":${printable(JSON.stringify(state))},"versions":[`);
+  let before = '';
+  for await (const entry of entries) {
+    if (before !== '') await print(`${before},`);
+    before = printable(JSON.stringify(entry));
+  }
+  await print(`${before}]}`);
+}
+
+type Shown = {
+  before: Entry | null;
+  after: Entry | null;
+  diff: Awaited<ReturnType<ReturnType<typeof openHistory>['diff']>>;
+};
+
+async function printDiff(state: StreamState, { before, after, diff }: Shown, terminal: Terminal): Promise<void> {
+  const line = (text: string) => cut(printable(text), terminal.columns);
+  const versions = `version ${before?.version ?? 0} → ${after?.version ?? 0}`;
+  await print(terminal.bold(line(`${state.stream}: ${versions}`)));
+  if (after) {
+    const why = after.reason ? `: ${after.reason}` : '';
+    await print(
+      terminal.dim(
+        line(`${after.type} at position ${after.position}, ${after.recordedAt}, by ${whoIs(after.actor)}${why}`),
+      ),
+    );
+  }
+  if (diff.fields === null) await print('one of the two has been erased: what it was is not known any longer');
+  else if (diff.fields.length === 0) await print('no field differs');
+  for (const { field, before: old, after: now } of diff.fields ?? []) {
+    await print(terminal.bold(line(field)));
+    if (old !== null) await print(terminal.red(line(`  - ${JSON.stringify(old)}`)));
+    if (now !== null) await print(terminal.green(line(`  + ${JSON.stringify(now)}`)));
+  }
+}
+
+/** Who caused an event, for people. */
+export function whoIs({ type, id }: Actor): string {
+  if (id === undefined) return type;
+  return type === 'apiKey' ? `API key ${id}` : id;
+}
+
+async function* pages(
+  read: (after: number) => Promise<{ entries: Entry[]; next: number | null }>,
+): AsyncGenerator<Entry> {
+  for (let after: number | null = 0; after !== null; ) {
+    const { entries, next }: { entries: Entry[]; next: number | null } = await read(after);
+    yield* entries;
+    after = next;
+  }
+}
+
+/** Reads the log of a data directory, beside a running service too. Whoever reads what is printed may go at any time. */
+export async function reading(data: string, run: (log: LogReader) => Promise<number>): Promise<number> {
+  const db = openLogToRead(logFile(existingLog(data)));
+  const over = new AbortController();
+  try {
+    if (!isLog(db)) throw new StartError('log.db is empty: no service has been started on it yet');
+    const shown = run(readLog(db));
+    // It may find the log closed when nobody reads on.
+    shown.catch(() => {});
+    return await Promise.race([shown, readerGone(over.signal)]);
+  } catch (error) {
+    throw error instanceof BrokenLogError ? new StartError(error.message) : error;
+  } finally {
+    over.abort();
+    db.close();
+  }
+}
+
+/** Resolves with an exit code when what is printed goes nowhere any longer, as into `head`. */
+async function readerGone(signal: AbortSignal): Promise<number> {
+  try {
+    const [error] = await once(process.stdout, 'error', { signal });
+    if (error.code !== 'EPIPE') throw error;
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return 0;
+    throw error;
+  }
+}
+
+/** A line, once there is room for it: who reads slowly is waited for. */
+export async function print(line: string): Promise<void> {
+  if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
+}
+
+/** Says that the log has no such stream; exit code 1. */
+export function missing(stream: string): number {
+  return refused(`there is nothing about ${printable(show(stream))} in the log`);
+}
+
+/** Says why there is nothing to show; exit code 1. */
+export function refused(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}
+
+/** Reads a flag that is a number. @throws UsageError for what is none. */
+export function readCount(text: string | undefined, flag: string): number | null {
+  if (text === undefined) return null;
+  const count = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return count;
+  throw new UsageError(`${flag} must be a whole number, got ${printable(show(text))}`);
+}

@@ -1,0 +1,231 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FieldError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { readSecret } from '../../events/vault.ts';
+import { codeOf, messageOf } from '../../storage/errors.ts';
+import { LockedError } from '../../storage/lock.ts';
+import { createLog, standardError } from '../platform/logging.ts';
+import { version } from '../platform/version.ts';
+import { briefHolders, embeddedHolder, serveHolder } from '../running/directory.ts';
+import { operatorSecret } from '../running/engine.ts';
+import { type Service, startService } from '../running/service.ts';
+import type { Loaded } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Thrown when the service that works on a data directory cannot be called, or does not answer as one. */
+export class CallError extends Error {
+  override name = 'CallError';
+}
+
+/** Thrown when the service that was called ends, or has ended, without having had what was asked of it: nothing was done. */
+class NotTakenError extends CallError {}
+
+/** What a command asks of the service: a POST, or with `take` a GET. `reason`: why, where that is recorded. */
+export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
+
+/** Takes in an answer that is no JSON, which may be long; `signal` gives it up. */
+export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
+
+/** How the service answered: `body` is the contract's, of an error too. */
+export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
+
+/** How long is waited for a process that starts, or ends: it may take ten seconds for what it has taken. */
+const patienceMilliseconds = 30_000;
+const pauseMilliseconds = 200;
+const callMilliseconds = 60_000;
+/** How long what is taken in may stand still. */
+const stallMilliseconds = 300_000;
+
+const isBrief = new Set<string>(Object.values(briefHolders));
+
+/**
+ * Calls the service as its operator, whom no rule is asked about: the one that works on the data directory, else one of this
+ * process's own, for the time of the call. So what has been said about writing holds for commands too.
+ *
+ * @param before is called first where no service works on the directory; what it throws is thrown.
+ * @throws CallError when another process has the data directory and cannot be called.
+ */
+export function callAsOperator(
+  settings: Settings,
+  loaded: Loaded,
+  order: Order,
+  before: () => Promise<void> = async () => {},
+): Promise<Answered> {
+  return callOrDoAlone(settings, order, async () => {
+    await before();
+    return callOwn(settings, loaded, order);
+  });
+}
+
+/**
+ * Has the service do something that works on the data directory; where none does, it is done here.
+ *
+ * @param alone takes the data directory, and throws a LockedError when it cannot.
+ * @throws CallError when another process has the data directory and cannot be called.
+ */
+export async function callOrDoAlone(
+  settings: Settings,
+  order: Order,
+  alone: () => Promise<Answered>,
+): Promise<Answered> {
+  const end = Date.now() + patienceMilliseconds;
+  for (;;) {
+    try {
+      return await alone();
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      const answered = await callHolder(settings, error, order);
+      if (answered) return answered;
+      if (Date.now() > end) throw new CallError(`${error.message}, and does not answer`);
+    }
+    await wait(pauseMilliseconds);
+    if (order.take?.signal.aborted) throw new CallError('stopped');
+  }
+}
+
+async function callOwn(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
+  const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
+  const sink = standardError();
+  return untilSignal(async (signalled) => {
+    const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
+    try {
+      // Later a signal changes nothing: what was asked for is under way, and over in a moment.
+      const { reachable } = await Promise.race([service.ready, signalled]);
+      service.setState('ready');
+      return await call({ address: reachable, secret: secretOf(service), site: settings.site }, order);
+    } finally {
+      await service.stop();
+    }
+  });
+}
+
+const signals = ['SIGTERM', 'SIGINT'] as const;
+
+/** Runs something that a signal must not cut short by ending the process: it is given a promise that rejects at one. */
+async function untilSignal<T>(run: (signalled: Promise<never>) => Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  const stop = () => reject(new CallError('stopped before anything was done'));
+  for (const signal of signals) process.on(signal, stop);
+  try {
+    return await run(promise);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
+}
+
+function secretOf({ directory }: Service): string {
+  return directory.vault.secret(operatorSecret);
+}
+
+/** Calls the service that has the directory; null when it does not answer now, and has done nothing. */
+async function callHolder({ data, site }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
+  const { holder } = locked;
+  if (!holder || isBrief.has(holder.what)) return null;
+  const isEmbedded = holder.what === embeddedHolder;
+  if (holder.what !== serveHolder && !isEmbedded) throw locked;
+  // Under its address there is something else here, or nothing.
+  if (holder.host !== hostname()) throw new CallError(`${locked.message}: run this command on ${holder.host}`);
+  if (holder.address === null) {
+    // It takes no connections itself: the first request tells it where they come in.
+    if (isEmbedded) throw new CallError(`${locked.message}: it can be called once it has answered a request over HTTP`);
+    return null;
+  }
+  try {
+    return await call({ address: holder.address, secret: readOperatorSecret(data), site }, order);
+  } catch (error) {
+    if (error instanceof NotTakenError) return null;
+    throw error;
+  }
+}
+
+function readOperatorSecret(data: string): string {
+  const path = join(resolve(data), 'vault.db');
+  let secret: string | null;
+  try {
+    secret = readSecret(path, operatorSecret);
+  } catch (error) {
+    throw new CallError(
+      `${path} cannot be read, which only the user may that the service runs as: ${messageOf(error)}`,
+    );
+  }
+  if (secret === null) throw new CallError(`${path} has no secret for commands`);
+  return secret;
+}
+
+/** What becomes of a connection to a process that ends, or has ended. */
+const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+
+/**
+ * With an agent of its own: the global one may be told by the environment to send everything through a proxy. What is to be done is
+ * sent when the service says that it takes it (RFC 9110, section 10.1.1), for which it waits then before it ends: so what is
+ * not answered before that was not done. What is only taken may be asked for again as long as nothing of it has come.
+ *
+ * @throws NotTakenError when the connection was closed before that; CallError.
+ */
+async function call(
+  { address, secret, site }: { address: string; secret: string; site: string | null },
+  { path, body, reason, take }: Order,
+): Promise<Answered> {
+  const text = JSON.stringify(body ?? {});
+  const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
+    method: take ? 'GET' : 'POST',
+    agent: false,
+    signal: take?.signal ?? AbortSignal.timeout(callMilliseconds),
+    headers: {
+      authorization: `Annals-Operator ${secret}`,
+      ...(site === null ? {} : { 'x-site-id': site }),
+      ...(take ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      ...(take ? {} : { expect: '100-continue' }),
+      'user-agent': `annals/${version()}`,
+      ...(reason === undefined ? {} : { 'x-change-reason': reason }),
+    },
+  });
+  // What goes wrong once an answer has begun is an error of that, too.
+  outgoing.on('error', () => {});
+  let isTaken = false;
+  if (take) {
+    outgoing.setTimeout(stallMilliseconds, () => outgoing.destroy(new Error('nothing came for a long time')));
+    outgoing.end();
+  } else {
+    outgoing.once('continue', () => {
+      isTaken = true;
+      outgoing.end(text);
+    });
+  }
+  try {
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const status = response.statusCode ?? 0;
+    if (!take || status !== 200) return { status, body: (await json(response)) as Answered['body'] };
+    isTaken = true;
+    await take.receive(response);
+    return { status, body: {} };
+  } catch (error) {
+    if (take?.signal.aborted) throw new CallError('stopped');
+    const doubt = isTaken ? 'did not answer, and may have done what was asked' : 'did not answer';
+    const message = `${address} ${take ? 'did not send all of it' : doubt}: ${messageOf(error)}`;
+    const isOver = !isTaken && isClosed.has(String(codeOf(error)));
+    throw isOver ? new NotTakenError(message) : new CallError(message);
+  } finally {
+    // It would wait to send what a service did not want that has refused it.
+    outgoing.destroy();
+  }
+}
+
+/** Says why the service refused, each reason on a line of its own. Gives the exit code: 1, or 2 where it could not act. */
+export function reportRefusal({ status, body }: Answered): number {
+  process.stderr.write(`${problemsIn(body).join('\n')}\n`);
+  return status === 401 || status >= 500 ? 2 : 1;
+}
+
+function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
+  if (errors.length === 0) return [message];
+  return errors.map((error) =>
+    error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,
+  );
+}

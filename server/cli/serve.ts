@@ -1,0 +1,140 @@
+import { isatty } from 'node:tty';
+import type { Logger } from 'pino';
+import { createLog, type LogSink, standardError } from '../platform/logging.ts';
+import { version } from '../platform/version.ts';
+import type { Directory } from '../running/directory.ts';
+import { runSeed } from '../running/seed.ts';
+import { type Ready, startService } from '../running/service.ts';
+import { startSites } from '../running/sites/service.ts';
+import type { Site, Working } from '../running/sites/site.ts';
+import { readSettings } from '../settings/command.ts';
+import { type Loaded, loadConfiguration } from '../settings/configuration.ts';
+import type { Settings, SiteSettings } from '../settings/settings.ts';
+
+/** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
+export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, [
+    'config',
+    'data',
+    'host',
+    'port',
+    'threads',
+    'strictSchema',
+    'acceptClock',
+    'sites',
+  ]);
+  const sink = standardError();
+  return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
+}
+
+async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
+  const loaded = await loadConfiguration(settings.config);
+  const log = createLog(settings.logLevel, sink);
+
+  const begin = () => startService({ settings, loaded, sink, log });
+  return untilSignal(log, begin, async (service, isStopping) => {
+    const ready = await service.ready;
+    await runSeed(loaded, service.directory, settings, ready.reachable);
+    if (isStopping()) return;
+    service.setState('ready');
+    process.stdout.write(welcome(loaded, service.directory, ready));
+  });
+}
+
+async function serveSites(settings: Settings, sites: readonly SiteSettings[], sink: LogSink): Promise<number> {
+  const log = createLog(settings.logLevel, sink);
+
+  const begin = () => startSites({ settings, sites, sink, log });
+  return untilSignal(log, begin, async (service, isStopping) => {
+    const ready = await service.ready;
+    if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
+  });
+}
+
+/** Starts something, and stops it at a signal, also one that comes while it begins, or when it cannot start. */
+async function untilSignal<Service extends { stop: () => Promise<void> }>(
+  log: Logger,
+  begin: () => Service,
+  start: (service: Service, isStopping: () => boolean) => Promise<void>,
+): Promise<number> {
+  let isStopping = false;
+  const signalled = new Promise<'stop'>((resolve) => {
+    // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
+  });
+  ignoreHangUp(log);
+  const service = begin();
+  const started = start(service, () => isStopping);
+  try {
+    await Promise.race([started, signalled]);
+    await signalled;
+  } finally {
+    // A start that is cut short fails on what is closed now; a first load goes on at the next one.
+    started.catch(() => {});
+    isStopping = true;
+    await service.stop();
+  }
+  return 0;
+}
+
+/** Whoever sends it means to have the configuration read again; but where a terminal went, nobody is there any more. */
+function ignoreHangUp(log: Logger): void {
+  const terminals = [0, 1, 2].filter(isatty);
+  function hangUp(): void {
+    if (terminals.every(isatty)) {
+      log.warn('SIGHUP is ignored: the configuration and the settings are read at the start, so restart the service');
+      return;
+    }
+    process.off('SIGHUP', hangUp);
+    process.kill(process.pid, 'SIGHUP');
+  }
+  process.on('SIGHUP', hangUp);
+}
+
+function welcome(
+  { path, model }: Loaded,
+  directory: Directory,
+  { baseUrl, address, size, unsigned, setupUrl, mailUrl }: Ready,
+): string {
+  const { generatedKey } = directory;
+  const key = generatedKey ?? '<your API key>';
+  const slug = [...model.collections.values()].find(({ auth }) => !auth)?.slug;
+  const global = [...model.globals.keys()][0];
+  const call = slug ? `/api/collections/${slug}?limit=1` : global ? `/api/globals/${global}` : '/api/schemas';
+  const lines = [
+    `Annals ${version()}`,
+    '',
+    `  API      ${baseUrl}/api`,
+    `  Docs     ${baseUrl}/api/docs`,
+    `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
+    ...(setupUrl ? [`  Setup    ${setupUrl}  (makes the first user, once)`] : []),
+    ...(mailUrl ? [`  Mail     ${mailUrl}  (what would be sent is shown here)`] : []),
+    `  Config   ${path}`,
+    `  Data     ${directory.path}${size > 1 ? `  (${size} events at start${unsigned > 0 ? `, ${unsigned} of them not signed before` : ''})` : ''}`,
+    '',
+    '  Try it:',
+    `  curl -H 'x-api-key: ${key}' '${baseUrl}${call}'`,
+    '',
+    `listening on ${address}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** All of it is in the log. */
+const longestReason = 200;
+
+function welcomeToSites(sites: readonly Site[], address: string): string {
+  const width = Math.max(...sites.map(({ settings }) => settings.site.length));
+  const lines = sites.map((site) => {
+    const working = site.working();
+    const reason = (site.failure()?.message ?? '').replace(/\s+/g, ' ').slice(0, longestReason);
+    return `  ${site.settings.site.padEnd(width)}  ${working ? lineOf(working) : `not available: ${reason}`}`;
+  });
+  return `Annals ${version()}\n\n${lines.join('\n')}\n\nlistening on ${address}\n`;
+}
+
+function lineOf({ baseUrl, setupUrl, mailUrl, engine }: Working): string {
+  const { generatedKey } = engine.directory;
+  const key = generatedKey ? `  key ${generatedKey} (generated)` : '';
+  return `${baseUrl}/api${key}${setupUrl ? `  setup ${setupUrl}` : ''}${mailUrl ? `  mail ${mailUrl}` : ''}`;
+}

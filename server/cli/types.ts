@@ -1,0 +1,56 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../storage/errors.ts';
+import { readSettings } from '../settings/command.ts';
+import { loadConfiguration } from '../settings/configuration.ts';
+import { UsageError } from '../settings/settings.ts';
+import { clientTypes, firstLine } from './client-types/file.ts';
+
+/** `annals types`: exit 0 written, or with `--check` as it should be; 1 with `--check` it is not; 2 could not run. */
+export async function writeTypes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, ['config'], { out: 'string', check: 'boolean' });
+  if (flags.check && flags.out === undefined) throw new UsageError('--check needs --out FILE, the file to be checked');
+  const { path, model } = await loadConfiguration(settings.config);
+  const text = clientTypes(model);
+  if (flags.out === undefined) return print(text);
+  const file = resolve(flags.out);
+  const before = existing(file);
+  if (flags.check) return check(flags.out, before, text, path);
+  if (before !== null && before !== '' && !before.startsWith(firstLine)) {
+    throw new UsageError(`${file} was not written by annals types; move it away, or write to another file`);
+  }
+  // One that is right is left alone: others may watch it.
+  if (before !== text) write(file, text);
+  return print(`${before === text ? `${flags.out} is up to date` : `wrote ${flags.out}`}, by ${path}\n`);
+}
+
+/** The text of a file; null when there is none. */
+function existing(file: string): string | null {
+  if (!existsSync(file)) return null;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function write(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${messageOf(error)}`);
+  }
+}
+
+function check(name: string, before: string | null, text: string, path: string): number {
+  if (before === text) return print(`${name} is up to date, by ${path}\n`);
+  const what = before === null ? 'is not there' : 'is not up to date';
+  process.stderr.write(`${name} ${what}, by ${path}; annals types --out ${name} writes it\n`);
+  return 1;
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Ids } from '../../events/ids.ts';
+import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
+import type { SqliteLog } from '../../events/sqlite-log.ts';
+import type { Vault } from '../../events/vault.ts';
+import { logFile, openHeard } from '../../projections/boot.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { recordKeyChanges } from '../audit/notary/keys.ts';
+import { StartError } from '../writer/writer.ts';
+
+/** A data directory that a command has for itself, with its log and its vault open. */
+export type Opened = { directory: string; db: Sqlite; vault: Vault };
+
+/**
+ * The path of the vault of a data directory.
+ *
+ * @throws StartError when there is none: one that is made now would know nothing of the log.
+ */
+export function existingVault(directory: string): string {
+  const vault = join(directory, 'vault.db');
+  if (!existsSync(vault))
+    throw new StartError(
+      `there is no vault.db in ${directory}, without which nobody can tell who wrote log.db; ${wayOut}`,
+    );
+  return vault;
+}
+
+/**
+ * Opens a log for a command that writes to it, after the checks that a start makes. Nothing of it is changed before `begin` is called:
+ * a command that refuses leaves it as it was.
+ *
+ * @throws BrokenLogError when it is empty, damaged, or not the one that the vault has sealed and its keys have signed.
+ */
+export function openToWrite(
+  { directory, db, vault }: Opened,
+  ids: Ids,
+  now: () => number,
+): { log: SqliteLog; begin: () => void } {
+  const seals = vault.seals();
+  db.exec('BEGIN IMMEDIATE');
+  upgradeLog(db, seals);
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+  const log = openHeard(db, { directory, ids, now, seals, signed: vault.logKeys.signed() });
+  return {
+    log,
+    begin() {
+      db.exec('COMMIT');
+      vault.remembersSealed(log.head().log);
+    },
+  };
+}
+
+/**
+ * Tells a log what became of its keys. Nobody else may have it open for writing; what is recorded is not in the read tables yet.
+ */
+export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: SqliteLog, ids: Ids): Promise<void> {
+  await recordKeyChanges({
+    file: logFile(directory),
+    keys: vault.logKeys,
+    append: async (command) => {
+      const [outcome] = log.append([command]).outcomes;
+      if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');
+    },
+    nextId: () => ids.next().id,
+    onRecorded: (line) => process.stdout.write(`${line}\n`),
+  });
+}

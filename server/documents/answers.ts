@@ -1,0 +1,188 @@
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { JsonObject } from '../../config/schema.ts';
+import { mediaRoot } from '../../config/uploads.ts';
+import type { Sources } from '../../projections/joins.ts';
+import type { Page } from '../../projections/lists.ts';
+import { visibleElsewhere } from '../access/access.ts';
+import { someOf } from '../access/document-access.ts';
+import { readableFields } from '../access/field-access.ts';
+import type { App, Join, Target } from '../app.ts';
+import { momentOf } from '../http/requests.ts';
+import type { ListQuery } from '../queries/query.ts';
+import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
+import { onRead } from './hooks.ts';
+import { populate, type Show } from './populate.ts';
+
+/** Sends JSON text as it is: a stored document is neither parsed nor written again. */
+export function sendText(h: ResponseToolkit, text: string): ResponseObject {
+  return h.response(text).type('application/json');
+}
+
+/** Turns stored documents into what a caller is shown; `depth` levels of relations with them. */
+export type Presenter = {
+  /** A document as it is stored. */
+  text: (request: Request, text: string, depth?: number) => string | Promise<string>;
+  /** The documents of a page as they are stored. */
+  texts: (request: Request, texts: readonly string[], depth?: number) => readonly string[] | Promise<readonly string[]>;
+  /** A document in memory, as it has just been written. */
+  document: (request: Request, document: JsonObject, depth?: number) => string | Promise<string>;
+  /** The tag of what is shown of a version: of a stored text, or where something else was made of it of the answer. */
+  tag: (version: number, answer: string, shown?: { depth?: number; isStored?: boolean }) => Tag;
+};
+
+/** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
+export function presenterOf(app: App, target: Target): Presenter {
+  const isPlain =
+    !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasOtherUrl(app, target);
+
+  async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
+    const show: Show = (other, documents) => showAll(app, request, other, documents);
+    const shown = await show(target, stored);
+    const answers = depth > 0 ? await populate(app, request, target, shown, depth, show) : shown;
+    return answers.map((document) => JSON.stringify(document));
+  }
+
+  function text(request: Request, stored: string, depth = 0): string | Promise<string> {
+    return isPlain && depth === 0 && !hasOldFile(request, target)
+      ? stored
+      : document(request, JSON.parse(stored), depth);
+  }
+
+  function texts(request: Request, stored: readonly string[], depth = 0) {
+    if (isPlain && depth === 0 && !hasOldFile(request, target)) return stored;
+    const documents = stored.map((one) => JSON.parse(one));
+    return all(request, documents, depth);
+  }
+
+  async function document(request: Request, stored: JsonObject, depth = 0): Promise<string> {
+    const [answer = ''] = await all(request, [stored], depth);
+    return answer;
+  }
+
+  function tag(version: number, answer: string, { depth = 0, isStored = true } = {}): Tag {
+    return isPlain && isStored && depth === 0 ? plainTag(version, app.shape) : textTag(version, answer);
+  }
+
+  return { text, texts, document, tag };
+}
+
+/** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
+async function showAll(
+  app: App,
+  request: Request,
+  target: Target,
+  stored: readonly JsonObject[],
+): Promise<JsonObject[]> {
+  const joined = (await withJoins(app, request, target, stored)).map((one) => withFoundUrl(app, request, target, one));
+  if (!target.hasReadHooks && !target.hasReadRules) return joined;
+  return Promise.all(
+    stored.map(async (doc, index) => {
+      let result = joined[index] ?? doc;
+      if (target.hasReadHooks) result = await onRead(target, { request, operation: 'read', doc }, result);
+      return target.hasReadRules ? readableFields(request, target, result, String(doc.id ?? target.slug)) : result;
+    }),
+  );
+}
+
+function hasOldFile(request: Request, target: Target): boolean {
+  return momentOf(request) !== null && isOfFiles(target);
+}
+
+/** Whether clients need another URL of a file than the stored one: below a path, or with several sites. */
+function hasOtherUrl({ site, basePath }: App, target: Target): boolean {
+  return (site !== null || basePath !== '/') && isOfFiles(target);
+}
+
+function isOfFiles({ model }: Target): boolean {
+  return model.kind === 'collection' && Boolean(model.upload);
+}
+
+/**
+ * The URL of a file leads there from the host that clients call: below the path under which they reach the service, as of then to
+ * the bytes of then, and of several sites it says of which.
+ */
+function withFoundUrl(app: App, request: Request, target: Target, document: JsonObject): JsonObject {
+  const { url } = document;
+  // What was written before the collection became one of files may hold anything under this name.
+  if (!isOfFiles(target) || typeof url !== 'string' || !url.startsWith(mediaRoot)) return document;
+  const before = app.basePath === '/' ? '' : app.basePath;
+  const query = [
+    ...(momentOf(request) ? [`asOf=${momentOf(request)?.position}`] : []),
+    ...(app.site === null ? [] : [`site=${app.site}`]),
+  ];
+  if (before === '' && query.length === 0) return document;
+  return { ...document, url: `${before}${url}${query.length === 0 ? '' : `?${query.join('&')}`}` };
+}
+
+/** A join names the documents that the caller may read: what points here is told by nothing else. */
+async function withJoins(
+  app: App,
+  request: Request,
+  { joins }: Target,
+  stored: readonly JsonObject[],
+): Promise<JsonObject[]> {
+  const ids = stored.map(({ id }) => String(id));
+  const found = await Promise.all(
+    joins.map(async (join) => ({ name: join.name, of: await sourcesOf(app, request, join, ids) })),
+  );
+  return stored.map((document) => {
+    const result = { ...document };
+    for (const { name, of } of found) result[name] = of.get(String(document.id)) ?? [];
+    return result;
+  });
+}
+
+/** What points at documents, today or as of then, as far as the caller may read it: the limit counts readable documents only. */
+async function sourcesOf(app: App, request: Request, join: Join, ids: readonly string[]): Promise<Sources> {
+  const target = app.collections.get(join.collection);
+  const visible = target && (await visibleElsewhere(app, request, target));
+  if (!target || !visible) return new Map();
+  const { where, row } = visible;
+  const limit = row ? null : join.limit;
+  const moment = momentOf(request);
+  const sources = moment
+    ? await app.past.sources(moment.position, join.field, ids, where)
+    : join.sources({ ids, where, limit });
+  const readable = row && (await readableIn(app, request, target, [...sources.values()].flat(), row));
+  const shown = [...sources].map(([id, all]) => {
+    const some = readable ? all.filter((one) => readable.has(one)) : all;
+    return [id, join.limit === null ? some : some.slice(0, join.limit)] as const;
+  });
+  return new Map(shown);
+}
+
+async function readableIn(
+  app: App,
+  request: Request,
+  target: Target,
+  ids: readonly string[],
+  passes: (document: JsonObject) => Promise<boolean>,
+): Promise<Set<string>> {
+  const readable = new Set<string>();
+  for (const [id, text] of await someOf(app, request, target, ids, null)) {
+    if (await passes(JSON.parse(text))) readable.add(id);
+  }
+  return readable;
+}
+
+/** The envelope of a list (contract, section 2.5) around documents that are text already. */
+export function listText(docs: readonly string[], { total }: Page, { limit, page }: ListQuery): string {
+  const totalPages = Math.ceil(total / limit);
+  const hasNextPage = page < totalPages;
+  const prevPage = page > 1 && totalPages > 0 ? Math.min(page - 1, totalPages) : null;
+  const rest = {
+    total,
+    limit,
+    page,
+    totalPages,
+    hasNextPage,
+    hasPrevPage: prevPage !== null,
+    nextPage: hasNextPage ? page + 1 : null,
+    prevPage,
+  };
+  // The envelope goes into the one join: around joined texts it would have all of them copied once more.
+  const parts = docs.length > 0 ? [...docs] : [''];
+  parts[0] = `{"docs":[${parts[0]}`;
+  parts[parts.length - 1] += `],${JSON.stringify(rest).slice(1)}`;
+  return parts.join(',');
+}

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto';
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { type DomainError, invalidField } from '../../../config/errors.ts';
+import { show } from '../../../config/suggest.ts';
+
+/** What stands between the quotes of an `ETag`: the version of the document, and what tells apart how it may be shown. */
+export type Tag = string;
+
+/** The tag of an answer that is the same for everybody: `shape` changes when documents are shown with other fields. */
+export function plainTag(version: number, shape: string): Tag {
+  return `${version}-${shape}`;
+}
+
+/** The tag of an answer that depends on more than its document: on the caller, on hooks or on other documents. */
+export function textTag(version: number, text: string): Tag {
+  return `${version}-${hash('sha256', text, 'base64url').slice(0, 16)}`;
+}
+
+/** Sends a document as JSON text with its tag, or a 304 to who reads it and has it already. */
+export function sendTagged(request: Request, h: ResponseToolkit, text: string, tag: Tag): ResponseObject {
+  const known: unknown = request.headers['if-none-match'];
+  if (known !== undefined && isReading(request) && names(String(known), tag)) {
+    // What a cache has is one of the forms that the whole answer would have been sent in.
+    return h.response().code(304).etag(tag).vary('accept-encoding');
+  }
+  return h.response(text).type('application/json').etag(tag);
+}
+
+function isReading({ method }: Request): boolean {
+  return method === 'get' || method === 'head';
+}
+
+/** Weakly (RFC 9110, section 13.1.2), and whatever mark of compression has been put to the tag. */
+function names(header: string, tag: Tag): boolean {
+  return header.split(',').some((one) => {
+    const named = one.trim().replace(/^W\//, '');
+    return named === '*' || named.replace(/-(?:gzip|deflate|br|zstd)"$/, '"') === `"${tag}"`;
+  });
+}
+
+/** Which versions a write is meant for: any that there is, or those of these tags. */
+export type Expected = '*' | ReadonlySet<number>;
+
+/** RFC 9110, section 8.8.3. */
+const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
+
+/**
+ * Reads `If-Match`; null when there is none. Of a tag only the version counts, whatever stood beside it and whatever was done
+ * to it on the way: proxies that compress mark tags, or make them weak.
+ *
+ * @throws DomainError `invalid` for what is no list of entity tags.
+ */
+export function expectedVersions({ headers }: Request): Expected | null {
+  const given: unknown = headers['if-match'];
+  if (given === undefined) return null;
+  const value = String(given).trim();
+  if (value === '*') return '*';
+  const versions = new Set<number>();
+  for (let at = 0; at < value.length || at === 0; at = entityTag.lastIndex) {
+    entityTag.lastIndex = at;
+    const found = entityTag.exec(value);
+    if (!found) throw malformed(value);
+    const version = /^(\d+)-/.exec(found[1] ?? '')?.[1];
+    if (version !== undefined) versions.add(Number(version));
+  }
+  return versions;
+}
+
+function malformed(value: string): DomainError {
+  return invalidField('if-match', `must be * or ETags in double quotes, separated by commas, got ${show(value)}`);
+}

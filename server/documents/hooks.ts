@@ -1,0 +1,128 @@
+import Boom from '@hapi/boom';
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
+import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
+import type { App, Target } from '../app.ts';
+import { noteRequest } from '../http/pulse.ts';
+import { requestId, userOf, viewOf } from '../http/requests.ts';
+
+/** What hooks are told: the operation, and the document as it was before it (null on create). */
+export type Occasion = { request: Request; operation: Operation; doc: JsonObject | null };
+
+/**
+ * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what the
+ * one before returned.
+ *
+ * @throws what the hook throws, with its numeric `statusCode` if it has one: nothing is written.
+ */
+export async function beforeChange(target: Target, occasion: Occasion, values: JsonObject): Promise<JsonObject> {
+  const { model } = target;
+  const result = await aborting(async () => {
+    const changed = await runFieldHooks(model.fields, 'beforeChange', occasion, values, values);
+    return runHooks(model.hooks.beforeChange, occasion, changed);
+  });
+  try {
+    return occasion.operation === 'create' ? target.validator.create(result) : target.validator.update(result);
+  } catch (error) {
+    // The caller sent nothing wrong: what does not fit was made by the author's hook.
+    throw new Error(`a beforeChange hook of ${model.slug} made a document that is not valid`, { cause: error });
+  }
+}
+
+/** Runs the hooks before a delete; what they return counts for nothing. */
+export async function beforeDelete({ model }: Target, occasion: Occasion, document: JsonObject): Promise<void> {
+  await aborting(() => runHooks(model.hooks.beforeDelete, occasion, document));
+}
+
+/** Runs the hooks after a change or delete. One that throws is logged: what is recorded is recorded. */
+export async function after(
+  app: App,
+  { model }: Target,
+  kind: 'afterChange' | 'afterDelete',
+  occasion: Occasion,
+  document: JsonObject,
+): Promise<JsonObject> {
+  let result = document;
+  for (const hook of model.hooks[kind] ?? []) {
+    try {
+      result = (await hook(argsOf(occasion, result))) ?? result;
+    } catch (err) {
+      app.log.error({ err, requestId: requestId(occasion.request) }, `an ${kind} hook of ${model.slug} threw`);
+    }
+  }
+  return result;
+}
+
+/** Runs the hooks of a read on a stored document. */
+export async function onRead({ model }: Target, occasion: Occasion, document: JsonObject): Promise<JsonObject> {
+  return aborting(async () => {
+    const read = await runHooks(model.hooks.beforeRead, occasion, document);
+    const fields = await runFieldHooks(model.fields, 'afterRead', occasion, read, read);
+    return runHooks(model.hooks.afterRead, occasion, fields);
+  });
+}
+
+async function runHooks(hooks: Hooks[keyof Hooks], occasion: Occasion, data: JsonObject): Promise<JsonObject> {
+  let result = data;
+  for (const hook of hooks ?? []) result = (await hook(argsOf(occasion, result))) ?? result;
+  return result;
+}
+
+async function runFieldHooks(
+  fields: readonly Field[],
+  kind: keyof FieldHooks,
+  occasion: Occasion,
+  values: JsonObject,
+  data: JsonObject,
+): Promise<JsonObject> {
+  const result = { ...values };
+  for (const field of fields) {
+    const value = memberOf(values, field.name);
+    if (value === undefined) continue;
+    let changed: Json = await runNested(field, kind, occasion, value, data);
+    for (const hook of field.hooks?.[kind] ?? []) {
+      const returned = await hook({ value: changed, ...argsOf(occasion, data) });
+      // null clears the field; nothing returned leaves it as it is.
+      if (returned !== undefined) changed = returned;
+    }
+    result[field.name] = changed;
+  }
+  return result;
+}
+
+async function runNested(
+  { fields, blocks }: Field,
+  kind: keyof FieldHooks,
+  occasion: Occasion,
+  value: Json,
+  data: JsonObject,
+): Promise<Json> {
+  if (!fields && !blocks) return value;
+  if (Array.isArray(value)) {
+    return Promise.all(value.map((item) => runNested({ fields, blocks } as Field, kind, occasion, item, data)));
+  }
+  if (value === null || typeof value !== 'object') return value;
+  const inside = fields ?? blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
+  return runFieldHooks(inside, kind, occasion, value, data);
+}
+
+function argsOf({ request, operation, doc }: Occasion, data: JsonObject): Parameters<Hook>[0] {
+  noteRequest(request);
+  return { user: userOf(request), req: viewOf(request), operation, data, doc };
+}
+
+/** A hook's refusal is the author's answer to the caller; without a status it is a bug. */
+async function aborting<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof DomainError || Boom.isBoom(error) || !(error instanceof Error)) throw error;
+    const statusCode = 'statusCode' in error ? Number(error.statusCode) : 0;
+    if (!Number.isInteger(statusCode) || statusCode < 400 || statusCode > 599) throw error;
+    const boom = new Boom.Boom(error.message, { statusCode });
+    // Boom hides the message of every 5xx; this one was written for the caller.
+    boom.output.payload.message = error.message;
+    throw boom;
+  }
+}

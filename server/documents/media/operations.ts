@@ -1,0 +1,55 @@
+import Joi from 'joi';
+import type { Collection } from '../../../config/model.ts';
+import { hasReadHooks } from '../../../config/traits.ts';
+import { momentOnly, type Operation } from '../../openapi/operation.ts';
+import { asOfThen, bytes, headersOf, json, ofHooks, refusals, refusalsOfStore } from '../../openapi/responses.ts';
+
+const file = Joi.object({
+  id: Joi.string().guid().required().description('The id of the document.'),
+  filename: Joi.string().required().description('The name of the file, as the document has it.'),
+});
+const ofSite = Joi.string().description('The site, where there is no header that names it: a picture in a page.');
+const ofFile = Joi.object({
+  Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
+  'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
+  'If-Match': Joi.string().description('The `ETag` that the wanted bytes must be of: else 412.'),
+  'If-None-Match': Joi.string().description('The `ETag` of the bytes that are there already.'),
+});
+
+const ofBytes = [
+  'ETag',
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Security-Policy',
+  'Cross-Origin-Resource-Policy',
+] as const;
+
+/** `GET /api/media/<slug>/{id}/{filename}` */
+export function mediaOperation(target: Collection, site: string | null): Operation {
+  const { slug } = target;
+  return {
+    id: `readFile_${slug}`,
+    tag: slug,
+    summary: `Read the file of a document of ${slug}`,
+    description:
+      'Answers the bytes, with the type that they show; the path is the `url` of the document. Whoever may read the document may read ' +
+      'its file. `Range` asks for a part. What could run in a browser is sent so that it does not.',
+    params: file,
+    query: site === null ? momentOnly : momentOnly.keys({ site: ofSite }),
+    headers: ofFile,
+    answers: {
+      200: asOfThen(bytes('The file.', ofBytes)),
+      206: asOfThen(bytes('The bytes that are wanted.', [...ofBytes, 'Content-Range'])),
+      304: asOfThen({
+        description: 'The bytes are those that are there already.',
+        headers: headersOf(['ETag', 'Cross-Origin-Resource-Policy']),
+      }),
+      412: json('The file is another than `If-Match` names.', 'Error'),
+      416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
+      ...refusals([400, 403, 404, 500]),
+      ...refusalsOfStore(),
+      ...ofHooks(hasReadHooks(target)),
+    },
+    caller: { kind: 'admitted', target, right: 'read' },
+  };
+}

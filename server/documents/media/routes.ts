@@ -1,0 +1,157 @@
+import type { Readable } from 'node:stream';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import { create as dispositionOf } from 'content-disposition';
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { type FileValues, mediaRoot } from '../../../config/uploads.ts';
+import { BlobMissingError, type ByteRange, isSha256 } from '../../../storage/blobs.ts';
+import { readableDocument } from '../../access/document-access.ts';
+import type { App, Target } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { actorOf, idOf, requestId } from '../../http/requests.ts';
+import { isStoreFailure } from '../../http/store-refusals.ts';
+import { isUtf8, pathProblem } from '../../http/url.ts';
+import { readOnly } from '../../queries/query.ts';
+import { presenterOf } from '../answers.ts';
+import { lookBack, tellPosition } from '../past/as-of.ts';
+import { watchDownload } from './download.ts';
+import { mediaOperation } from './operations.ts';
+import { namesTag, rangeOf } from './ranges.ts';
+import { servingOf } from './serving.ts';
+
+/** How long a download may stand still, at either end. */
+const stallMilliseconds = 120_000;
+
+/** The files of every upload collection, for those who may read the document; a concrete route for each collection. */
+export function media(server: Server, app: App, patience = stallMilliseconds): void {
+  const targets = [...app.collections.values()].filter(({ model }) => model.upload);
+  if (targets.length > 0) refuseOddPaths(server);
+  for (const target of targets) routeOf(server, app, target, patience);
+}
+
+/**
+ * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, where hapi would find a route after climbing, and
+ * other routes answer 400.
+ */
+function refuseOddPaths(server: Server): void {
+  server.ext('onRequest', (request, h) => {
+    const { url = '' } = request.raw.req;
+    if (!url.includes(mediaRoot) && !request.path.includes(mediaRoot)) return h.continue;
+    const [path = ''] = url.split(/[?#]/, 1);
+    if (hasDotSegment(path)) throw new DomainError('not-found', 'there is no such file');
+    if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
+    return h.continue;
+  });
+}
+
+function hasDotSegment(path: string): boolean {
+  return /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
+}
+
+function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {
+  const present = presenterOf(app, target);
+
+  server.route({
+    method: 'GET',
+    path: `${mediaRoot}${target.slug}/{id}/{filename}`,
+    options: {
+      auth: strategy,
+      plugins: { openApi: () => mediaOperation(target.model, app.site), takes: ['if-match'] },
+      // The ranges are ours: hapi reads a file to its end to send a part of it.
+      response: { ranges: false },
+      timeout: { socket: patience },
+    },
+    handler: async (request, h) => {
+      const file = await readableFile(request);
+      const tag = `"${file.sha256}"`;
+      const wanted: unknown = request.headers['if-match'];
+      if (wanted !== undefined && !namesTag(String(wanted), tag))
+        throw new DomainError('precondition-failed', `the file is another than if-match names: it is ${tag}`);
+      const isKnown = namesTag(String(request.headers['if-none-match']), tag);
+      const response = isKnown ? h.response().code(304) : await fileAnswer(app, request, h, file, tag);
+      // What anybody may read, pages of any origin may show.
+      if (actorOf(request).type === 'anonymous') response.header('cross-origin-resource-policy', 'cross-origin');
+      return tellPosition(request, response.header('etag', tag));
+    },
+  });
+
+  /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
+  async function readableFile(request: Request): Promise<FileValues> {
+    const moment = await lookBack(app, request, target);
+    const { text } = await readableDocument(app, request, target);
+    readOnly(request.query, app.site === null ? ['asOf'] : ['asOf', 'site']);
+    // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
+    if (target.hasReadHooks) await present.text(request, text);
+    const document: JsonObject & FileValues = JSON.parse(text);
+    const filename = String(request.params.filename);
+    // What was written before the collection became one of files may hold anything under these names.
+    // As of then the file may have had another name than the one that the caller knows.
+    if (!isSha256(String(document.sha256)) || (!moment && document.filename !== filename)) {
+      const name = JSON.stringify(filename.slice(0, 100));
+      throw new DomainError('not-found', `the document ${idOf(request)} in ${target.slug} has no file ${name}`);
+    }
+    return document;
+  }
+}
+
+async function fileAnswer(
+  app: App,
+  request: Request,
+  h: ResponseToolkit,
+  file: FileValues,
+  tag: string,
+): Promise<ResponseObject> {
+  const { filename, mimeType, filesize } = file;
+  const range = request.method === 'get' ? askedRange(request, filesize, tag) : null;
+  const { start, end } = range ?? { start: 0, end: filesize - 1 };
+  const length = end - start + 1;
+  const bytes = await openFile(app, request, file, { start, end });
+  const { contentType, disposition, policy } = servingOf(mimeType);
+  // Compressed, a file would have another length, and its ranges would be of something else.
+  request.info.acceptEncoding = 'identity';
+  const response = h
+    .response(bytes ?? undefined)
+    .code(range ? 206 : 200)
+    .type(contentType)
+    .bytes(length)
+    .header('accept-ranges', 'bytes')
+    .header('content-disposition', dispositionOf(filename, { type: disposition }));
+  // The type has one where it needs one.
+  response.charset('');
+  // The answer of a bucket has headers of its own, which hapi would take over.
+  Object.assign(response.settings, { passThrough: false });
+  if (range) response.header('content-range', `bytes ${start}-${end}/${filesize}`);
+  if (policy !== null) response.header('content-security-policy', policy);
+  return response;
+}
+
+/** Under another `If-Range` than our tag, a part would not fit the caller's rest of the file. */
+function askedRange({ headers }: Request, filesize: number, tag: string): ByteRange | null {
+  const { range, 'if-range': ifRange } = headers;
+  return range === undefined || (ifRange !== undefined && ifRange !== tag) ? null : rangeOf(String(range), filesize);
+}
+
+/** Opens the bytes of a file; null where only its head is asked for. */
+async function openFile(
+  app: App,
+  request: Request,
+  { sha256, filesize }: FileValues,
+  range: ByteRange,
+): Promise<Readable | null> {
+  try {
+    const size = await app.blobs.size(sha256);
+    if (size === null) throw new BlobMissingError(sha256);
+    if (size !== filesize) throw new Error(`of the bytes with SHA-256 ${sha256} there are ${size}, not ${filesize}`);
+    if (request.method === 'head') return null;
+    const bytes = await app.blobs.open(sha256, range);
+    return watchDownload(bytes, request.raw.res, range.end - range.start + 1, (err) =>
+      app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off'),
+    );
+  } catch (error) {
+    if (isStoreFailure(error)) throw error;
+    throw new Error(`a file cannot be sent as it was received: ${request.path}; "annals blobs verify" checks all`, {
+      cause: error,
+    });
+  }
+}

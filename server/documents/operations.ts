@@ -1,0 +1,184 @@
+import Joi from 'joi';
+import type { Collection, Model } from '../../config/model.ts';
+import { hasReadHooks } from '../../config/traits.ts';
+import { uniqueFields } from '../../events/claims.ts';
+import { ofCreate, ofDelete, ofList, ofRead, ofRestore, ofUpdate } from '../openapi/descriptions.ts';
+import { documentExample, listExample, sortExample, whereExamples } from '../openapi/examples.ts';
+import {
+  asOf,
+  depth,
+  depthAndMoment,
+  dryRun,
+  headersOfWrite,
+  ifKnown,
+  ifMatch,
+  type Operation,
+  readRefusals,
+  writeRefusals,
+} from '../openapi/operation.ts';
+import {
+  asOfThen,
+  attempted,
+  document,
+  json,
+  ofHooks,
+  refusalForNow,
+  refusalOfOther,
+  refusalOfRestore,
+  refusalOfStale,
+  refusals,
+  refusalsForNow,
+  restored,
+  unchanged,
+  withExample,
+} from '../openapi/responses.ts';
+import { formOf, isUploadCollection } from '../openapi/uploads.ts';
+
+const id = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
+const listed = {
+  limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.').example(20),
+  page: Joi.number().integer().min(1).default(1).description('The page, from 1.'),
+  sort: Joi.string()
+    .default('-createdAt')
+    .description('Paths of fields, separated by commas, with `-` in front for descending.'),
+  depth,
+  asOf,
+  where: Joi.object().description(
+    'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
+  ),
+};
+
+function listQueryOf(target: Collection): Joi.ObjectSchema {
+  return Joi.object({ ...listed, sort: listed.sort.example(sortExample(target)) });
+}
+
+/** `GET /api/collections/<slug>` */
+export function listOperation(model: Model, target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `list_${slug}`,
+    tag: slug,
+    summary: `List the documents of ${slug}`,
+    description: ofList(model, target),
+    query: listQueryOf(target),
+    where: { schema: `collections.${slug}.where`, examples: whereExamples(target) },
+    answers: {
+      200: asOfThen(withExample(json('A page of documents.', `collections.${slug}.list`), listExample(target))),
+      ...readRefusals(model, target),
+    },
+    caller: { kind: 'admitted', target, right: 'read' },
+  };
+}
+
+/** `GET /api/collections/<slug>/{id}` */
+export function readOperation(model: Model, target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `read_${slug}`,
+    tag: slug,
+    summary: `Read a document of ${slug}`,
+    description: ofRead(model, target),
+    params: id,
+    query: depthAndMoment,
+    headers: ifKnown,
+    answers: {
+      200: asOfThen(withExample(document('The document.', `collections.${slug}`), documentExample(target))),
+      ...unchanged(),
+      ...readRefusals(model, target),
+      ...refusals([404]),
+    },
+    caller: { kind: 'admitted', target, right: 'read' },
+  };
+}
+
+/** `POST /api/collections/<slug>` */
+export function createOperation(model: Model, target: Collection): Operation {
+  const { slug } = target;
+  const isUnique = uniqueFields(slug, target.schema.fields).length > 0;
+  return {
+    id: `create_${slug}`,
+    tag: slug,
+    summary: `Create a document of ${slug}`,
+    description: ofCreate(model, target),
+    headers: headersOfWrite(target),
+    ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
+    answers: {
+      201: attempted(document('The document, as it was created.', `collections.${slug}`)),
+      ...refusalOfOther(),
+      ...writeRefusals(target),
+      ...(isUnique ? refusals([409]) : {}),
+      // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
+      ...(target.auth && target.access.create && model.rateLimit ? refusalsForNow([429]) : {}),
+    },
+    caller: { kind: 'admitted', target, right: 'create' },
+  };
+}
+
+/** `PATCH /api/collections/<slug>/{id}` */
+export function updateOperation(model: Model, target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `update_${slug}`,
+    tag: slug,
+    summary: `Change fields of a document of ${slug}`,
+    description: ofUpdate(model, target),
+    params: id,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
+    body: `collections.${slug}.update`,
+    ...(isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
+    answers: {
+      200: attempted(document('The whole document.', `collections.${slug}`)),
+      ...refusalOfStale(),
+      ...refusalOfOther(),
+      ...writeRefusals(target),
+      ...refusals([404, 409]),
+    },
+    caller: { kind: 'admitted', target, right: 'update' },
+  };
+}
+
+/** `DELETE /api/collections/<slug>/{id}` */
+export function deleteOperation(model: Model, target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `delete_${slug}`,
+    tag: slug,
+    summary: `Delete a document of ${slug}`,
+    description: ofDelete(model, target),
+    params: id,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
+    answers: {
+      200: attempted(json('The document that was.', `collections.${slug}`)),
+      ...refusalOfStale(),
+      ...refusalOfOther(),
+      ...refusals([400, 404, 409, 500]),
+      ...refusalForNow(),
+      ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
+    },
+    caller: { kind: 'admitted', target, right: 'delete' },
+  };
+}
+
+/** `POST /api/collections/<slug>/{id}/restore` */
+export function restoreOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `restore_${slug}`,
+    tag: slug,
+    summary: `Make a document of ${slug} what it was, also one that was deleted`,
+    description: ofRestore(target),
+    params: id,
+    query: dryRun,
+    headers: headersOfWrite(target, { 'If-Match': ifMatch }),
+    body: 'Restore',
+    answers: {
+      200: attempted(restored(`collections.${slug}`)),
+      ...refusalOfStale(),
+      ...refusalOfOther(),
+      ...writeRefusals(target),
+      ...refusals([403, 404]),
+      ...refusalOfRestore(),
+    },
+    caller: { kind: 'admitted', target, right: 'update' },
+  };
+}

@@ -1,0 +1,82 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Request, ResponseObject } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection, Global } from '../../../config/model.ts';
+import { documentStream, globalStream } from '../../../events/catalogue.ts';
+import { auditRightsOf, requireAudit } from '../../access/rights.ts';
+import type { App } from '../../app.ts';
+import { actorOf, type Moment, momentOf, type Sight } from '../../http/requests.ts';
+import { readMoment } from '../../queries/moments.ts';
+
+/** How long the read tables may be behind the log. */
+const patienceMilliseconds = 5000;
+
+type Subject = { model: Collection | Global; slug: string };
+
+/**
+ * Has a request with `asOf` look back: from here on what it reads is as of then. The right comes from the audit scope
+ * `payloads`, or in a collection with public history from reading alone.
+ *
+ * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` names no moment.
+ */
+export async function lookBack(app: App, request: Request, target: Subject): Promise<Moment | null> {
+  const { asOf } = request.query;
+  if (asOf === undefined) return null;
+  const rights = await auditRightsOf(app, request);
+  const sightOf = ({ model, slug }: Subject): Sight | null => {
+    const stream = model.kind === 'global' ? globalStream(slug) : documentStream(slug, '');
+    if (rights.seesPayloadsOf(stream)) return 'every';
+    return model.kind === 'collection' && model.hasPublicHistory ? 'living' : null;
+  };
+  if (sightOf(target) === null) throw refusal(request, target);
+  const moment = { position: await readPosition(app, asOf), sightOf };
+  request.app.moment = moment;
+  return moment;
+}
+
+/**
+ * As {@link lookBack}, for what is no document: the scope `headers` is enough, and null is of today.
+ *
+ * @throws DomainError as it does.
+ */
+export async function lookBackAtSchemas(app: App, request: Request): Promise<Moment | null> {
+  const { asOf } = request.query;
+  if (asOf === undefined) return null;
+  await requireAudit(app, request, 'headers');
+  const moment: Moment = { position: await readPosition(app, asOf), sightOf: () => null };
+  request.app.moment = moment;
+  return moment;
+}
+
+function refusal(request: Request, { slug }: Subject): DomainError {
+  const { type } = actorOf(request);
+  if (type === 'anonymous') {
+    return new DomainError('unauthorized', `an API key or a token is needed to read ${slug} as of a moment`);
+  }
+  return new DomainError('forbidden', `you may not read ${slug} as of a moment: the audit scope payloads is needed`);
+}
+
+/**
+ * The position that an `asOf` names: itself, or that of the last event recorded until a time; 0 before the first.
+ *
+ * @throws DomainError `invalid` when it names none; `unavailable` when the read tables do not come up to it.
+ */
+async function readPosition(app: App, asOf: unknown): Promise<number> {
+  const position = readMoment(asOf, 'asOf', app);
+  const until = performance.now() + patienceMilliseconds;
+  // The log is ahead for the moment between its commit and theirs.
+  while (app.readPosition() < position) {
+    if (performance.now() > until) throw new DomainError('unavailable', 'the read tables are behind the log', [], 1);
+    await setTimeout(2);
+  }
+  return position;
+}
+
+/** The header with the position that an answer is as of. */
+const positionHeader = 'annals-position';
+
+/** Says in an answer as of which position it is; in one of today nothing. */
+export function tellPosition(request: Request, response: ResponseObject): ResponseObject {
+  const moment = momentOf(request);
+  return moment ? response.header(positionHeader, String(moment.position)) : response;
+}

@@ -1,0 +1,39 @@
+import { missingEvent } from '../../../events/altered.ts';
+import type { EventText, LogReader } from '../../../events/log-reader.ts';
+import { nextTurn } from '../../platform/yield.ts';
+
+/** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */
+const chunkLength = 1 << 18;
+
+/** The events at positions `from` to `to`, chunk by chunk; other requests have their turn between two. */
+export async function* eventsBetween(log: LogReader, from: number, to: number): AsyncGenerator<EventText[]> {
+  for (let next = from; next <= to; ) {
+    const chunk = log.textsWithin(next - 1, to, chunkLength);
+    if (chunk.length === 0) throw missingEvent(next);
+    yield chunk;
+    next += chunk.length;
+    await nextTurn();
+  }
+}
+
+/** The events of a stream that stand at positions up to `upTo`, chunk by chunk, oldest first. */
+export async function* eventsOf(log: LogReader, stream: string, upTo: number): AsyncGenerator<EventText[]> {
+  for (let version = 0; ; ) {
+    const chunk = log.streamTextsWithin(stream, version, upTo, chunkLength);
+    if (chunk.length === 0) return;
+    yield chunk;
+    version += chunk.length;
+    await nextTurn();
+  }
+}
+
+/** So many headers are read in one go: some megabyte. */
+const headersAtOnce = 2000;
+
+/** The headers at positions `from` to `to`, chunk by chunk. */
+export async function* headersBetween(log: LogReader, from: number, to: number): AsyncGenerator<string[]> {
+  for (let next = from; next <= to; next += headersAtOnce) {
+    yield log.headers(next - 1, Math.min(next + headersAtOnce - 1, to));
+    await nextTurn();
+  }
+}

@@ -1,0 +1,190 @@
+import type { Request } from '@hapi/hapi';
+import { InvalidBody } from '../../../config/documents.ts';
+import { cutField, DomainError, invalidField } from '../../../config/errors.ts';
+import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
+import { didYouMean, show } from '../../../config/suggest.ts';
+import { changesBetween } from '../../../events/changes.ts';
+import type { Current } from '../../../events/documents.ts';
+import { authorize, readsPast } from '../../access/access.ts';
+import { checkFieldsWritable, hiddenPaths } from '../../access/field-access.ts';
+import { auditRightsOf } from '../../access/rights.ts';
+import type { App, Target } from '../../app.ts';
+import { noteReason } from '../../http/reason.ts';
+import type { Presenter } from '../answers.ts';
+import { requireExpected } from '../concurrency/precondition.ts';
+import { type Past, pastOf } from './versions.ts';
+
+/** A document or global that may be restored, as the routes of its kind know it. */
+export type Restorable = {
+  app: App;
+  request: Request;
+  target: Target;
+  present: Presenter;
+  stream: string;
+  /** The id of a document; the slug of a global. */
+  id: string;
+  current: () => Current | null;
+  answerOf: (fields: JsonObject) => JsonObject;
+  /** Refuses a caller who asks for a document that there is not, or may not know that there was one. */
+  refuseMissing: () => Promise<never>;
+};
+
+/** Which version is wanted: by its number, or as the log stood at a position. */
+export type Wanted = { version: number } | { position: number };
+
+/** What a restore comes to: `values` are the fields that it changes, `document` all of them. */
+export type Plan = {
+  current: Current | null;
+  end: Current;
+  source: Past & { document: JsonObject };
+  operation: 'create' | 'update';
+  values: JsonObject;
+  document: JsonObject;
+};
+
+/**
+ * Asks everything that stands between the caller and a restore, but for the hooks, and says what it comes to.
+ *
+ * @throws DomainError in the order of a write; `forbidden` for who may not see what was, `conflict` where it has been erased.
+ */
+export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Plan> {
+  const { app, request, target, stream } = restorable;
+  const { model } = target;
+  const current = restorable.current();
+  const version = app.events.versionOf(stream);
+  const isAuditor = (await auditRightsOf(app, request)).seesPayloadsOf(stream);
+  const isPublic = model.kind === 'collection' && model.hasPublicHistory;
+  // That there was something once is for auditors to know.
+  if (version === 0 || (!current && !isAuditor)) return restorable.refuseMissing();
+  const operation = current ? 'update' : 'create';
+  const source = isAuditor || isPublic ? await sourceOf(app, stream, wanted) : null;
+  const then = source?.document ?? null;
+  const known = then ? fieldsIn(target, then) : {};
+  const subject = { doc: () => current?.document ?? null, data: known };
+  await authorize(app, request, target, operation, subject);
+  await requireExpected(restorable, current);
+  noteReason(request, model);
+  if (!isAuditor && !isPublic)
+    throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);
+  if (!source || !then) throw refusalOf(source, wanted, version);
+  if (!(await readsPast(app, request, target, { document: then, position: source.position }))) {
+    throw new DomainError('forbidden', `you may not see what this document of ${target.slug} was`);
+  }
+  const before = current?.document ?? null;
+  const changed = before ? differing(known, before) : known;
+  // What a field of a new document holds nothing of is written by nobody.
+  await checkFieldsWritable(request, target, operation, before ? changed : withValue(changed), before);
+  const values = await valuesOf(request, target, changed, operation);
+  const end = current ?? { version, document: await endOf(app, stream, version) };
+  const base = before ? fieldsIn(target, before) : {};
+  const createdAt = before?.createdAt ?? then.createdAt ?? null;
+  const made = madeIn(target, changed);
+  const document = { createdAt, ...base, ...values, ...made };
+  return { current, end, source: { ...source, document: then }, operation, values, document };
+}
+
+async function sourceOf(app: App, stream: string, wanted: Wanted): Promise<Past | null> {
+  const { size } = app.events.head();
+  if ('position' in wanted && wanted.position > size) {
+    throw invalidField('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
+  }
+  return pastOf(app, stream, wanted);
+}
+
+function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainError {
+  const field = 'version' in wanted ? 'version' : 'position';
+  const given = 'version' in wanted ? wanted.version : wanted.position;
+  if (source?.isErased)
+    return new DomainError('conflict', `version ${source.version} was erased: nothing is left of it`);
+  if (source)
+    return invalidField(
+      field,
+      `names version ${source.version}, at which the document was deleted: name one before it`,
+    );
+  if (field === 'version') return invalidField(field, `must be at most ${end}, the newest version, got ${given}`);
+  return invalidField(field, `must be one at which there was something: at ${given} there was nothing yet`);
+}
+
+/** What a document that is gone was last: whatever is said of it from now on is later. */
+async function endOf(app: App, stream: string, version: number): Promise<JsonObject> {
+  if ((await pastOf(app, stream, { version }))?.document) {
+    // It is being restored at this moment, and the read tables do not have it yet.
+    throw new DomainError('conflict', 'others are changing this document; try again');
+  }
+  for (let last = version - 1; last > 0; last -= 1) {
+    const document = (await pastOf(app, stream, { version: last }))?.document;
+    if (document) return document;
+  }
+  return {};
+}
+
+/** The fields of today that a document holds: one that did not exist yet it says nothing about. */
+function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
+  const names = model.fields.filter(({ type }) => type !== 'join').map(({ name }) => name);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = memberOf(document, name);
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+function differing(values: JsonObject, document: JsonObject): JsonObject {
+  const names = new Set(changesBetween(document, { ...document, ...values }).map(({ field }) => field));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)));
+}
+
+/**
+ * The fields as a body would have to bring them. What was in those that the caller may not read, no refusal tells.
+ *
+ * @throws DomainError `invalid` with what does not fit the fields of today.
+ */
+async function valuesOf(
+  request: Request,
+  target: Target,
+  changed: JsonObject,
+  operation: 'create' | 'update',
+): Promise<JsonObject> {
+  const { validator } = target;
+  try {
+    return operation === 'create' ? validator.create(changed) : validator.update(changed);
+  } catch (error) {
+    if (!(error instanceof InvalidBody)) throw error;
+    const isHidden = await hiddenPaths(request, target);
+    if (!error.errors.some(({ field }) => isHidden(field))) throw error;
+    const errors = error.errors.map(({ field, message }) => {
+      return isHidden(field) ? { field, message: `${field} was something that it may not be now` } : { field, message };
+    });
+    throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+  }
+}
+
+function withValue(values: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+}
+
+/** What the server says of a file. */
+function madeIn({ model }: Target, values: JsonObject): JsonObject {
+  const made = new Set(model.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => made.has(name)));
+}
+
+const names = ['version', 'position'] as const;
+
+/** Reads the body of a restore. @throws DomainError `invalid` naming what is wrong with it. */
+export function readWanted(body: unknown): Wanted {
+  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
+  const given = Object.keys(body);
+  const unknown = given.find((name) => !names.some((one) => one === name));
+  if (unknown !== undefined) throw invalidField(cutField(unknown), `is not a field${didYouMean(unknown, names)}`);
+  const [name, other] = names.filter((one) => given.includes(one));
+  if (name === undefined || other !== undefined) {
+    const message = 'version or position, exactly one of them, must say what to restore';
+    throw new DomainError('invalid', message, [{ field: 'version', message }]);
+  }
+  const value = body[name];
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    throw invalidField(name, `must be a whole number from 1, got ${show(value)}`);
+  }
+  return name === 'version' ? { version: value } : { position: value };
+}

@@ -1,0 +1,82 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { foldDocument } from '../../../events/documents.ts';
+import type { RecordedEvent } from '../../../events/log.ts';
+import { eventOf } from '../../../events/log-reader.ts';
+import { schemaKey } from '../../../events/upcasters.ts';
+import { authorize, readsPast } from '../../access/access.ts';
+import { auditRightsOf } from '../../access/rights.ts';
+import type { App, Target } from '../../app.ts';
+import { eventsOf } from './reading.ts';
+
+/**
+ * What a stream had come to at one of its versions: its fields, in today's names; null when it was deleted then. `isErased`: what
+ * it held then is known no longer.
+ */
+export type Past = { version: number; position: number; document: JsonObject | null; isErased: boolean };
+
+/**
+ * Folds a stream up to a version, or up to a position of the log; null when there was nothing of it yet. Piece by piece: a stream
+ * may be as long as those who write it like, and as large.
+ */
+export async function pastOf(
+  app: App,
+  stream: string,
+  end: { version: number } | { position: number },
+): Promise<Past | null> {
+  const key = schemaKey(stream);
+  const upcaster = app.upcaster();
+  const upTo = 'position' in end ? end.position : app.events.head().size;
+  const last = 'version' in end ? end.version : Number.MAX_SAFE_INTEGER;
+  let past = null as Past | null;
+  for await (const chunk of eventsOf(app.events, stream, upTo)) {
+    for (const text of chunk) {
+      const event = eventOf(text);
+      if (event.header.version <= last) past = next(past, event);
+    }
+    if (past && past.version >= last) break;
+  }
+  return past && 'version' in end && past.version < end.version ? null : past;
+
+  function next(past: Past | null, { header, data }: RecordedEvent): Past {
+    const { version, position, type } = header;
+    const isGone = type === 'document.deleted' || type === 'document.erased';
+    const isWhole = type === 'document.created' || type.endsWith('.restored');
+    const isErased =
+      type === 'document.erased' || (!isGone && (data === null || (past?.isErased === true && !isWhole)));
+    const before = past?.document ?? null;
+    const document =
+      isGone || isErased || data === null ? null : foldDocument(before, type, upcaster.upcast(key, header, data));
+    return { version, position, document, isErased };
+  }
+}
+
+/**
+ * Whether the caller may see what a document was: by the audit rule, or because its history is public; and by the rule for reading,
+ * with the document as it was.
+ *
+ * @param isThere whether there is a document today: the history of one that is gone is never public.
+ */
+export async function mayReadPast(
+  app: App,
+  request: Request,
+  target: Target,
+  { stream, isThere, ...then }: { stream: string; document: JsonObject; position: number; isThere: boolean },
+): Promise<boolean> {
+  const { model } = target;
+  const isPublic = isThere && model.kind === 'collection' && model.hasPublicHistory;
+  if (!isPublic && !(await auditRightsOf(app, request)).seesPayloadsOf(stream)) return false;
+  return readsPast(app, request, target, then);
+}
+
+/** Whether the rule for reading lets the caller see a document. */
+export async function mayRead(app: App, request: Request, target: Target, document: JsonObject): Promise<boolean> {
+  try {
+    await authorize(app, request, target, 'read', { doc: () => document, data: null });
+    return true;
+  } catch (error) {
+    if (error instanceof DomainError) return false;
+    throw error;
+  }
+}

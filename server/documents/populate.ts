@@ -1,0 +1,189 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Field } from '../../config/model.ts';
+import type { Json, JsonObject } from '../../config/schema.ts';
+import { visibleElsewhere } from '../access/access.ts';
+import { someOf } from '../access/document-access.ts';
+import type { App, Target } from '../app.ts';
+
+/** A document and those it stands in, up to the one that was asked for: one of them stays its id. */
+type Path = { key: string; up: Path | null };
+
+/** A document whose relations are to be followed. */
+type Node = { target: Target; document: JsonObject; path: Path };
+
+/** A place where an id stands: setting it puts the document there instead. */
+type Slot = { slug: string; id: string; path: Path; set: (document: JsonObject) => void };
+
+/** Makes stored documents what the caller may see of them, their relations still ids. */
+export type Show = (target: Target, documents: readonly JsonObject[]) => Promise<JsonObject[]>;
+
+/** Branches multiply: a short query must not become an answer of gigabytes. */
+const maxPopulated = 20_000;
+
+/**
+ * Puts related documents in the place of their ids, `depth` levels down (contract, section 4.8): one query per collection
+ * and level. What is gone, or may not be read by this caller, stays its id; so does a document inside itself, and what a join
+ * names in documents other than those that were asked for.
+ *
+ * @throws DomainError `invalid` when there would be too many of them.
+ */
+export async function populate(
+  app: App,
+  request: Request,
+  target: Target,
+  documents: readonly JsonObject[],
+  depth: number,
+  show: Show,
+): Promise<JsonObject[]> {
+  const shown = new Map<string, JsonObject | null>();
+  const { result, first } = begin(target, documents);
+  let level = first;
+  let left = maxPopulated;
+  for (let below = depth; below > 0 && level.length > 0; below -= 1) {
+    const slots = slotsOf(level, left, depth);
+    left -= slots.length;
+    await look(app, request, slots, shown, show);
+    level = fill(app, slots, shown, below === 1);
+  }
+  return result;
+}
+
+/** As {@link populate}, for the service itself: what is stored, whoever may read it. */
+export function populateAll(app: Collections, target: Target, document: JsonObject, depth: number): JsonObject {
+  const shown = new Map<string, JsonObject | null>();
+  const { result, first } = begin(target, [document]);
+  let level = first;
+  for (let below = depth; below > 0 && level.length > 0; below -= 1) {
+    const slots = slotsOf(level, maxPopulated, depth);
+    for (const [slug, ids] of wantedIn(slots, shown)) {
+      const found = app.collections.get(slug)?.documents.some(ids, null);
+      for (const id of ids) shown.set(keyOf(slug, id), parsed(found?.get(id)));
+    }
+    level = fill(app, slots, shown, below === 1);
+  }
+  return result[0] as JsonObject;
+}
+
+type Collections = Pick<App, 'collections'>;
+
+function begin(target: Target, documents: readonly JsonObject[]): { result: JsonObject[]; first: Node[] } {
+  const result = documents.map((document) => ({ ...document }));
+  const first = result.map((document): Node => {
+    return { target, document, path: { key: keyOf(target.slug, String(document.id)), up: null } };
+  });
+  return { result, first };
+}
+
+/** The ids that the places ask for and that were not read before, by collection. */
+function wantedIn(slots: readonly Slot[], shown: ReadonlyMap<string, unknown>): Map<string, string[]> {
+  const wanted = slots.filter(({ slug, id }) => !shown.has(keyOf(slug, id)));
+  const bySlug = Map.groupBy(wanted, ({ slug }) => slug);
+  return new Map([...bySlug].map(([slug, group]) => [slug, [...new Set(group.map(({ id }) => id))]]));
+}
+
+function parsed(text: string | undefined): JsonObject | null {
+  return text === undefined ? null : JSON.parse(text);
+}
+
+/** Reads what the places ask for and was not read before; null is what this caller does not see. */
+async function look(
+  app: App,
+  request: Request,
+  slots: readonly Slot[],
+  shown: Map<string, JsonObject | null>,
+  show: Show,
+): Promise<void> {
+  for (const [slug, ids] of wantedIn(slots, shown)) {
+    for (const id of ids) shown.set(keyOf(slug, id), null);
+    const target = app.collections.get(slug);
+    const visible = target && (await visibleElsewhere(app, request, target));
+    if (!visible) continue;
+    const stored: JsonObject[] = [];
+    for (const text of (await someOf(app, request, target, ids, visible.where)).values()) {
+      const document: JsonObject = JSON.parse(text);
+      if (!visible.row || (await visible.row(document))) stored.push(document);
+    }
+    const documents = await show(target, stored);
+    for (const [index, { id }] of stored.entries()) shown.set(keyOf(slug, String(id)), documents[index] ?? null);
+  }
+}
+
+/** On the last level all places share a document; above it each has its own, for what is around it decides how it goes on. */
+function fill(
+  app: Collections,
+  slots: readonly Slot[],
+  shown: ReadonlyMap<string, JsonObject | null>,
+  isLast: boolean,
+): Node[] {
+  const next: Node[] = [];
+  for (const { slug, id, path, set } of slots) {
+    const key = keyOf(slug, id);
+    const found = shown.get(key);
+    const target = app.collections.get(slug);
+    if (!found || !target) continue;
+    const document = isLast ? found : { ...found };
+    set(document);
+    if (!isLast) next.push({ target, document, path: { key, up: path } });
+  }
+  return next;
+}
+
+function keyOf(slug: string, id: string): string {
+  return `${slug}/${id}`;
+}
+
+function isInside(key: string, path: Path): boolean {
+  for (let at: Path | null = path; at; at = at.up) if (at.key === key) return true;
+  return false;
+}
+
+function slotsOf(level: readonly Node[], most: number, depth: number): Slot[] {
+  const slots: Slot[] = [];
+  for (const { target, document, path } of level) {
+    collect(target.model.fields, document, path, slots);
+    if (slots.length > most) {
+      const message = `depth ${depth} puts more than ${maxPopulated} documents into this answer: ask for less depth or a smaller limit`;
+      throw new DomainError('invalid', message, [{ field: 'depth', message }]);
+    }
+  }
+  return slots;
+}
+
+function collect(fields: readonly Field[], values: JsonObject, path: Path, slots: Slot[]): void {
+  for (const field of fields) {
+    const value = Object.hasOwn(values, field.name) ? values[field.name] : null;
+    if (value === null || value === undefined) continue;
+    const slug = field.relationTo ?? (path.up === null ? field.collection : undefined);
+    if (slug) collectIds(slug, values, field.name, value, path, slots);
+    else if (field.fields || field.blocks) values[field.name] = collectInside(field, value, path, slots);
+  }
+}
+
+function collectIds(slug: string, values: JsonObject, name: string, value: Json, path: Path, slots: Slot[]): void {
+  if (!Array.isArray(value)) {
+    collectId(slug, value, path, slots, (document) => Reflect.set(values, name, document));
+    return;
+  }
+  const list = [...value];
+  values[name] = list;
+  for (const [index, id] of value.entries()) {
+    collectId(slug, id, path, slots, (document) => {
+      list[index] = document;
+    });
+  }
+}
+
+function collectId(slug: string, id: Json, path: Path, slots: Slot[], set: Slot['set']): void {
+  if (typeof id === 'string' && !isInside(keyOf(slug, id), path)) slots.push({ slug, id, path, set });
+}
+
+/** Gives a copy to put documents into: the value may be shared with another place, or belong to a hook. */
+function collectInside(field: Field, value: Json, path: Path, slots: Slot[]): Json {
+  if (Array.isArray(value)) return value.map((item) => collectInside(field, item, path, slots));
+  if (value === null || typeof value !== 'object') return value;
+  const copy = { ...value };
+  const inside = field.fields ?? field.blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
+  collect(inside, copy, path, slots);
+  return copy;
+}

@@ -1,0 +1,42 @@
+import Joi from 'joi';
+import type { Model } from '../../../config/model.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { json, refusals, retryAfter } from '../../openapi/responses.ts';
+
+/** `POST /api/preview-token` */
+export function previewTokenOperation({ collections }: Model): Operation {
+  const hasUsers = [...collections.values()].some(({ auth }) => auth);
+  return {
+    id: 'keepPreview',
+    tag: 'system',
+    summary: 'Keep a draft of a document, to be shown by a token',
+    description:
+      'Keeps what somebody means to write, for 15 minutes, so that a front end can show it. The document stays as it is; nothing of ' +
+      'the draft is checked or recorded. It takes the right to update the document.',
+    body: 'Preview',
+    answers: {
+      200: json('The token.', 'PreviewToken'),
+      ...refusals([400, 404, 408, 413, 415, 500]),
+      // A key that is let in nowhere, or may not change the accounts of some collection.
+      ...(hasUsers ? refusals([403]) : {}),
+      503: { ...json('There is no room for the draft.', 'Error'), headers: retryAfter },
+    },
+    caller: { kind: 'known', orAnybody: false },
+  };
+}
+
+const token = Joi.object({ token: Joi.string().required().description('The token of the draft.') });
+
+/** `GET /api/preview-data` */
+export function previewDataOperation(): Operation {
+  return {
+    id: 'readPreview',
+    tag: 'system',
+    summary: 'Read a draft by its token',
+    description:
+      'Answers a draft to whoever has its token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
+    query: token,
+    answers: { 200: json('The draft.', 'Preview'), ...refusals([400, 401, 500]) },
+    caller: { kind: 'anybody' },
+  };
+}

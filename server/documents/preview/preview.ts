@@ -1,0 +1,64 @@
+import type { Request } from '@hapi/hapi';
+import type { DraftRequest } from '../../../config/drafts.ts';
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { didYouMean, show } from '../../../config/suggest.ts';
+import { authorize } from '../../access/access.ts';
+import { refuseMissing } from '../../access/document-access.ts';
+import type { App, Target } from '../../app.ts';
+import { requireLiving } from '../../callers/sessions.ts';
+import { actorOf } from '../../http/requests.ts';
+import type { KeptDraft } from '../../ports.ts';
+import { callerOf } from './drafts.ts';
+import { openPreview, signPreview } from './tokens.ts';
+
+/**
+ * Keeps a draft of a document that the caller may change, and gives the token that shows it. What the draft says is looked at
+ * by the rule alone.
+ *
+ * @throws DomainError `not-found`, `forbidden`; `unavailable` when there is no room for it.
+ */
+export async function keepPreview(app: App, request: Request, draft: DraftRequest): Promise<string> {
+  const { collection, id, data } = draft;
+  const target = app.collections.get(collection);
+  if (!target) throw noCollection(app, collection);
+  const current = target.documents.current(id);
+  if (!current) return refuseMissing(app, request, target, 'update', id);
+  await authorize(app, request, target, 'update', { doc: () => current.document, data });
+  requireLiving(app, request);
+  const { type, id: who } = actorOf(request);
+  const kept = await app.keeper.keepDraft({
+    caller: callerOf(type, who),
+    isKey: type !== 'user',
+    collection,
+    document: id,
+    data: JSON.stringify(withoutPassword(target, data)),
+  });
+  // One that was erased meanwhile had its drafts forgotten before this one was there.
+  if (target.documents.text(id) === null) {
+    await app.keeper.dropDraft(kept);
+    return refuseMissing(app, request, target, 'update', id);
+  }
+  return signPreview(app.secrets, kept, app.site, app.clock.believed());
+}
+
+/** The draft that a token shows. @throws DomainError `unauthorized` for every other token, and one that is too old. */
+export async function readPreview({ secrets, site, keeper, clock }: App, token: string): Promise<KeptDraft> {
+  const id = openPreview(secrets, token, site, clock.believed());
+  const draft = id === null ? null : await keeper.draft(id);
+  if (!draft) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
+  return draft;
+}
+
+/** A password is for nobody's eyes, and is never kept as it came. */
+function withoutPassword({ model }: Target<Collection>, data: JsonObject): JsonObject {
+  if (!model.auth) return data;
+  const { password: _, ...rest } = data;
+  return rest;
+}
+
+function noCollection({ model }: App, slug: string): DomainError {
+  const hint = didYouMean(slug, model.collections.keys());
+  return new DomainError('not-found', `there is no collection ${show(slug)}${hint}`);
+}

@@ -1,0 +1,51 @@
+import type { Request, Server } from '@hapi/hapi';
+import { readDraft } from '../../../config/drafts.ts';
+import { DomainError } from '../../../config/errors.ts';
+import type { App } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { unstored } from '../../callers/vary.ts';
+import { jsonPayload, readBody } from '../../http/body.ts';
+import { actorOf } from '../../http/requests.ts';
+import { readNoQuery, readPreviewQuery } from '../../queries/query.ts';
+import { sendText } from '../answers.ts';
+import { previewDataOperation, previewTokenOperation } from './operations.ts';
+import { keepPreview, readPreview } from './preview.ts';
+
+/** Drafts, shown to whoever has the token, before they are written (contract, section 4.6). */
+export function preview(server: Server, app: App): void {
+  const { model } = app;
+
+  server.route([
+    {
+      method: 'POST',
+      path: '/api/preview-token',
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => previewTokenOperation(model), neverShed: true },
+        payload: jsonPayload,
+      },
+      handler: async (request, h) => {
+        requireCaller(request);
+        readNoQuery(request.query);
+        const draft = readDraft(await readBody(request, model.limits.body));
+        return unstored(h.response({ token: await keepPreview(app, request, draft) }));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/preview-data',
+      options: { auth: strategy, plugins: { openApi: previewDataOperation } },
+      handler: async (request, h) => {
+        const { collection, document, data } = await readPreview(app, readPreviewQuery(request.query));
+        const named = JSON.stringify({ collection, id: document }).slice(0, -1);
+        return unstored(sendText(h, `${named},"data":${data}}`));
+      },
+    },
+  ]);
+}
+
+/** Before the body is read: not even a rule that lets everybody write makes a caller of who has no credential. */
+function requireCaller(request: Request): void {
+  if (actorOf(request).type !== 'anonymous') return;
+  throw new DomainError('unauthorized', 'an API key or a token is needed');
+}

@@ -1,0 +1,90 @@
+import Joi from 'joi';
+import { compileBody } from '../../../config/documents.ts';
+import { DomainError } from '../../../config/errors.ts';
+import { objectSchema } from '../../../config/fields.ts';
+import type { Tail } from '../../../events/blobs.ts';
+import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
+import type { Candidates, Collect, Collected } from '../../ports.ts';
+import type { PinBoard } from './pins.ts';
+
+/** At most as many candidates go in one call: a slow bucket has to answer for all of them before the caller gives up. */
+export const maxCandidates = 200;
+
+type Options = {
+  /** The name of the store. */
+  store: string;
+  remove: BlobStore['remove'];
+  /** Resolves when the store is known to be this log's. */
+  ready: () => Promise<void>;
+  pins: Pick<PinBoard, 'withhold'>;
+  isNamed: Tail;
+};
+
+/**
+ * Makes the one collector beside a running service, to be called in the thread that has the pins.
+ *
+ * No file is removed that an event names, whatever runs beside it. An upload pins the file, then looks whether the bytes are
+ * there, stores them if not, records the event that names them, and unpins. Of a candidate, three things are done in this order:
+ *
+ * 1. If it is pinned it stays. If not, it is withheld: who wants to pin it now waits for the third step.
+ * 2. The log is read from the candidate's position to its end. If an event names the file, it stays.
+ * 3. It is removed, and no longer withheld.
+ *
+ * Take any upload of these bytes. If it unpinned before step 1, its event was recorded by then, and is found: at or before the
+ * position by who named the candidate, after it by step 2. If it held its pin at step 1, the file stayed. If it got its pin
+ * later, it got it after step 3, looks then, does not find the bytes, and stores them anew. No clock is part of this.
+ *
+ * A later event may name a file without a pin when an earlier one does: what is named once is no candidate any more.
+ */
+export function createCollector({ store, remove, ready, pins, isNamed }: Options): Collect {
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function collect({ store: meant, position, sha256 }: Candidates): Promise<Collected> {
+    if (meant !== store) throw new DomainError('conflict', `the service keeps its files in ${store}, not in ${meant}`);
+    await ready();
+    const removed: string[] = [];
+    const held: Collected['held'] = [];
+    for (const candidate of sha256) {
+      const isRemoved = await pins
+        .withhold(candidate, async () => {
+          if (isNamed(position, candidate)) return false;
+          await remove(candidate);
+          return true;
+        })
+        .catch((error) => {
+          if (!(error instanceof BlobHeldError)) throw error;
+          held.push({ sha256: candidate, because: error.message });
+          return false;
+        });
+      if (isRemoved) removed.push(candidate);
+    }
+    return { removed, held };
+  }
+
+  return (candidates) => {
+    const result = last.then(() => collect(candidates));
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+const candidatesBody = compileBody<Candidates>(
+  objectSchema(
+    [],
+    'create',
+    {
+      store: Joi.string().required(),
+      position: Joi.number().strict().integer().min(0).required(),
+      sha256: Joi.array()
+        .items(Joi.string().pattern(/^[0-9a-f]{64}$/))
+        .max(maxCandidates)
+        .required(),
+    },
+    ['store', 'position', 'sha256'],
+  ),
+);
+
+/** Reads what a command sends. @throws InvalidBody with every wrong member. */
+export function readCandidates(body: unknown): Candidates {
+  return candidatesBody(body);
+}

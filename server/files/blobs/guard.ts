@@ -1,0 +1,133 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { DomainError } from '../../../config/errors.ts';
+import type { Model } from '../../../config/model.ts';
+import { openTail } from '../../../events/blobs.ts';
+import { logFile } from '../../../projections/boot.ts';
+import { openBlobStore } from '../../../storage/blob-store.ts';
+import { type BlobStore, BlobsRefusedError } from '../../../storage/blobs.ts';
+import { largestObject } from '../../../storage/bucket-store.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
+import { isStoreFailure, type StoreFailure, storeRefusal } from '../../http/store-refusals.ts';
+import type { Pins } from '../../ports.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { Writer } from '../../writer/writer.ts';
+import { createCollector } from './collector.ts';
+import { createDiscarding } from './discarding.ts';
+import { type FileErasing, openFileErasing } from './erasing.ts';
+import { createPins } from './pins.ts';
+import { createReadiness } from './readiness.ts';
+import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
+
+/** Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread. */
+export type BlobGuard = FileErasing & {
+  /**
+   * What a thread that answers requests may ask. `release` is called when the thread is gone, and lets go of what it had
+   * pinned, once that cannot be named any more.
+   */
+  join: () => Pins & { release: () => Promise<void> };
+  /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
+  store: () => Promise<BlobStore>;
+  close: () => void;
+};
+
+type Options = {
+  settings: Settings;
+  model: Model;
+  /** The log in the data directory. */
+  logId: string;
+  writer: Pick<Writer, 'settled' | 'hasFailed'>;
+  /** Leave the store alone until something is asked of it. */
+  isBrief: boolean;
+  log: Logger;
+};
+
+/**
+ * Makes the store ready, and opens what threads ask about it. A service that takes no files needs no store, unless it was told
+ * of a bucket: then somebody means it to be used.
+ *
+ * @throws BlobsRefusedError when the store will not work as it is configured.
+ */
+export async function openBlobGuard(options: Options): Promise<BlobGuard> {
+  const { settings, model, logId, writer, isBrief, log } = options;
+  const blobSettings = blobSettingsOf(settings);
+  const blobs = openBlobStore(blobSettings);
+  const { ready, start, close } = createReadiness({ prepare: () => blobs.prepare(logId), log });
+  const isUsed = blobSettings.kind === 'bucket' || [...model.collections.values()].some(({ upload }) => upload);
+  try {
+    if (isUsed && !isBrief) {
+      if (blobSettings.kind === 'bucket') requireFit(model);
+      await start();
+      prepareIncoming(blobs.incoming);
+    }
+  } catch (error) {
+    close();
+    blobs.close();
+    throw error;
+  }
+  const db = openDatabase(logFile(resolve(settings.data)), { readonly: true, cacheMiB: 4 });
+  const pins = createPins();
+  async function remove(sha256: string): Promise<void> {
+    if (writer.hasFailed()) throw new DomainError('unavailable', inDoubt);
+    await blobs.remove(sha256);
+  }
+  const collector = createCollector({ store: storeName(blobSettings), remove, ready, pins, isNamed: openTail(db) });
+
+  const { erase, neededBeside } = openFileErasing({ db, pins, remove, ready });
+  const discarding = createDiscarding(erase, log);
+
+  return {
+    erase,
+    neededBeside,
+    join() {
+      const { pin, unpin, release } = pins.hold();
+      return {
+        // Every upload comes through here: nothing is stored where it may not be, nor removed.
+        async pin(sha256) {
+          await asRefusal(ready(), storeRefusal);
+          await pin(sha256);
+        },
+        unpin,
+        discard: async (sha256) => discarding.discard(sha256),
+        // Only the operator asks for this, who is told why.
+        collect: (candidates) =>
+          asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
+        async release() {
+          // What it had sent to the writer may be recorded without it. If nobody knows, its pins stay.
+          if (await writer.settled()) release();
+        },
+      };
+    },
+    async store() {
+      await ready();
+      return blobs;
+    },
+    close() {
+      close();
+      discarding.close();
+      blobs.close();
+      db.close();
+    },
+  };
+}
+
+/** What the log does not show is no proof then that nothing names a file. */
+const inDoubt = 'the writer of the log has failed: no file is removed before the service has been started again';
+
+/** Else a file could be sent whole, each time, and be refused in the end. */
+function requireFit({ collections }: Model): void {
+  for (const { slug, upload } of collections.values()) {
+    if (!upload || upload.maxFileSize <= largestObject) continue;
+    const limit = `a bucket takes files of up to ${largestObject} bytes`;
+    throw new BlobsRefusedError(
+      `${limit}, and ${slug} takes ${upload.maxFileSize}: its maxFileSize must be at most that`,
+    );
+  }
+}
+
+/** Between threads a refusal stays what it is, and any other error does not. */
+function asRefusal<T>(work: Promise<T>, refusalOf: (failure: StoreFailure) => DomainError): Promise<T> {
+  return work.catch((error) => {
+    throw isStoreFailure(error) ? refusalOf(error) : error;
+  });
+}

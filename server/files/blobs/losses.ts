@@ -1,0 +1,106 @@
+import type { Request } from '@hapi/hapi';
+import Joi from 'joi';
+import { compileBody } from '../../../config/documents.ts';
+import { reasonText } from '../../../config/erasures.ts';
+import { DomainError, invalidField } from '../../../config/errors.ts';
+import { objectSchema } from '../../../config/fields.ts';
+import { show } from '../../../config/suggest.ts';
+import { filesNamedIn } from '../../../events/blobs.ts';
+import { filesStream } from '../../../events/catalogue.ts';
+import type { Header } from '../../../events/envelope.ts';
+import type { EventText } from '../../../events/log-reader.ts';
+import { decideLosses, type FileAt, fileKey, lossesOf } from '../../../events/losses.ts';
+import type { App } from '../../app.ts';
+import { appendOf } from '../../callers/overload.ts';
+import { actorOf, contextOf, requestId } from '../../http/requests.ts';
+
+/** Files to be looked for in a store, and why they may be lost. `store`: which store, as `storeName` has it. */
+export type Suspects = { store: string; files: FileAt[]; reason: string };
+
+/** At most as many files go in one call: a slow bucket has to answer for all of them before the caller gives up. */
+export const maxSuspects = 200;
+
+/** What was recorded: how many are lost, how many are there again. `erased`: of how many there is nothing to say any more. */
+export type Recorded = { lost: number; found: number; erased: number };
+
+/**
+ * Looks for files in the store, and puts on record those that are not there and of which the log does not say so yet, and those of
+ * which it does and that are there. What an event says has been seen by who appends it, whatever it was told; and is said once,
+ * however often a file is named.
+ *
+ * @throws DomainError `conflict` where another store is meant, `invalid` for what names no file.
+ */
+export async function recordLosses(app: App, request: Request, { store, files, reason }: Suspects): Promise<Recorded> {
+  if (store !== app.store)
+    throw new DomainError('conflict', `the service keeps its files in ${app.store}, not in ${store}`);
+  const named = new Map(files.map((file, index) => [fileKey(file), { file, sha256: namedBy(app, file, index) }]));
+  const seen: { file: FileAt; isThere: boolean }[] = [];
+  for (const { file, sha256 } of named.values()) {
+    if (sha256 !== null) seen.push({ file, isThere: (await app.blobs.size(sha256)) !== null });
+  }
+  const append = appendOf(app, request);
+  for (;;) {
+    const version = app.events.versionOf(filesStream);
+    const known = lossesOf(app.events);
+    // A store may take its time, and documents are erased meanwhile.
+    const left = seen.filter(({ file }) => !isErased(app, file));
+    const news = left.filter(({ file, isThere }) => isThere === known.has(fileKey(file)));
+    const lost = news.filter(({ isThere }) => !isThere).map(({ file }) => file);
+    const found = news.filter(({ isThere }) => isThere).map(({ file }) => file);
+    const change = decideLosses(lost, found, version);
+    const outcome =
+      change &&
+      (await append({
+        ...change,
+        actor: actorOf(request),
+        correlationId: requestId(request),
+        context: { ...contextOf(request), reason },
+      }));
+    if (!outcome || outcome.ok) return { lost: lost.length, found: found.length, erased: named.size - left.length };
+    // Another call was first, and may have said the same.
+    if (outcome.conflict !== 'version')
+      throw new Error(`losses of files have no ${outcome.conflict} to be in conflict`);
+  }
+}
+
+/** The SHA-256 of the file that a version names; null where that version is erased. */
+function namedBy(app: App, file: FileAt, index: number): string | null {
+  const event = eventOf(app, file);
+  if (event?.body === null) return null;
+  const [sha256] = event ? filesNamedIn(JSON.parse(event.header) as Header, event.body) : [];
+  if (sha256 !== undefined) return sha256;
+  const { stream, version } = file;
+  throw invalidField(`files.${index}`, `must be a version that names a file, got ${show(`${stream} ${version}`)}`);
+}
+
+function isErased(app: App, file: FileAt): boolean {
+  return eventOf(app, file)?.body === null;
+}
+
+function eventOf({ events }: App, { stream, version }: FileAt): EventText | undefined {
+  const [position = 0] = events.positionsOf(stream, version - 1, version);
+  return position === 0 ? undefined : events.texts(position - 1, position)[0];
+}
+
+const suspectsBody = compileBody(
+  objectSchema(
+    [],
+    'create',
+    {
+      store: Joi.string().required(),
+      reason: reasonText,
+      files: Joi.array()
+        .items(
+          Joi.object({ stream: Joi.string().required(), version: Joi.number().strict().integer().min(1).required() }),
+        )
+        .max(maxSuspects)
+        .required(),
+    },
+    ['store', 'reason', 'files'],
+  ),
+);
+
+/** Reads what a command sends. @throws InvalidBody with every wrong member. */
+export function readSuspects(body: unknown): Suspects {
+  return suspectsBody(body);
+}

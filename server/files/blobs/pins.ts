@@ -1,0 +1,84 @@
+import { DomainError } from '../../../config/errors.ts';
+import { BlobsUnavailableError } from '../../../storage/blobs.ts';
+import type { Pins } from '../../ports.ts';
+
+/** The pins that one thread holds. `release`: it is gone, and what it had asked for is recorded or never will be. */
+export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => void };
+
+/** The pins of all threads, kept in the main thread. */
+export type PinBoard = {
+  hold: () => Holder;
+  /** Runs the removal of a file, whose pins wait for that; null, and it is not run, when somebody has pinned it. */
+  withhold: <T>(sha256: string, remove: () => Promise<T>) => Promise<T | null>;
+};
+
+/** For how long a removal that was cut off may still be carried out: the store's answer to it never came. */
+const doubtSeconds = 60;
+
+/** Makes a board without pins. */
+export function createPins(): PinBoard {
+  const counts = new Map<string, number>();
+  const removals = new Map<string, Promise<void>>();
+  const doubtful = new Set<string>();
+
+  function add(sha256: string, count: number): void {
+    const sum = (counts.get(sha256) ?? 0) + count;
+    if (sum > 0) counts.set(sha256, sum);
+    else counts.delete(sha256);
+  }
+
+  function hold(): Holder {
+    const held = new Map<string, number>();
+    let isGone = false;
+
+    async function pin(sha256: string): Promise<void> {
+      // One removal may follow on another.
+      for (let removal = removals.get(sha256); removal; removal = removals.get(sha256)) await removal;
+      if (doubtful.has(sha256)) {
+        const message = 'these bytes are just being removed from the store: nothing was kept, try again later';
+        throw new DomainError('unavailable', message, [], doubtSeconds);
+      }
+      if (isGone) return;
+      held.set(sha256, (held.get(sha256) ?? 0) + 1);
+      add(sha256, 1);
+    }
+
+    async function unpin(sha256: string): Promise<void> {
+      const count = held.get(sha256) ?? 0;
+      if (count === 0) return;
+      if (count === 1) held.delete(sha256);
+      else held.set(sha256, count - 1);
+      add(sha256, -1);
+    }
+
+    function release(): void {
+      isGone = true;
+      for (const [sha256, count] of held) add(sha256, -count);
+      held.clear();
+    }
+
+    return { pin, unpin, release };
+  }
+
+  async function withhold<T>(sha256: string, remove: () => Promise<T>): Promise<T | null> {
+    if (counts.has(sha256)) return null;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    removals.set(sha256, promise);
+    try {
+      return await remove();
+    } catch (error) {
+      if (error instanceof BlobsUnavailableError) doubt(sha256);
+      throw error;
+    } finally {
+      removals.delete(sha256);
+      resolve();
+    }
+  }
+
+  function doubt(sha256: string): void {
+    doubtful.add(sha256);
+    setTimeout(() => doubtful.delete(sha256), doubtSeconds * 1000).unref();
+  }
+
+  return { hold, withhold };
+}

@@ -1,0 +1,65 @@
+import { cutField, DomainError } from '../../../config/errors.ts';
+import type { Field } from '../../../config/model.ts';
+import type { Json, JsonObject } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import { lostNumbers } from '../../platform/whole-numbers.ts';
+import { isReadAsJson, readingOf, readJson } from '../../queries/field-texts.ts';
+import type { Texts } from './form.ts';
+
+/** The types for which an empty text is a value; for all others it is none. */
+const textTypes: ReadonlySet<string> = new Set(['text', 'textarea']);
+
+/** Lists of texts: a form may give one by repeating its name. */
+const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.hasMany === true;
+
+/**
+ * Prepares how the texts of a form become a body as JSON has it. What does not have the form of its field's type stays the
+ * text it is, for the validator to refuse as it refuses all others; so do names that are no fields.
+ *
+ * @throws DomainError `invalid` naming every field that is given twice and is no list, is not JSON where any JSON may be, or
+ *   holds whole numbers that JSON does not keep.
+ */
+export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonObject {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+
+  return (texts) => {
+    const values: [string, Json][] = [];
+    const problems: [string, string][] = [];
+    for (const [name, [first = '', ...more]] of texts) {
+      const field = byName.get(name);
+      if (!field || field.isServerMade || field.type === 'join') values.push([name, first]);
+      else if (isRepeatable(field)) values.push([name, more.length > 0 ? [first, ...more] : readOneOfList(first)]);
+      else if (more.length > 0) problems.push([name, 'is given twice']);
+      else {
+        const value = readOne(field, first);
+        const lost = value !== undefined && isReadAsJson(field) ? lostNumbers(first) : [];
+        for (const { path, problem } of lost) problems.push([cutField([name, ...path].join('.')), `must ${problem}`]);
+        if (value === undefined) problems.push([name, `must be JSON, got ${show(first)}`]);
+        else values.push([name, value]);
+      }
+    }
+    if (problems.length > 0) throw refusal(problems);
+    // Not by assignment: a name may be one that every object has.
+    return Object.fromEntries(values);
+  };
+}
+
+function readOneOfList(text: string): Json {
+  if (text === '') return null;
+  const value = readJson(text);
+  return Array.isArray(value) ? value : [text];
+}
+
+/** Undefined for a text that is not JSON, where as a text it would be taken for a value. */
+function readOne(field: Field, text: string): Json | undefined {
+  if (textTypes.has(field.type)) return text;
+  if (text === '') return null;
+  const value = readingOf(field)?.read(text);
+  const isAnyJson = field.type === 'json' || field.type === 'richText';
+  return value === undefined && !isAnyJson ? text : value;
+}
+
+function refusal(problems: readonly [string, string][]): DomainError {
+  const errors = problems.map(([field, problem]) => ({ field, message: `${field} ${problem}` }));
+  return new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+}

@@ -1,0 +1,76 @@
+import type { Request, RouteOptions } from '@hapi/hapi';
+import type { Collection, Operation } from '../../../config/model.ts';
+import type { App } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { requireLiving } from '../../callers/sessions.ts';
+import { jsonPayload, readBody } from '../../http/body.ts';
+import { fileTooLarge } from '../inspection/inspect.ts';
+import { boundaryOf, formType, longestForm, wrongType } from './form.ts';
+import { compileTexts } from './form-values.ts';
+import { type Upload, withUpload } from './receive.ts';
+
+/** How the bodies of a collection's writes come in: as JSON, and where its documents are files as forms too. */
+export type Intake = {
+  /** What a route needs for it. */
+  options: (operation: Operation) => Pick<RouteOptions, 'payload' | 'ext'>;
+  /** Reads a body and runs a write with it; what it received for the write is gone afterwards. */
+  read: <T>(request: Request, write: (body: unknown, upload: Upload | null) => Promise<T>) => Promise<T>;
+};
+
+/** Decides whether a request may go on before its body is read. @throws DomainError when it may not. */
+type Admit = (request: Request, operation: Operation) => Promise<void>;
+
+const jsonType = 'application/json';
+
+/** Prepares the intake of a collection; `admit` is asked where a body may be large. */
+export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit): Intake {
+  const maxBytes = app.model.limits.body;
+  if (!upload) {
+    return {
+      options: () => ({ payload: jsonPayload }),
+      read: async (request, write) => write(await readBody(request, maxBytes), null),
+    };
+  }
+  const { maxFileSize } = upload;
+  const longest = longestForm(maxFileSize, maxBytes);
+  const readTexts = compileTexts(fields);
+
+  /** Before hapi tells a client that waits to go on, and before it reads to its end what it takes for the wrong type. */
+  async function checkHead(request: Request, operation: Operation): Promise<void> {
+    const { credentials } = await request.server.auth.test(strategy, request);
+    request.auth.credentials = credentials;
+    await admit(request, operation);
+    const { 'content-type': given, 'content-length': length } = request.headers;
+    const type = String(given ?? jsonType);
+    if (boundaryOf(type) === null) {
+      if (!/^application\/json *(;|$)/i.test(type)) throw wrongType();
+    } else if (Number(length) > longest) {
+      throw fileTooLarge(maxFileSize);
+    }
+  }
+
+  return {
+    options: (operation) => ({
+      payload: { ...jsonPayload, allow: [jsonType, formType] },
+      ext: {
+        onPreAuth: {
+          method: async (request, h) => {
+            await checkHead(request, operation);
+            return h.continue;
+          },
+        },
+      },
+    }),
+    read: async (request, write) => {
+      const writeAnew: typeof write = async (body, upload) => {
+        // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For one who
+        // was thrown out meanwhile none is asked, and nothing is kept.
+        requireLiving(app, request);
+        request.app.user = null;
+        return write(body, upload);
+      };
+      if (request.mime === formType) return withUpload({ app, request, options: upload, readTexts }, writeAnew);
+      return writeAnew(await readBody(request, maxBytes), null);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { rm } from 'node:fs/promises';
+import Boom from '@hapi/boom';
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import type { UploadOptions } from '../../../config/model.ts';
+import { isObject, type JsonObject } from '../../../config/schema.ts';
+import type { FileValues } from '../../../config/uploads.ts';
+import { UnknownOutcomeError, UnreadError } from '../../../events/log.ts';
+import { receiveFile } from '../../../storage/incoming.ts';
+import type { App } from '../../app.ts';
+import { isStoreFailure } from '../../http/store-refusals.ts';
+import { once } from '../../platform/once.ts';
+import { inspectFile } from '../inspection/inspect.ts';
+import { cleanFilename } from './filenames.ts';
+import { type FilePart, filePart, formType, readForm, type Texts } from './form.ts';
+
+/** A file that was received and is not in the store yet. */
+export type Upload = {
+  values: FileValues;
+  /** Sees to it that nobody removes these bytes from the store until the write is over. @throws DomainError `unavailable`. */
+  hold: () => Promise<void>;
+  /**
+   * Holds the bytes and puts them into the store, once however often it is called.
+   *
+   * @throws BlobsUnavailableError.
+   */
+  keep: () => Promise<void>;
+};
+
+type Receiving = { app: App; request: Request; options: UploadOptions; readTexts: (texts: Texts) => JsonObject };
+
+/**
+ * Reads a form, its file into the folder of files that come in, and runs a write with both. Whatever happens, the received
+ * file is gone in the end. Its bytes, if the write has kept them, are taken out of the store again only when it was refused; where
+ * nobody knows whether it was recorded, they are held for as long as this process lives, and the next start knows.
+ *
+ * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file.
+ */
+export async function withUpload<T>(
+  { app, request, options, readTexts }: Receiving,
+  write: (body: JsonObject, upload: Upload | null) => Promise<T>,
+): Promise<T> {
+  const received: string[] = [];
+  const kept: string[] = [];
+  let held: string[] = [];
+  let discarded: string[] = [];
+
+  async function take({ filename, content }: FilePart): Promise<Upload> {
+    const inspector = inspectFile(options);
+    const file = await receiveFile(app.blobs.incoming, content, inspector.look);
+    received.push(file.path);
+    const { size: filesize, sha256 } = file;
+    const { mimeType, width, height } = await inspector.finish(file.path);
+    const values = { filename: cleanFilename(filename), mimeType, filesize, width, height, sha256 };
+    const hold = once(async () => {
+      await app.pins.pin(sha256);
+      held.push(sha256);
+    });
+    const keep = once(async () => {
+      await hold();
+      kept.push(sha256);
+      await app.blobs.keep(file);
+    });
+    return { values, hold, keep };
+  }
+
+  try {
+    const { texts, file } = await readForm(request, app.model.limits.body, take);
+    return await write(readTexts(texts), file);
+  } catch (error) {
+    if (error instanceof UnknownOutcomeError) held = [];
+    // A write that was overtaken, by the end of its document for instance, leaves no bytes behind.
+    if (isRefusal(error)) discarded = kept;
+    throw error;
+  } finally {
+    await Promise.allSettled([
+      ...received.map((path) => rm(path, { force: true })),
+      // In this order: what is pinned is not discarded.
+      ...held.map((sha256) => app.pins.unpin(sha256)),
+      ...discarded.map((sha256) => app.pins.discard(sha256)),
+    ]);
+  }
+}
+
+/** True for the no of somebody who knows: the log, a rule, a hook, the store. Any other error tells nothing of what is recorded. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof UnreadError) return false;
+  return error instanceof DomainError || Boom.isBoom(error) || isStoreFailure(error);
+}
+
+/** The refusal of a new document of an upload collection that comes without its file. */
+export function fileMissing(): DomainError {
+  const message = `${filePart} is required: send the document as ${formType}, with a part "${filePart}"`;
+  return new DomainError('invalid', message, [{ field: filePart, message }]);
+}
+
+/** A body as rules may look at it: with what is said of the file that came with it. */
+export function withFileValues(body: unknown, upload: Upload | null): unknown {
+  return upload ? { ...(isObject(body) ? body : {}), ...upload.values } : body;
+}

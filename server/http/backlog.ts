@@ -1,0 +1,214 @@
+import { Socket } from 'node:net';
+import type { Request } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { DomainError } from '../../config/errors.ts';
+import { networkOf } from './limits.ts';
+import { type Pace, slowest } from './pace.ts';
+import { addressOf } from './requests.ts';
+
+/** What answers may hold that are on their way to their clients, or wait for them, in bytes. */
+export type BacklogBounds = {
+  /** How fast an answer must be read at least, as long as some of it waits. */
+  pace: Pace;
+  /** All answers of a thread. */
+  total: number;
+  /** Those to one address, or to the /64 of one. */
+  perAddress: number;
+  /** How often the answers are looked at. */
+  lookMilliseconds: number;
+};
+
+const MiB = 1024 * 1024;
+
+export const backlogBounds: BacklogBounds = {
+  pace: slowest,
+  total: 256 * MiB,
+  perAddress: 64 * MiB,
+  lookMilliseconds: 1000,
+};
+
+/** The answers of one thread that were not read to their end yet. */
+export type Backlog = {
+  /**
+   * Counts an answer until it is over. It is called when the answer is known, right before it is sent.
+   *
+   * @returns why it is not sent, where it is large and there is no room; null where it is.
+   */
+  admit: (request: Request) => DomainError | null;
+};
+
+type Answer = {
+  request: Request;
+  socket: Socket & { _handle?: Transport | null };
+  /** As `networkOf` has it, once that was asked for. */
+  network: string | null;
+  /** What it holds until it is over. */
+  bytes: number;
+  /** How often it was looked at, and how often in a row it waited at less than the pace. */
+  looks: number;
+  waited: number;
+  /** What the connection had sent when it was first looked at, and when it last kept the pace. */
+  begun: number;
+  marked: number;
+};
+
+/** Behind a socket of Node; below that of TLS is that of TCP. */
+type Transport = { bytesWritten?: number; writeQueueSize?: number; _parent?: Transport | null };
+
+/** What a stream holds: it is read on when its client has read what there is. */
+const streamBytes = 128 * 1024;
+/** What a compressor holds beside what it compresses. */
+const compressorBytes = 256 * 1024;
+/** How often in a row an answer must be found below the pace to be slow: the system takes in pieces what is read evenly. */
+const slowLooks = 3;
+const retrySeconds = 5;
+
+/**
+ * Bounds what answers hold that nobody reads: memory, or an open file. One that is read too slowly is cut off with its connection.
+ * Where the others together hold more than half of what they may, the slowest of them are cut off too; where they hold all of it, a
+ * large answer is refused before it is sent.
+ */
+export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds = backlogBounds): Backlog {
+  const answers = new Set<Answer>();
+  const patience = bounds.pace.milliseconds / bounds.lookMilliseconds;
+  let total = 0;
+  let cuts = 0;
+  let isLooking = false;
+
+  function admit(request: Request): DomainError | null {
+    const { req, res } = request.raw;
+    // A request that is made up has no connection, and one of HTTP/2 has the answers of many requests.
+    if (!(req.socket instanceof Socket) || req.httpVersionMajor > 1) return null;
+    const bytes = sizeOf(request);
+    // Of a write that is recorded, a refusal would not be true.
+    if (bytes > bounds.pace.bytes && request.method === 'get' && isFull(bytes, request))
+      return new DomainError('unavailable', 'too many answers wait to be read; try again later', [], retrySeconds);
+    const held = bytes + (isCompressed(request, bytes) ? compressorBytes : 0);
+    const answer = {
+      request,
+      socket: req.socket,
+      network: null,
+      bytes: held,
+      looks: 0,
+      waited: 0,
+      begun: 0,
+      marked: 0,
+    };
+    answers.add(answer);
+    total += held;
+    res.once('close', () => leave(answer));
+    lookSoon();
+    return null;
+  }
+
+  function isFull(bytes: number, request: Request): boolean {
+    if (total + bytes > bounds.total) return true;
+    // While all together hold no more than one address may, nobody has to be counted.
+    if (total + bytes <= bounds.perAddress) return false;
+    const network = networkOf(addressOf(request));
+    let held = 0;
+    for (const answer of answers) if (networkAt(answer) === network) held += answer.bytes;
+    // One alone may be of any size.
+    return held > 0 && held + bytes > bounds.perAddress;
+  }
+
+  function leave(answer: Answer): void {
+    if (answers.delete(answer)) total -= answer.bytes;
+  }
+
+  function lookSoon(): void {
+    if (isLooking) return;
+    isLooking = true;
+    setTimeout(look, bounds.lookMilliseconds).unref();
+  }
+
+  function look(): void {
+    isLooking = false;
+    for (const answer of answers) {
+      if (isOver(answer)) leave(answer);
+      else if (isTooSlow(answer)) cut(answer);
+    }
+    if (total > bounds.perAddress / 2) {
+      for (const some of Map.groupBy(answers, networkAt).values()) relieve(some, bounds.perAddress / 2);
+      relieve([...answers], bounds.total / 2);
+    }
+    if (cuts > 0) log.warn({ count: cuts }, 'answers were cut off that were read too slowly, or not at all');
+    cuts = 0;
+    if (answers.size > 0) lookSoon();
+  }
+
+  /** By looks, not by the clock: while the thread or the process stood still, no client could read. */
+  function isTooSlow(answer: Answer): boolean {
+    const { socket, request } = answer;
+    const sent = sentOver(socket);
+    if (answer.looks === 0) answer.begun = answer.marked = sent;
+    answer.looks += 1;
+    // What is of no known size shows it when it waits; one whose turn has not come has no socket yet.
+    const grown = request.raw.res.socket ? Math.max(0, socket.writableLength - answer.bytes) : 0;
+    answer.bytes += grown;
+    total += grown;
+    const keepsPace = socket.writableLength === 0 || sent - answer.marked >= bounds.pace.bytes;
+    if (keepsPace) answer.marked = sent;
+    answer.waited = keepsPace ? 0 : answer.waited + 1;
+    return answer.waited > patience;
+  }
+
+  /** Cuts off those that were read slowest, until the rest holds no more than this. */
+  function relieve(some: readonly Answer[], most: number): void {
+    let held = some.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (held <= most) return;
+    const slow = some.filter(({ waited }) => waited >= slowLooks).sort((a, b) => speedOf(a) - speedOf(b));
+    for (const answer of slow) {
+      if (held <= most) return;
+      held -= answer.bytes;
+      cut(answer);
+    }
+  }
+
+  function cut(answer: Answer): void {
+    answer.socket.destroy();
+    leave(answer);
+    cuts += 1;
+  }
+
+  return { admit };
+}
+
+/** What is known of the size of an answer: an object is no text yet. */
+function sizeOf({ response, method }: Request): number {
+  if (response instanceof Error || method === 'head') return 0;
+  const { source, variety } = response;
+  if (variety === 'stream') return streamBytes;
+  if (typeof source === 'string') return Buffer.byteLength(source);
+  return Buffer.isBuffer(source) ? source.length : 0;
+}
+
+/** A compressor takes in the whole answer, and gives it out as it is read. hapi has none for types such as those of pictures. */
+function isCompressed({ info, response, server }: Request, bytes: number): boolean {
+  if (bytes <= compressorBytes / 16 || info.acceptEncoding === '' || info.acceptEncoding === 'identity') return false;
+  const type: unknown = 'contentType' in response ? response.contentType : null;
+  return server.mime.type(typeof type === 'string' ? type : 'application/octet-stream').compressible;
+}
+
+function isOver({ request, socket }: Answer): boolean {
+  return socket.destroyed || request.raw.res.closed;
+}
+
+/**
+ * How many bytes the system has taken from a socket. Node itself tells of whole texts only: of half a megabyte in one, that none of
+ * it was sent, or all. How far it is with one, the handle knows.
+ */
+function sentOver({ _handle }: Answer['socket']): number {
+  const { bytesWritten = 0, writeQueueSize = 0 } = _handle?._parent ?? _handle ?? {};
+  return bytesWritten - writeQueueSize;
+}
+
+/** In bytes for each look. */
+function speedOf({ socket, begun, looks }: Answer): number {
+  return (sentOver(socket) - begun) / looks;
+}
+
+function networkAt(answer: Answer): string {
+  answer.network ??= networkOf(addressOf(answer.request));
+  return answer.network;
+}

@@ -1,0 +1,113 @@
+import Boom from '@hapi/boom';
+import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
+import { DomainError, type ErrorCode } from '../../config/errors.ts';
+import { AlteredEventError } from '../../events/altered.ts';
+import { OutOfRangeError } from '../documents/media/ranges.ts';
+import type { State } from '../platform/state.ts';
+import { dropRest } from './body.ts';
+import { requestId } from './requests.ts';
+import { isStoreFailure, storeRefusal } from './store-refusals.ts';
+
+/**
+ * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here: `hooks.ts`, where
+ * it is the author's own, `listener.ts` for what is not even a request, `embedded/gate.ts` where there is no service to ask, and
+ * `mail/mailbox.ts`, a server of its own for development.
+ */
+const statusOf: Record<ErrorCode, number> = {
+  invalid: 400,
+  malformed: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-slow': 408,
+  'precondition-failed': 412,
+  'too-large': 413,
+  'unsupported-type': 415,
+  'out-of-range': 416,
+  unprocessable: 422,
+  'too-many': 429,
+  unavailable: 503,
+};
+
+const defaultRetrySeconds = 5;
+
+/** Headers of an answer, by their names in lower case. */
+export type AnswerHeaders = { [name: string]: unknown };
+
+/** Adds to the headers of an answer. */
+export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
+
+/**
+ * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
+ * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500, but for a log
+ * that was altered, which whoever asks for what it held has to know.
+ *
+ * @param admit says why an answer is not sent, though there is one; null where it is.
+ * @param additions what every answer has besides, also those that are no errors.
+ */
+export function answerErrors(
+  log: (error: Error, request: Request) => void,
+  admit: (request: Request) => DomainError | null,
+  ...additions: readonly AddHeaders[]
+): Lifecycle.Method {
+  const add: AddHeaders = (request, headers) => {
+    for (const addition of additions) addition(request, headers);
+  };
+  return (request, h) => {
+    if (isAnswered(request)) return h.abandon;
+    const response = admit(request) ?? request.response;
+    if (!(response instanceof Error)) {
+      response.header('x-request-id', requestId(request));
+      response.header('x-content-type-options', 'nosniff');
+      add(request, response.headers);
+      return h.continue;
+    }
+    const refusal = isStoreFailure(response) ? storeRefusal(response) : response;
+    const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal);
+    if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
+    boom.output.headers['x-request-id'] = requestId(request);
+    boom.output.headers['x-content-type-options'] = 'nosniff';
+    add(request, boom.output.headers);
+    // Who took too long already is not waited for.
+    return boom.output.statusCode === 408
+      ? boom
+      : dropRest(request).then(() => (isAnswered(request) ? h.abandon : boom));
+  };
+}
+
+/**
+ * Whether the server that this one is inside of has answered by itself meanwhile, because it took long for example. hapi would
+ * set headers of an answer that is sent, and its error would end the process, for nobody catches that.
+ */
+function isAnswered({ raw: { res } }: Request): boolean {
+  return res.headersSent || res.writableEnded;
+}
+
+function told(error: Boom.Boom): Boom.Boom {
+  if (error instanceof AlteredEventError) error.output.payload.message = error.message;
+  return error;
+}
+
+function translate(error: DomainError): Boom.Boom {
+  const boom = Boom.boomify(error, { statusCode: statusOf[error.code] });
+  // Boom hides the message of every 5xx; ours are written for the caller.
+  boom.output.payload.message = error.message;
+  if (error.code === 'invalid') boom.output.payload.error = 'Validation Error';
+  if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
+  if (error.details) Object.assign(boom.output.payload, error.details);
+  if (error instanceof OutOfRangeError) boom.output.headers['content-range'] = `bytes */${error.size}`;
+  const retryAfter = error.retryAfter ?? (error.code === 'unavailable' ? defaultRetrySeconds : null);
+  if (retryAfter !== null) boom.output.headers['retry-after'] = String(retryAfter);
+  return boom;
+}
+
+/** Answers what state the service is in: 503 where it is not meant to be used, which is no error. */
+export function answerState(h: ResponseToolkit, status: State) {
+  return h.response({ status }).code(status === 'ready' ? 200 : 503);
+}
+
+/** The status of an answer as the log has it: 499 where the client did not wait for one. */
+export function statusSent(response: Request['response'] | undefined): number {
+  return response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
+}

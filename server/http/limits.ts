@@ -1,0 +1,97 @@
+import { hash, randomBytes } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import type { RateLimiterMemory } from 'rate-limiter-flexible';
+import { normalEmail } from '../../config/addresses.ts';
+import type { RateLimit } from '../../config/model.ts';
+import { once } from '../platform/once.ts';
+
+const minuteSeconds = 60;
+const hourSeconds = 3600;
+
+/** More mails than this to one address in an hour help nobody to find the first. */
+const mailsPerHour = 5;
+
+/**
+ * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds to
+ * wait, at least 1, when there were too many of either, else 0.
+ *
+ * @param places how many counts are kept of either, at most.
+ */
+export function createLimit(
+  rateLimit: RateLimit | null,
+  places = 65_536,
+): (address: string, email: string | null) => Promise<number> {
+  if (!rateLimit) return async () => 0;
+  const addresses = countCalls(rateLimit.address, minuteSeconds, places);
+  const emails = countCalls(rateLimit.email, minuteSeconds, places);
+  return async (address, email) => {
+    const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(normalEmail(email))])];
+    return Math.max(...(await Promise.all(waits)));
+  };
+}
+
+/**
+ * Counts the mails to an account that anybody can ask for. The function says whether one more may go: whoever asks is not
+ * told. Accounts are as many as there are, so each is counted by itself.
+ */
+export function createMailLimit(): (account: string) => Promise<boolean> {
+  const limiter = limiterOf(mailsPerHour, hourSeconds);
+  return async (account) => (await secondsToWait(limiter, account, hourSeconds)) === 0;
+}
+
+/**
+ * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every call. So
+ * keys share places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller
+ * needs, and the key of the hash is made anew at each start, so that nobody can aim at another's place.
+ */
+function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
+  const limiter = limiterOf(points, windowSeconds);
+  const hashKey = randomBytes(32).toString('hex');
+  const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
+  return (key) => secondsToWait(limiter, placeOf(key), windowSeconds);
+}
+
+type Limiter = () => Promise<RateLimiterMemory>;
+
+/** Loaded for the first call that is counted: the package brings a limiter for every database that there is. */
+function limiterOf(points: number, duration: number): Limiter {
+  return once(async () => {
+    const { RateLimiterMemory } = await import('rate-limiter-flexible');
+    return new RateLimiterMemory({ points, duration });
+  });
+}
+
+/** Counts a call; 0 when it is not one too many. */
+async function secondsToWait(limiterFor: Limiter, key: string | number, windowSeconds: number): Promise<number> {
+  const limiter = await limiterFor();
+  try {
+    await limiter.consume(key);
+    return 0;
+  } catch (refusal) {
+    const { RateLimiterRes } = await import('rate-limiter-flexible');
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    // A clock that was put back makes it a longer time than there is.
+    return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
+  }
+}
+
+/** What one caller can choose freely from: an IPv4 address, in either form, or the /64 that an IPv6 address is in. */
+export function networkOf(address: string): string {
+  const bare = address.replace(/%.*$/, '');
+  if (!isIPv6(bare)) return bare;
+  // The one form that URLs give it has eight groups in hexadecimal, with "::" for the longest row of zeros.
+  const [left = '', right] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::');
+  const [first, last] = [groupsOf(left), groupsOf(right ?? '')];
+  const groups = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
+  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') return groups.slice(6).flatMap(bytesOf).join('.');
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':');
+}
+
+function bytesOf(group: string): number[] {
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 0xff];
+}

@@ -1,0 +1,66 @@
+import type { Request } from '@hapi/hapi';
+import { type DomainError, invalidField } from '../../config/errors.ts';
+import type { Collection, Global } from '../../config/model.ts';
+import { show } from '../../config/suggest.ts';
+
+const header = 'x-change-reason';
+const maxCharacters = 500;
+
+/**
+ * Takes note of why the caller writes, for all that the request records: to be called once it is known that the caller may
+ * write.
+ *
+ * @param model what is written; null for what no collection has a say in.
+ * @param own what the service says itself where a reason is needed and none came.
+ * @throws DomainError `invalid` for a header that is no reason, and where one is needed and missing.
+ */
+export function noteReason(request: Request, model: Collection | Global | null, own: string | null = null): void {
+  const isNeeded = model?.kind === 'collection' && model.requiresReason;
+  const reason = reasonOf(request) ?? (isNeeded ? own : null);
+  if (isNeeded && reason === null) {
+    throw invalid(`is required: changes of ${model.slug} say why, in at most ${maxCharacters} characters`);
+  }
+  request.app.reason = reason;
+}
+
+function reasonOf({ headers }: Request): string | null {
+  const given: unknown = headers[header];
+  if (given === undefined) return null;
+  const reason = textOf(String(given)).trim();
+  const characters = [...reason].length;
+  if (characters === 0) throw invalid('must not be empty');
+  if (characters > maxCharacters) {
+    throw invalid(`must be at most ${maxCharacters} characters, got ${characters}`);
+  }
+  // Of those, an encoded value may hold any.
+  if (/\p{Cc}/u.test(reason)) throw invalid(`must be one line without control characters, got ${show(reason)}`);
+  return reason;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The text of a header. Node gives each byte as a character; a browser refuses to send what is none in latin1, so that has to
+ * come encoded as extended parameters do (RFC 8187, section 3.2.1).
+ */
+function textOf(value: string): string {
+  const encoded = /^utf-8'[a-z0-9-]*'(.*)$/is.exec(value.trim())?.[1];
+  if (encoded !== undefined) return decoded(encoded);
+  try {
+    return utf8.decode(Buffer.from(value, 'latin1'));
+  } catch {
+    return value;
+  }
+}
+
+function decoded(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw invalid(`must be percent-encoded UTF-8 after UTF-8'', got ${show(encoded)}`);
+  }
+}
+
+function invalid(problem: string): DomainError {
+  return invalidField(header, problem);
+}

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import type { ToldOrigins } from '../ports.ts';
+import { isClosedToOthers, isOwnOrigin } from './cors.ts';
+import type { AddHeaders } from './errors.ts';
+
+/** Callers may make up as many as they like. */
+const mostTold = 20;
+
+/** An origin that may be copied from the log into a configuration: nothing in it ends a text there. */
+const plainOrigin = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
+const longestOrigin = 300;
+
+/** One that knows of none yet. */
+export function createToldOrigins(): ToldOrigins {
+  return new Int32Array(new SharedArrayBuffer(mostTold * Int32Array.BYTES_PER_ELEMENT));
+}
+
+type Options = {
+  log: Logger;
+  told: ToldOrigins;
+  /** Where clients reach the service; null: nobody said. */
+  baseUrl: string | null;
+  /** What to do about an origin, as the end of the sentence "to let it in, …". */
+  advice: (origin: string) => string;
+};
+
+/**
+ * Says in the log which page a browser was kept from calling, once for each origin: neither the page nor who looks at it is told why.
+ * To be called with the headers of every answer, when those are there that let pages in. It adds none.
+ */
+export function tellOfRefused({ log, told, baseUrl, advice }: Options): AddHeaders {
+  return (request, headers) => {
+    if (request.headers.origin === undefined || headers['access-control-allow-origin'] !== undefined) return;
+    const origin = refusedOrigin(request, baseUrl);
+    if (origin === null) return;
+    const place = note(told, origin);
+    if (place === null) return;
+    log.warn(
+      origin === 'null' ? ofNobody : `a page of ${origin} may not call the service: to let it in, ${advice(origin)}`,
+    );
+    if (place === mostTold - 1) log.warn(`pages of ${mostTold} origins were refused; of more nothing is logged`);
+  };
+}
+
+const ofNobody =
+  'a page without an origin, from a file or in a sandbox, may not call the service: serve it over http, and let in what it then has';
+
+/** Of a page of somebody else, as far as a browser says where a request comes from, and by what. */
+function refusedOrigin(request: Request, baseUrl: string | null): string | null {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers;
+  const isCalled = mode === undefined || mode === 'cors';
+  if (typeof origin !== 'string' || !isCalled || site === 'same-origin' || isClosedToOthers(request.path)) return null;
+  if (origin === 'null') return origin;
+  if (origin.length > longestOrigin || !plainOrigin.test(origin)) return null;
+  return isOwnOrigin(origin, request.info.host, baseUrl) ? null : origin;
+}
+
+/** Notes an origin; gives its place among all that were told of, null where it is known or there is no place left. */
+function note(told: ToldOrigins, origin: string): number | null {
+  // 0 is a place that is free.
+  const mark = hash('sha256', origin, 'buffer').readInt32LE() || 1;
+  for (let place = 0; place < told.length; place += 1) {
+    const known = Atomics.compareExchange(told, place, 0, mark);
+    if (known === 0) return place;
+    if (known === mark) return null;
+  }
+  return null;
+}

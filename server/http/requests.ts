@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Collection, Global, RequestView, User } from '../../config/model.ts';
+import type { Actor, Context } from '../../events/envelope.ts';
+import type { Attempt } from '../../events/log.ts';
+
+/** How far a request may look back: to every document that was there, or to those that live today. */
+export type Sight = 'every' | 'living';
+
+/** A position of the log that a request looks back to; `sightOf` is null where the caller may not. */
+export type Moment = {
+  position: number;
+  sightOf: (target: { model: Collection | Global; slug: string }) => Sight | null;
+};
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    requestId?: string;
+    /** The caller's address, by the proxy where that is trusted; absent on routes that have no strategy. */
+    ip?: string;
+    /** Reads the user whose token came; absent for other callers. */
+    readUser?: () => User | null;
+    user?: User | null;
+    /** How the caller names this attempt to write, so as to repeat it. */
+    attempt?: Attempt | null;
+    /** The moment that the request looks back to; absent when it looks at today. */
+    moment?: Moment;
+    /** Why the caller writes, once that was looked at; null where it is not told. */
+    reason?: string | null;
+    /** Which rule admits what is written, once one was asked. */
+    rule?: string;
+  }
+  interface UserCredentials {
+    /** Who events name as their cause. */
+    actor: Actor;
+    /** The session of the token that came, and the collection and id of its user. */
+    session: { sid: string; slug: string; id: string } | null;
+  }
+}
+
+/**
+ * The id of a request: in the log line, in the `x-request-id` header and, as `correlationId`, in every event it causes.
+ * Always our own: what a client sends may be anything and would stand in the log for ever.
+ */
+export function requestId({ app }: Request): string {
+  app.requestId ??= randomUUID();
+  return app.requestId;
+}
+
+/** The refusal of a request that there is no route for. */
+export function noRoute({ method, path }: Request): DomainError {
+  return new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
+}
+
+/** The `{id}` of the path, as it came: any text. */
+export function idOf({ params }: Request): string {
+  return String(params.id);
+}
+
+/** The caller's address; the empty text over a Unix socket, of which hapi's type does not know. */
+export function addressOf({ app, info }: Request): string {
+  return app.ip ?? (info.remoteAddress as string | undefined) ?? '';
+}
+
+/** The moment that the request looks back to; null when it looks at today. */
+export function momentOf({ app }: Request): Moment | null {
+  return app.moment ?? null;
+}
+
+/** Who causes what this request records. */
+export function actorOf({ auth }: Request): Actor {
+  return auth.credentials?.user?.actor ?? { type: 'anonymous' };
+}
+
+/** The user who calls, as rules and hooks see it; null for a caller that is none. */
+export function userOf({ app }: Request): User | null {
+  app.user ??= app.readUser?.() ?? null;
+  return app.user;
+}
+
+/**
+ * Whether the caller is trusted code, which no rule is asked about: an API key, and on accounts only where `useAPIKey` lets
+ * it; and the operator of the service.
+ */
+export function isTrusted(request: Request, model: Collection | Global): boolean {
+  const { type } = actorOf(request);
+  if (type === 'apiKey') return model.kind === 'global' || !model.auth || model.auth.useAPIKey;
+  return type === 'system';
+}
+
+const maxUserAgent = 500;
+
+/** What is personal about a request: kept in the payloads of its events, where it can be erased. */
+export function contextOf(request: Request): Context {
+  const userAgent: unknown = request.headers['user-agent'];
+  const { reason, rule } = request.app;
+  const ip = addressOf(request);
+  const context: Context = ip === '' ? {} : { ip };
+  if (typeof userAgent === 'string') context.userAgent = userAgent.slice(0, maxUserAgent).toWellFormed();
+  if (typeof reason === 'string') context.reason = reason;
+  if (rule !== undefined) context.rule = rule;
+  return context;
+}
+
+/** The request as access rules see it: nothing that would let them in as the caller. */
+export function viewOf(request: Request): RequestView {
+  const { method, path, headers } = request;
+  const { 'x-api-key': _key, authorization: _token, cookie: _cookie, ...rest } = headers;
+  return { method: method.toUpperCase(), path, headers: rest as Record<string, string>, ip: addressOf(request) };
+}

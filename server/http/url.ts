@@ -1,0 +1,63 @@
+import type { Lifecycle } from '@hapi/hapi';
+import { cutField, DomainError, invalidField } from '../../config/errors.ts';
+import { show } from '../../config/suggest.ts';
+
+/** As many as Node reads (`querystring.parse`); the rest it would pass over without a word. */
+const maxParameters = 1000;
+const maxNameLength = 100;
+const mustBe = 'must be UTF-8 in percent-encoding';
+
+/**
+ * Refuses a URL that is no UTF-8. hapi has no word for what is wrong with a path, and in a query reads U+FFFD for what it cannot
+ * read. A `%` that no two hexadecimal digits follow stands for itself there, as in the URL standard, and in a path for nothing.
+ *
+ * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
+ */
+export const checkUrl: Lifecycle.Method = ({ raw: { req } }, h) => {
+  const [url = ''] = (req.url ?? '').split('#', 1);
+  const end = url.indexOf('?');
+  const query = end === -1 ? '' : url.slice(end + 1);
+  // Most URLs have none of it.
+  if (url.includes('%')) {
+    checkPath(end === -1 ? url : url.slice(0, end));
+    if (query.includes('%')) for (const parameter of query.split('&')) checkParameter(parameter);
+  }
+  if (query.length >= maxParameters && query.split('&').length > maxParameters)
+    throw new DomainError('invalid', `the query must have at most ${maxParameters} parameters`);
+  return h.continue;
+};
+
+/** True for a text whose percent-encoding is whole, and that of UTF-8. */
+export function isUtf8(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with a path, naming the first part of it that is. */
+export function pathProblem(path: string): string {
+  const part = path.split('/').find((one) => !isUtf8(one));
+  return `the path ${mustBe}, got ${show(part)}`;
+}
+
+function checkPath(path: string): void {
+  if (!isUtf8(path)) throw new DomainError('malformed', pathProblem(path));
+}
+
+function checkParameter(parameter: string): void {
+  if (readPart(parameter) !== null) return;
+  const end = parameter.indexOf('=');
+  const name = end === -1 ? parameter : parameter.slice(0, end);
+  const read = readPart(name);
+  const wrong = read === null ? name : parameter.slice(end + 1);
+  throw invalidField(cutField(read ?? name, maxNameLength), `${mustBe}, got ${show(wrong)}`);
+}
+
+/** A part of a query as it is read; null where it is no UTF-8. */
+function readPart(text: string): string | null {
+  const whole = text.replace(/%(?![\da-f]{2})/gi, '%25').replaceAll('+', ' ');
+  return isUtf8(whole) ? decodeURIComponent(whole) : null;
+}

@@ -1,0 +1,32 @@
+import { AlteredEventError } from '../../events/altered.ts';
+import { DamagedReadFileError } from '../../projections/damage.ts';
+import { isDiskTrouble, isOutOfFiles, isUnopened } from '../../storage/sqlite.ts';
+
+const ofDisk =
+  'the disk fails, or what was written to it has been changed: look at the disk, and run "annals verify" and "annals blobs verify"';
+const ofLog = 'run "annals verify": it says what of the log is not what was recorded';
+const ofFiles = 'raise the limit of open files: of the process (ulimit -n), or of the system';
+const ofOne = 'too many files may be open (ulimit -n), or it is gone, or not for this user';
+
+/** So many causes of an error are looked at: one may be its own. */
+const mostCauses = 10;
+
+/** What the operator can do about an error, or about what has caused it; null where its own words are all there is to say. */
+export function adviceOn(error: unknown): string | null {
+  let cause = error;
+  for (let count = 0; count <= mostCauses; count += 1) {
+    if (!(cause instanceof Error) || cause instanceof DamagedReadFileError) return null;
+    if (cause instanceof AlteredEventError) return ofLog;
+    if (isDiskTrouble(cause)) return ofDisk;
+    if (isOutOfFiles(cause)) return ofFiles;
+    if (isUnopened(cause)) return ofOne;
+    cause = cause.cause;
+  }
+  return null;
+}
+
+/** The message of an error, with what can be done about it. */
+export function advised(error: Error): string {
+  const advice = adviceOn(error);
+  return advice === null ? error.message : `${error.message}; ${advice}`;
+}

@@ -1,0 +1,86 @@
+import { type FieldError, invalidField } from '../../config/errors.ts';
+import { readDate, readDatetime } from '../../config/fields.ts';
+import { show } from '../../config/suggest.ts';
+import type { LogReader } from '../../events/log-reader.ts';
+import { caught } from './query.ts';
+
+/** A log, and what time it is. */
+type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { believed: () => number } };
+
+type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
+
+/**
+ * The position that a moment names, by which all until then has happened: a position itself; of a time (ISO 8601, with a zone)
+ * that of the last event recorded at or before it, 0 when there was none; of a date the same for the end of that day in UTC.
+ *
+ * @param name the parameter, for the message.
+ * @throws DomainError `invalid` for what is no moment, or one that is still to come.
+ */
+export function readMoment(text: unknown, name: string, now: Now): number {
+  return endOf(parse(text, name, now), now);
+}
+
+/**
+ * The first and the last position of a range: from the beginning of the moment `from`, up to the end of the moment `to` as of
+ * {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no event is between them.
+ * What is wrong goes to `errors`.
+ */
+export function readRange(
+  query: { from?: unknown; to?: unknown },
+  now: Now,
+  errors: FieldError[],
+): { from: number; to: number | null } {
+  const [first, last] = (['from', 'to'] as const).map((name) =>
+    query[name] === undefined ? null : caught(errors, () => parse(query[name], name, now)),
+  );
+  const from = first ? startOf(first, now) : 1;
+  const to = last ? endOf(last, now) : null;
+  if (to !== null && (from > to + 1 || areTurned(first, last))) {
+    errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
+  }
+  return { from, to };
+}
+
+/** Two times without an event between them have the same positions in either order. */
+function areTurned(from: Named | null | undefined, to: Named | null | undefined): boolean {
+  return from?.kind === 'time' && to?.kind === 'time' && from.first > to.last;
+}
+
+function startOf(moment: Named, { events }: Now): number {
+  return moment.kind === 'position' ? moment.position : events.positionAt(isoOf(moment.first - 1)) + 1;
+}
+
+function endOf(moment: Named, { events }: Now): number {
+  return moment.kind === 'position' ? moment.position : events.positionAt(isoOf(moment.last));
+}
+
+function parse(text: unknown, name: string, { events, clock }: Now): Named {
+  if (typeof text !== 'string') throw invalidField(name, 'must be given once');
+  if (/^\d+$/.test(text)) {
+    const { size } = events.head();
+    const position = Number(text);
+    if (position >= 1 && position <= size) return { kind: 'position', position };
+    throw invalidField(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
+  }
+  const now = clock.believed();
+  const date = readDate(text);
+  if (date !== undefined) {
+    const first = Date.parse(`${date}T00:00:00Z`);
+    if (first <= now) return { kind: 'time', first, last: first + dayMilliseconds - 1 };
+    throw invalidField(name, `must not be in the future, got ${show(text)}`);
+  }
+  // The "+" of a zone that nobody encoded has come as a space.
+  const time = readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  if (time === undefined) throw invalidField(name, `must be ${forms}, got ${show(text)}`);
+  const milliseconds = Date.parse(time);
+  if (milliseconds <= now) return { kind: 'time', first: milliseconds, last: milliseconds };
+  throw invalidField(name, `must not be in the future, got ${show(text)}`);
+}
+
+const forms = 'a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20"';
+const dayMilliseconds = 24 * 60 * 60 * 1000;
+
+/** Times outside of four-digit years do not sort as texts; no event is that old. */
+function isoOf(milliseconds: number): string {
+  return new Date(Math.max(milliseconds, 0)).toISOString();
+}

@@ -1,0 +1,172 @@
+import { affinityOf } from '../../config/columns.ts';
+import type { Field } from '../../config/model.ts';
+import { isList } from '../../config/schema.ts';
+import { maxSortKeys, ownFields, readOwnSort } from '../../config/sorting.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import type { Tables } from '../../projections/tables.ts';
+import type { Leaf, SortKey, Step, ValueKind, Where } from '../../projections/where.ts';
+
+/** What a caller may look through: the fields of a collection it may read, and which of its documents. */
+export type Reach = {
+  tables: Tables;
+  /** The fields that this caller may filter and sort by. */
+  fields: readonly Field[];
+  /** The reach of another collection; null when the caller may see nothing of it. */
+  related: (slug: string) => Promise<{ reach: Reach; filter: Where | null } | null>;
+};
+
+const maxHops = 5;
+
+/** A path that was found: how to get there, and the field that is there. */
+export type Found = {
+  steps: Step[];
+  leaf: Leaf;
+  field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail' | 'isDocumentId'>;
+};
+
+/** Follows a dotted path through objects, lists and relationships; a text says why it leads nowhere. */
+export async function resolvePath(path: string, reach: Reach): Promise<Found | string> {
+  const names = path.split('.');
+  const steps: Step[] = [];
+  let level: Level = { fields: [...ownFields, ...reach.fields], reach, isTop: true };
+  let hops = 0;
+  for (const [index, name] of names.entries()) {
+    const field = level.fields.find((one) => one.name === name);
+    if (!field || field.type === 'join') return unknownField(names.slice(0, index), name, level.fields);
+    if (index === names.length - 1) return { steps, leaf: leafOf(field, level.isTop), field };
+    if (field.relationTo) hops += 1;
+    if (hops > maxHops) return `must not go through more than ${maxHops} relationships`;
+    const next = await enter(field, level.reach, names.slice(index + 1));
+    if (!next) return unknownField(names.slice(0, index + 1), names[index + 1] ?? '', []);
+    steps.push(next.step);
+    level = next.level;
+  }
+  return unknownField([], path, level.fields);
+}
+
+/** The fields that a path can go on to, and from which collection. */
+type Level = { fields: readonly Field[]; reach: Reach; isTop: boolean };
+
+/** @param rest the names of the path after `field`. */
+async function enter(
+  field: Field,
+  reach: Reach,
+  rest: readonly string[],
+): Promise<{ step: Step; level: Level } | null> {
+  const { name, type } = field;
+  if (field.relationTo) {
+    const related = await reach.related(field.relationTo);
+    if (!related) return null;
+    const step: Step = {
+      kind: 'related',
+      name,
+      isList: isList(field),
+      tables: related.reach.tables,
+      filter: related.filter,
+    };
+    return { step, level: { fields: [...ownFields, ...related.reach.fields], reach: related.reach, isTop: true } };
+  }
+  if (type === 'object')
+    return { step: { kind: 'member', name }, level: { fields: field.fields ?? [], reach, isTop: false } };
+  if (type === 'array')
+    return {
+      step: { kind: 'items', name, blockTypes: null },
+      level: { fields: field.fields ?? [], reach, isTop: false },
+    };
+  if (type !== 'blocks') return null;
+  const blocks = blocksWith(field, rest);
+  const fields = (blocks ?? field.blocks ?? []).flatMap((block) => block.fields);
+  return {
+    step: { kind: 'items', name, blockTypes: blocks?.map(({ slug }) => slug) ?? null },
+    level: { fields: [blockType(field), ...fields], reach, isTop: false },
+  };
+}
+
+/**
+ * The types of block that a path leads into: those where this caller may follow it, and where it ends at the same type of
+ * field as in the first of them. Null when it leads into none, or is about every block.
+ */
+function blocksWith({ blocks = [] }: Field, rest: readonly string[]): Field['blocks'] | null {
+  if (rest[0] === 'blockType') return null;
+  const ends = blocks.map((block) => endOf(block.fields, rest));
+  const end = ends.find((one) => one !== null);
+  return end === undefined ? null : blocks.filter((_, index) => ends[index] === end);
+}
+
+/** What a path comes by, as a text to compare; null when it leads nowhere. */
+function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): string | null {
+  const field = fields.find((one) => one.name === name);
+  if (!field) return null;
+  const own = [field.type, field.hasMany === true, field.relationTo].join(' ');
+  if (rest.length === 0 || field.relationTo) return own;
+  if (field.blocks && rest[0] === 'blockType') return own;
+  const inside = field.blocks ?? [{ slug: '', fields: field.fields ?? [] }];
+  const ends = inside.map((one) => `${one.slug} ${endOf(one.fields, rest)}`);
+  return ends.every((one) => one.endsWith(' null')) ? null : [own, ...ends].join(' > ');
+}
+
+function blockType({ blocks = [] }: Field): Field {
+  const options = blocks.map(({ slug }) => ({ label: slug, value: slug }));
+  return { name: 'blockType', type: 'select', options };
+}
+
+/** What the value of a field is compared as; `isTop`: of a document, not of an object in it. */
+export function leafOf(field: Field, isTop: boolean): Leaf {
+  return { name: field.name, kind: isTop && /^(created|updated)At$/.test(field.name) ? 'number' : kindOf(field) };
+}
+
+function kindOf(field: Field): ValueKind {
+  if (field.type === 'multiSelect' || (field.relationTo && isList(field))) return 'list';
+  switch (affinityOf(field)) {
+    case 'TEXT':
+      return 'text';
+    case 'REAL':
+      return 'number';
+    case 'INTEGER':
+      return 'boolean';
+    default:
+      return 'json';
+  }
+}
+
+/** A field that the caller may not read is one that does not exist. */
+function unknownField(before: readonly string[], name: string, fields: readonly Field[]): string {
+  // Blocks may have fields of one name.
+  const names = [...new Set(fields.filter(({ type }) => type !== 'join').map((field) => field.name))];
+  const where = before.length > 0 ? ` of ${show(before.join('.'))}` : '';
+  const allowed = names.length > 0 ? `; allowed: ${showAll(names)}` : '';
+  return `${show(name)} is not a field${where} to filter or sort by${didYouMean(name, names)}${allowed}`;
+}
+
+/**
+ * Reads a `sort` (contract, section 4.8): several paths, separated by commas, `-` for descending.
+ *
+ * @returns the keys, and what is wrong with them.
+ */
+export async function readSort(text: string, reach: Reach): Promise<{ keys: SortKey[]; problems: string[] }> {
+  const keys: SortKey[] = [];
+  const problems: string[] = [];
+  for (const term of text.split(',').slice(0, maxSortKeys + 1)) {
+    const isDescending = term.startsWith('-');
+    const found = await resolvePath(isDescending ? term.slice(1) : term, reach);
+    if (typeof found === 'string') problems.push(`sort: ${found}`);
+    else if (isManyValued(found)) problems.push(`sort: ${show(term)} has no single value to sort by`);
+    else keys.push({ steps: found.steps, leaf: found.leaf, isDescending });
+  }
+  if (keys.length > maxSortKeys) problems.push(`sort must have at most ${maxSortKeys} fields`);
+  return { keys, problems };
+}
+
+/** The keys of a sort that an author has configured for documents of these fields, and that was checked. */
+export function ownSortKeys(text: string, fields: readonly Field[]): SortKey[] {
+  return readOwnSort(text, fields).keys.map(({ path, field, isDescending }) => ({
+    steps: path.slice(0, -1).map((name) => ({ kind: 'member', name })),
+    leaf: leafOf(field, path.length === 1),
+    isDescending,
+  }));
+}
+
+function isManyValued({ steps, leaf }: Found): boolean {
+  const hasMany = steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList));
+  return hasMany || leaf.kind === 'list' || leaf.kind === 'json';
+}

@@ -1,0 +1,111 @@
+import { normalEmail } from '../../config/addresses.ts';
+import { readDate, readDatetime } from '../../config/fields.ts';
+import type { FieldType } from '../../config/schema.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+import { readTime } from '../../config/times.ts';
+import type { Bound, Operator } from '../../projections/where.ts';
+import { lostNumberProblem } from '../platform/whole-numbers.ts';
+import type { Found } from './paths.ts';
+
+const maxValues = 200;
+
+/** The operators that a field can carry. */
+export function operatorsFor({ leaf, field }: Found): readonly Operator[] {
+  if (leaf.kind === 'json') return ['exists'];
+  if (leaf.kind === 'list') return ['contains', 'in', 'not_in', 'exists'];
+  if (field.isDocumentId) return [...always, 'like', ...ranges];
+  if (leaf.kind === 'number' || ['date', 'datetime', 'time'].includes(field.type)) return [...always, ...ranges];
+  return leaf.kind === 'text' ? [...always, 'like'] : always;
+}
+
+const always: readonly Operator[] = ['equals', 'not_equals', 'in', 'not_in', 'exists'];
+const ranges: readonly Operator[] = ['greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
+
+/** The values of a condition, typed as its field; a text says what is wrong with them. */
+export function readValues(found: Found, operator: Operator, raw: unknown): Bound[] | string {
+  if (operator === 'exists') {
+    if (raw === true || raw === 'true') return [1];
+    return raw === false || raw === 'false' ? [0] : `must be true or false, got ${show(raw)}`;
+  }
+  if (operator === 'in' || operator === 'not_in') {
+    const list = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',') : [raw];
+    if (list.length > maxValues) return `must be at most ${maxValues} values, got ${list.length}`;
+    return collect(list, (one) => readValue(found, one, true));
+  }
+  if (Array.isArray(raw)) return 'must be given once';
+  if (operator === 'like') return collect([raw], readText);
+  if (found.field.isDocumentId && ranges.includes(operator)) return collect([raw], readId);
+  const takesNull = operator === 'equals' || operator === 'not_equals';
+  return collect([raw], (one) => readValue(found, one, takesNull));
+}
+
+type Read = { value: Bound } | { problem: string };
+
+/** Up to the first that is wrong. */
+function collect(raw: readonly unknown[], read: (one: unknown) => Read): Bound[] | string {
+  const values: Bound[] = [];
+  for (const one of raw) {
+    const found = read(one);
+    if ('problem' in found) return found.problem;
+    values.push(found.value);
+  }
+  return values;
+}
+
+function readText(raw: unknown): Read {
+  const isText = typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0');
+  return isText ? { value: raw } : { problem: `must be a text, got ${show(raw)}` };
+}
+
+/** Ids are compared as texts, so a bound has their form: 32 digits in lower case, in five groups. */
+function readId(raw: unknown): Read {
+  const isId = typeof raw === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(raw);
+  if (isId) return { value: raw };
+  return { problem: `must be an id like "01a1fc16-6a0c-7000-a9c2-bca6a06f428d", in lower case, got ${show(raw)}` };
+}
+
+/** Reads a value by the type of its field; text from the query, or typed from JSON. */
+function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Read {
+  if (raw === null || raw === 'null') return takesNull ? { value: null } : { problem: 'must not be null; use exists' };
+  if (field.type === 'number') return readNumber(raw);
+  if (field.type === 'boolean') return readBoolean(raw);
+  const read = readText(raw);
+  if ('problem' in read) return read;
+  // As it is kept: `Ada@example.org` finds ada@example.org.
+  const text = field.isAccountEmail ? normalEmail(String(read.value)) : String(read.value);
+  const form = forms[field.type];
+  const formed = form ? form.read(text) : text;
+  if (formed === undefined) return { problem: `must be ${form?.what}, got ${show(raw)}` };
+  const options = field.options?.map(({ value }) => value);
+  if (options && !options.includes(formed)) {
+    return { problem: `must be one of ${showAll(options)}, got ${show(raw)}${didYouMean(formed, options)}` };
+  }
+  // The server's own times are kept as milliseconds.
+  return { value: leaf.kind === 'number' ? Date.parse(formed) : formed };
+}
+
+/** The types whose values are texts of a form. A date alone is the first moment of its day, in UTC. */
+const forms: { [type in FieldType]?: { read: (text: string) => string | undefined; what: string } } = {
+  date: { read: readDate, what: 'a calendar date like "2024-02-29"' },
+  time: { read: readTime, what: 'a time like "23:59"' },
+  datetime: {
+    read: (text) => readDatetime(readDate(text) === undefined ? text : `${text}T00:00:00Z`),
+    what: 'a date, or a date and time with a zone like "2024-02-29T12:30:00Z"',
+  },
+};
+
+/** As JSON writes numbers: no blanks, no other bases. */
+const decimal = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+function readNumber(raw: unknown): Read {
+  const lost = typeof raw === 'string' ? lostNumberProblem(raw) : undefined;
+  if (lost) return { problem: `must ${lost}` };
+  const number = typeof raw === 'string' && decimal.test(raw) ? Number(raw) : raw;
+  const isNumber = typeof number === 'number' && Number.isFinite(number);
+  return isNumber ? { value: number } : { problem: `must be a number, got ${show(raw)}` };
+}
+
+function readBoolean(raw: unknown): Read {
+  if (raw === true || raw === 'true') return { value: 1 };
+  return raw === false || raw === 'false' ? { value: 0 } : { problem: `must be true or false, got ${show(raw)}` };
+}

@@ -1,0 +1,102 @@
+import type { Logger } from 'pino';
+import { type Clock, jumpMilliseconds } from '../../events/clock.ts';
+import { inWords } from '../../events/durations.ts';
+
+/** What is seen of the time, in milliseconds. */
+export type Sight = {
+  /** By the steady clock. */
+  at: number;
+  /** How far the wall clock is ahead of what is believed. */
+  lead: number;
+  /** How far the times that were recorded are ahead of the wall clock. */
+  lag: number;
+};
+
+/** What has been seen so far: since when the wall clock is how far ahead, and whether it is behind what was recorded. */
+export type Watch = { jump: { since: number; lead: number } | null; isBehind: boolean };
+
+/** What to do about it. */
+export type Judgement = {
+  watch: Watch;
+  /** Whether the wall clock is believed from now on. */
+  believes: boolean;
+  /** What to say, by the level of the log. */
+  says: { level: 'info' | 'warn' | 'error'; message: string }[];
+};
+
+/** A jump that has lasted so long is no mistake that a time service puts right. */
+const patienceMilliseconds = 60_000;
+
+/** A jump that is larger is believed by nobody but who starts the service again. */
+const largestJump = 7 * 24 * 3600 * 1000;
+
+export const unwatched: Watch = { jump: null, isBehind: false };
+
+/**
+ * Judges the wall clock. A step of up to a minute is believed at once. A larger one ahead is believed when it has lasted for a
+ * minute, as after the pause of a virtual machine, unless it is one of more than a week. Back it may go as it likes, for what is
+ * recorded does not.
+ */
+export function judge(watch: Watch, { at, lead, lag }: Sight): Judgement {
+  const says: Judgement['says'] = [];
+  let { jump, isBehind } = watch;
+  let believes = lead <= jumpMilliseconds;
+  if (believes) {
+    if (jump) says.push({ level: 'warn', message: 'the clock is right again: writes go on' });
+    jump = null;
+  } else if (!jump || Math.abs(lead - jump.lead) > jumpMilliseconds) {
+    jump = { since: at, lead };
+    says.push({ level: 'error', message: jumped(lead) });
+  } else if (lead <= largestJump && at - jump.since >= patienceMilliseconds) {
+    believes = true;
+    jump = null;
+    says.push({
+      level: 'warn',
+      message: `the clock has stayed ahead by ${inWords(lead)}: it is believed, writes go on`,
+    });
+  }
+  if (isBehind !== lag > jumpMilliseconds) {
+    isBehind = !isBehind;
+    says.push(isBehind ? { level: 'warn', message: behind(lag) } : { level: 'info', message: caughtUp });
+  }
+  return { watch: { jump, isBehind }, believes, says };
+}
+
+function jumped(lead: number): string {
+  const next =
+    lead <= largestJump
+      ? 'or has stayed so for a minute'
+      : 'or, if it is right now and was wrong before, until the service is started again';
+  return `the clock has jumped ahead by ${inWords(lead)}: writes are refused until it is put back, ${next}`;
+}
+
+/** What there is to say of a clock that is behind the last event. */
+export function behind(lag: number): string {
+  return (
+    `the clock is behind the last event by ${inWords(lag)}: what is recorded has the time of that one until the clock has ` +
+    'come there; annals clock correct --help says what to do where that event was recorded by a wrong clock'
+  );
+}
+
+const caughtUp = 'the clock has come to the time of the last event again';
+
+type Options = {
+  clock: Clock;
+  /** The time of what was recorded last, milliseconds since the epoch. */
+  newest: () => number;
+  log: Logger;
+  milliseconds?: number;
+};
+
+/** Looks at the clock again and again. The function ends that. */
+export function watchClock({ clock, newest, log, milliseconds = 1000 }: Options): () => void {
+  let watch = unwatched;
+  const timer = setInterval(() => {
+    const lead = clock.lead();
+    const judgement = judge(watch, { at: performance.now(), lead, lag: newest() - Date.now() });
+    watch = judgement.watch;
+    for (const { level, message } of judgement.says) log[level](message);
+    if (judgement.believes) clock.believe();
+  }, milliseconds).unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,64 @@
+import { resolve } from 'node:path';
+import { openVault, type Vault } from '../../events/vault.ts';
+import { prepareDirectory, writing } from '../../storage/data-directory.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { readApiKeys } from '../callers/authentication.ts';
+import type { ApiKey } from '../ports.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** A data directory that is this process's alone, and the secrets that are kept in it. */
+export type Directory = {
+  path: string;
+  /** The key that was generated because none was given. */
+  generatedKey: string | null;
+  apiKeys: readonly ApiKey[];
+  secrets: readonly string[];
+  vault: Vault;
+  /** What others may reach of it who should not. */
+  warnings: readonly string[];
+  /** Tells a second server under which address this one answers. */
+  announce: (address: string) => void;
+  close: () => void;
+};
+
+/** Whose a data directory is that `annals serve` works on. */
+export const serveHolder = 'annals serve';
+
+/** Whose one is that a service works on inside of another server. */
+export const embeddedHolder = 'Annals inside of another server';
+
+/** Whose one is that a command has for a moment, in which it answers nobody. */
+export const briefHolders = { export: 'annals export', collect: 'annals blobs gc' } as const;
+
+/**
+ * Takes a data directory, made if it is missing.
+ *
+ * @param holder whose it is then, as others are told who want it too.
+ * @throws LockedError when another process works on it; UnwritableError when this user may not.
+ */
+export function openDirectory({ data, apiKeys, secrets }: Settings, holder = serveHolder): Directory {
+  const path = resolve(data);
+  const warnings = prepareDirectory(path);
+  const lock = lockDirectory(path, holder);
+  try {
+    const vaultFile = resolve(path, 'vault.db');
+    const vault = writing(vaultFile, () => openVault(vaultFile));
+    const generatedKey = apiKeys.length > 0 ? null : vault.secret('api-key');
+    return {
+      path,
+      generatedKey,
+      apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
+      vault,
+      warnings,
+      secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
+      announce: lock.describe,
+      close() {
+        vault.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+import { resolve } from 'node:path';
+import type { Config } from '../../../config/define.ts';
+import { show } from '../../../config/suggest.ts';
+import { keysOf, objectIn, type Place, readObjectSettings } from '../../settings/objects.ts';
+import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../../settings/settings.ts';
+
+/** What a service inside of another server is told. The environment is the server's: no `ANNALS_…` variable is read. */
+export type ServiceOptions = {
+  /** The configuration, or the path of its module. A relative path is relative to the working directory. */
+  config: string | Config;
+  /** The data directory; made if it is missing. */
+  data: string;
+  /** Where clients reach the service, for example `https://example.org/cms`. Links in mails begin with it. */
+  baseUrl: string;
+  /** The path below which requests come here, where that is another than the path of `baseUrl`: a proxy changes it. */
+  path?: string;
+  /** Without any, one is generated and kept in the data directory. */
+  apiKeys?: readonly string[];
+  /** For the tokens of sessions: the first signs, all verify. Without any, one is generated and kept. */
+  secrets?: readonly string[];
+  smtpUrl?: string;
+  mailFrom?: string;
+  /** The bucket of S3 that uploaded files are kept in; without one, a folder of the data directory. */
+  bucket?: BucketOptions;
+  /** Where each checkpoint is posted. */
+  webhook?: string;
+  /** The time-stamp authority (RFC 3161) that says when checkpoints were there. */
+  tsaUrl?: string;
+  /** Certificates in PEM, one of which its own has to lead up to. */
+  tsaCa?: string;
+  /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. */
+  witnesses?: readonly string[];
+  /** Refuse a configuration that changes what documents answer; default false. */
+  strictSchema?: boolean;
+  /** Start where the clock is behind the last event by more than a day: times stand still then until it has come there. */
+  acceptClock?: boolean;
+  /** How much of one core it may take to go through the log again and again, in percent; 0: not at all; default 3. */
+  verifyPercent?: number;
+  /** Default `info`. */
+  logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
+  /** Is given each line of the log, a JSON object and a line feed; default: standard error. */
+  logger?: LineSink;
+};
+
+/** How a bucket of S3 is reached. */
+export type BucketOptions = {
+  endpoint: string;
+  name: string;
+  /** Default `us-east-1`. */
+  region?: string;
+  accessKey: string;
+  secretKey: string;
+  /** Default true. */
+  pathStyle?: boolean;
+  /** For so many days Object Lock is to keep each checkpoint. */
+  checkpointDays?: number;
+};
+
+/** What lines of the log are written to: a stream, or any object with such a function. */
+export type LineSink = { write: (line: string) => unknown };
+
+/** Options that have been read. */
+export type Given = {
+  settings: Settings & { baseUrl: string };
+  config: string | object;
+  /** The path below which requests come, without a slash at its end: `` or for example `/cms`. */
+  path: string;
+  logger: LineSink;
+};
+
+const needed = ['config', 'data', 'baseUrl'];
+
+/** @throws UsageError naming every option that is missing, unknown or wrong; it shows no secret. */
+export function readOptions(options: unknown): Given {
+  const place: Place = { at: 'options', problems: [] };
+  const { problems } = place;
+  const settings = embeddedSettings();
+  const said = objectIn(options, [...keysOf(settings), 'path', 'logger'], place) ?? {};
+  // Who has an option only sometimes may say undefined.
+  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+  for (const key of needed) if (!(key in given)) problems.push(`options.${key} is missing`);
+  const { config, path, logger, ...rest } = given;
+  const isObject = typeof config === 'object' && config !== null;
+  const texts = readObjectSettings(
+    isObject ? rest : { ...rest, ...(config !== undefined && { config }) },
+    place,
+    settings,
+    resolve(),
+  );
+  const sink = logger === undefined ? process.stderr : sinkIn(logger);
+  if (!sink)
+    problems.push(`options.logger must be a stream, or an object with a function "write", got ${show(logger)}`);
+  if (path !== undefined && !(typeof path === 'string' && /^(\/[^/?#\s]+)*\/?$/.test(path)))
+    problems.push(`options.path must be a path such as "/cms", got ${show(path)}`);
+  if (!sink || problems.length > 0) throw new UsageError(problems.join('\n'));
+  const isProduction = process.env.NODE_ENV === 'production';
+  const read = { ...defaultSettings, isProduction, ...texts } as Given['settings'];
+  return {
+    settings: read,
+    config: isObject ? config : String(read.config),
+    path: withoutSlash(typeof path === 'string' ? path : new URL(read.baseUrl).pathname),
+    logger: sink,
+  };
+}
+
+function sinkIn(value: unknown): LineSink | null {
+  const sink = value as LineSink | null;
+  return typeof sink?.write === 'function' ? sink : null;
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/+$/, '');
+}

@@ -1,0 +1,176 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { checkConfig } from '../../../config/check.ts';
+import type { Progress } from '../../../projections/rebuild.ts';
+import type { App } from '../../app.ts';
+import { createLog } from '../../platform/logging.ts';
+import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
+import { embeddedHolder } from '../directory.ts';
+import { type Engine, startEngine } from '../engine.ts';
+import { openServer } from '../http-server.ts';
+import { createGate } from './gate.ts';
+import type { Given, LineSink } from './options.ts';
+
+/** A service that answers requests of another server, in the thread of that one. */
+export type Embedded = {
+  /** Resolves when it answers; rejects when it cannot start. Nobody needs to look: that is logged too. */
+  ready: Promise<EmbeddedReady>;
+  /**
+   * Answers a request; resolves when it is over. What cannot be answered now is a 503.
+   *
+   * @param before what stands before the paths that the service knows: `/cms` in `/cms/api/schemas`.
+   */
+  answer: (request: IncomingMessage, response: ServerResponse, url: string, before: string) => Promise<void>;
+  /** Ends the answers that would never end by themselves, for the other server waits for them when it stops. */
+  release: () => Promise<void>;
+  /** Finishes what is in flight, for 10 seconds at most, and closes everything. */
+  close: () => Promise<void>;
+};
+
+/** What is worth telling about a service that answers. */
+export type EmbeddedReady = {
+  /** The API key that was generated because none was given; it is kept in the data directory. */
+  apiKey: string | null;
+  /** Where the first user is made, by whoever knows this address; null when there is one, or nobody can log in. */
+  setupUrl: string | null;
+  /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
+  mailUrl: string | null;
+};
+
+const stopMilliseconds = 10_000;
+
+/** Starts a service. Whatever happens to it, the process goes on: where it failed it answers 503. */
+export function startEmbedded(given: Given): Embedded {
+  const { settings, logger } = given;
+  const log = createLog(settings.logLevel, sinkOf(logger));
+  const gate = createGate(log);
+  const closed = Promise.withResolvers<never>();
+  let engine: Engine | null = null;
+  let isEngineReady = false;
+  let app: (App & { close: () => Promise<void> }) | null = null;
+  let server: Server | null = null;
+  let ending: Promise<void> | null = null;
+  let isKnown = false;
+
+  async function open(): Promise<EmbeddedReady> {
+    const loaded = await load(given);
+    if (ending) throw closedError();
+    if (loaded.seed) log.info('the configuration has a seed, which only annals serve runs');
+    engine = startEngine({
+      settings,
+      loaded,
+      log,
+      holder: embeddedHolder,
+      progress: progressIn(log),
+      onFailure: fail,
+    });
+    const { openHere, announce } = await engine.ready;
+    isEngineReady = true;
+    if (ending) throw closedError();
+    const here = openHere();
+    app = here;
+    server = await openServer(here);
+    const { setupUrl, mailUrl } = announce(null);
+    engine.setState('ready');
+    if (!ending) gate.open(server.listener);
+    return { apiKey: engine.directory.generatedKey, setupUrl, mailUrl };
+  }
+
+  function fail(err: Error, message: string): void {
+    if (ending) return;
+    log.fatal({ err }, `${message}; requests are answered with 503 until the service is started again`);
+    end('the service is not available').catch((err) => log.error({ err }, 'the service could not be closed'));
+  }
+
+  function end(message: string): Promise<void> {
+    ending ??= closeAll(message);
+    return ending;
+  }
+
+  async function closeAll(message: string): Promise<void> {
+    gate.close(message);
+    engine?.setState('stopping');
+    // What a start waits for may never come once it is closed, so that one is not waited for.
+    if (!engine || isEngineReady) await opening.catch(() => {});
+    try {
+      await release();
+      await gate.drain(stopMilliseconds);
+      await app?.close();
+      await engine?.stop();
+    } finally {
+      closed.reject(closedError());
+    }
+  }
+
+  let releasing: Promise<void> | null = null;
+  async function release(): Promise<void> {
+    engine?.setState('stopping');
+    releasing ??= server?.stop() ?? null;
+    await releasing;
+  }
+
+  /** So that commands find the service, which does not know where the other server listens. */
+  function noteAddress({ socket }: IncomingMessage, before: string): void {
+    const { localAddress = '', localPort } = socket;
+    if (isKnown || localPort === undefined || ('encrypted' in socket && socket.encrypted)) return;
+    isKnown = true;
+    const host = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
+    try {
+      engine?.directory.announce(`http://${host.includes(':') ? `[${host}]` : host}:${localPort}${before}`);
+    } catch (err) {
+      log.error({ err }, 'commands cannot be told where the service answers');
+    }
+  }
+
+  const opening = open();
+  const ready = Promise.race([opening, closed.promise]);
+  closed.promise.catch(() => {});
+  ready.catch((err) => {
+    if (ending) return;
+    fail(err, 'the service could not start');
+  });
+  return {
+    ready,
+    answer(request, response, url, before) {
+      if (isEngineReady && !ending) noteAddress(request, before);
+      return gate.pass(request, response, url);
+    },
+    release,
+    close: () => end('the service has stopped'),
+  };
+}
+
+/** A logger that fails, at once or later, must neither fail a request nor end the process of the other server. */
+function sinkOf(logger: LineSink): { write: (line: string) => void } {
+  let isTold = false;
+  async function write(line: string): Promise<void> {
+    try {
+      await logger.write(line);
+    } catch (error) {
+      if (!isTold) process.emitWarning(`the logger that was given to Annals failed: ${error}`);
+      isTold = true;
+    }
+  }
+  return { write: (line) => void write(line) };
+}
+
+function closedError(): Error {
+  return new Error('the service was closed');
+}
+
+async function load({ config }: Given): Promise<Pick<Loaded, 'model' | 'seed'> & { path: string | null }> {
+  if (typeof config === 'string') return loadConfiguration(config);
+  return { path: null, model: checkConfig(config), seed: null };
+}
+
+const progressMilliseconds = 5000;
+
+function progressIn(log: Logger): Progress {
+  let next = Date.now() + progressMilliseconds;
+  return (done, total) => {
+    if (Date.now() < next) return;
+    next = Date.now() + progressMilliseconds;
+    log.info(`building the read tables: ${done} of ${total}`);
+  };
+}

@@ -1,0 +1,94 @@
+import type { IncomingMessage, Server as Listener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Hapi, { type Server } from '@hapi/hapi';
+import type { App } from '../app.ts';
+import { passesAnyway } from '../callers/overload.ts';
+import type { Backlog } from '../http/backlog.ts';
+import { stoodInLine, takeTurns } from '../http/door.ts';
+import { statusSent } from '../http/errors.ts';
+import { type Address, createListener, guardListener, listen, requireHead } from '../http/listener.ts';
+import { noteRequest } from '../http/pulse.ts';
+import { actorOf, addressOf, requestId } from '../http/requests.ts';
+import { routes } from './routes.ts';
+
+/** Starts a server that listens itself; resolves when it answers. */
+export async function startServer(app: App, address: Address): Promise<Server> {
+  const listener = createListener();
+  const server = hapiOn(listener);
+  guardListener(listener);
+  await serve(server, { app });
+  await server.start();
+  await listen(listener, address);
+  return server;
+}
+
+/**
+ * A server that answers what another listener passes on to its own, which never listens.
+ *
+ * @param backlog that of the thread, where it has several such servers.
+ */
+export async function openServer(app: App, backlog?: Backlog): Promise<Server> {
+  const server = neverListening();
+  await serve(server, backlog ? { app, backlog } : { app });
+  await server.start();
+  return server;
+}
+
+/** A hapi server whose listener never listens. */
+export function neverListening(): Server {
+  return hapiOn(createListener(), false);
+}
+
+/** The port that a listener has, which listens. */
+export function portOf(listener: Listener): number {
+  return (listener.address() as AddressInfo).port;
+}
+
+/** One line per request. No query: it may hold what somebody searched for, or a token. */
+export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
+  if (!log.isLevelEnabled('info')) return;
+  server.events.on('response', (request) => {
+    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
+    if (state() === 'starting') return;
+    const { response, info, method, path, raw } = request;
+    const took = info.completed || info.responded;
+    log.info({
+      requestId: requestId(request),
+      method: method.toUpperCase(),
+      path,
+      status: statusSent(response),
+      milliseconds: took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null,
+      actor: actorOf(request),
+      ip: addressOf(request),
+    });
+  });
+}
+
+async function serve(server: Server, options: { app: App; backlog?: Backlog }): Promise<void> {
+  const { app } = options;
+  if (app.site !== null) server.app.site = app.site;
+  const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);
+  server.ext('onPreStop', takeTurns(server.listener, app.isCrowded, isExempt));
+  logRequests(server, app);
+  await server.register({ plugin: routes, options });
+}
+
+/** @param hasConnections whether its listener has connections, to be ended in good order when it stops. */
+function hapiOn(listener: Listener, hasConnections = true): Server {
+  const server = Hapi.server({
+    listener,
+    autoListen: false,
+    compression: { minBytes: 4096 },
+    debug: false,
+    operations: { cleanStop: hasConnections },
+    // Cookies of other applications of the same domain come along, of whatever form.
+    state: { strictHeader: false, ignoreErrors: true },
+    routes: { state: { failAction: 'ignore' } },
+  });
+  server.ext('onRequest', (request, h) => {
+    noteRequest(request);
+    requireHead(request.raw.req);
+    return h.continue;
+  });
+  return server;
+}

@@ -1,0 +1,186 @@
+import { basename } from 'node:path';
+import { compileValidator } from '../../config/documents.ts';
+import type { Collection, Global, Model } from '../../config/model.ts';
+import { dataFields } from '../../config/schema.ts';
+import { compileDocument, compileShape } from '../../config/shape.ts';
+import { hasReadHooks, hasReadRules } from '../../config/traits.ts';
+import { readAttempts } from '../../events/attempts.ts';
+import { globalStream } from '../../events/catalogue.ts';
+import { uniqueFields } from '../../events/claims.ts';
+import { createClock } from '../../events/clock.ts';
+import { createIds } from '../../events/ids.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { parseVerifierKey } from '../../events/notes.ts';
+import { compileUpcaster, type Upcaster } from '../../events/upcasters.ts';
+import { openAccounts } from '../../projections/accounts.ts';
+import { openAuditIndex } from '../../projections/audit.ts';
+import { epochsOf } from '../../projections/boot.ts';
+import { openDocuments, registerFunctions } from '../../projections/documents.ts';
+import { type JoinField, oldestFirst, openJoin } from '../../projections/joins.ts';
+import { openPast } from '../../projections/past.ts';
+import { type Tables, tablesOf } from '../../projections/tables.ts';
+import { openBlobStore } from '../../storage/blob-store.ts';
+import type { BlobSettings } from '../../storage/blobs.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import type { App, Target } from '../app.ts';
+import { keyHistory } from '../audit/notary/key-history.ts';
+import { readUser } from '../documents/users.ts';
+import { storeName } from '../files/blobs/store.ts';
+import { once } from '../platform/once.ts';
+import { stateIn } from '../platform/state.ts';
+import type { Api, ApiKey, ToldOrigins } from '../ports.ts';
+import { ownSortKeys } from '../queries/paths.ts';
+import type { Writing } from '../writer/append.ts';
+
+/** What every thread that answers requests is given of the running service; it can be sent to another thread. */
+export type Shared = {
+  readFile: string;
+  logFile: string;
+  /** For {@link createIds}: all threads make their ids from one counter. */
+  counter: BigInt64Array<SharedArrayBuffer>;
+  /** For {@link createClock}. */
+  clockCell: BigInt64Array<SharedArrayBuffer>;
+  state: Int32Array<SharedArrayBuffer>;
+  apiKeys: readonly ApiKey[];
+  /** For what the service signs: the first signs, all verify. */
+  secrets: readonly string[];
+  operatorHash: Buffer;
+  attemptSecret: string;
+  baseUrl: string | null;
+  /** Which of the sites of the process it is; null where there is but one. */
+  site: string | null;
+  toldOrigins: ToldOrigins;
+  isProduction: boolean;
+  blobs: BlobSettings;
+};
+
+/** Gives an OpenAPI document as text; it is called once for each, unless it fails. */
+export type Describe = (api: Api) => Promise<string>;
+
+/** The same, as other threads call it. */
+export type Describing = { describe: Describe };
+
+type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
+  App,
+  'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
+>;
+
+/** Opens the service for one thread, to be closed by it too. */
+export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
+  const { model, shared, writing, keeper, notary, pins, eraser, log, openApi } = options;
+  const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
+  const clock = createClock(shared.clockCell);
+  const background = new Set<Promise<void>>();
+  const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
+  const blobs = openBlobStore(shared.blobs);
+  const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
+  registerFunctions(read);
+  const events = openDatabase(logFile, { readonly: true });
+  const eventReader = readLog(events);
+  let upcaster: Upcaster | null = null;
+  let goneAccounts: ReadonlySet<string> | null = null;
+  const targets = openTargets(read, model);
+  const past = openPast(readFile);
+  const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
+  return {
+    model,
+    ...targets,
+    ...writing,
+    auditIndex: openAuditIndex(read),
+    events: eventReader,
+    attempts: readAttempts(events),
+    attemptSecret: shared.attemptSecret,
+    upcaster() {
+      // Only what is rare looks back, and schemas may be many.
+      upcaster ??= compileUpcaster(epochsOf(eventReader));
+      return upcaster;
+    },
+    goneAccounts() {
+      goneAccounts ??= accountsBesides(model, epochsOf(eventReader));
+      return goneAccounts;
+    },
+    shape: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
+    past,
+    readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
+    async keyHistory() {
+      const verifierKey = await notary.verifierKey();
+      return keyHistory(events, { id: parseVerifierKey(verifierKey).id, verifierKey });
+    },
+    ids: createIds(counter, clock.now),
+    clock,
+    accounts: openAccounts(read),
+    userOf: (collection, id) => readUser(targets, collection, id),
+    keeper,
+    notary,
+    blobs,
+    store: storeName(shared.blobs),
+    pins,
+    eraser,
+    apiKeys,
+    secrets,
+    operatorHash,
+    log,
+    state: () => stateIn(state),
+    site: shared.site,
+    baseUrl,
+    basePath: baseUrl === null ? '/' : new URL(baseUrl).pathname,
+    toldOrigins: shared.toldOrigins,
+    isProduction,
+    inBackground(run, failure) {
+      const running = run()
+        .catch((err) => log.error({ err }, failure))
+        .finally(() => background.delete(running));
+      background.add(running);
+    },
+    openApi: (api = 'contract') => documents[api](),
+    close: async () => {
+      await Promise.all(background);
+      await past.close();
+      blobs.close();
+      read.close();
+      events.close();
+    },
+  };
+}
+
+function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): ReadonlySet<string> {
+  const declared = epochs.flatMap(({ schema }) => schema.collections);
+  return new Set(declared.filter(({ auth, slug }) => auth && !model.collections.has(slug)).map(({ slug }) => slug));
+}
+
+function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globals'> {
+  const tables = new Map(tablesOf(model.schema).map((described) => [described.key, described]));
+  const tablesAt = (key: string) => tables.get(key) as Tables;
+  const collections = [...model.collections.values()].map((collection) => {
+    const joins = collection.fields
+      .filter(({ type }) => type === 'join')
+      .map(({ name, collection: slug = '', on = '', limit = null, sort }) => {
+        const fields = model.collections.get(slug)?.fields ?? [];
+        const order = sort === undefined ? oldestFirst : ownSortKeys(sort, fields);
+        const field: JoinField = { tables: tablesAt(slug), field: on, sort: order };
+        return { name, collection: slug, limit, field, sources: openJoin(db, field) };
+      });
+    return [collection.slug, { ...openTarget(db, tablesAt(collection.slug), collection), joins }] as const;
+  });
+  const globals = [...model.globals.values()].map((global) => {
+    return [global.slug, openTarget(db, tablesAt(globalStream(global.slug)), global)] as const;
+  });
+  return { collections: new Map(collections), globals: new Map(globals) };
+}
+
+function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, model: M): Target<M> {
+  const fields = dataFields(model.schema.fields);
+  return {
+    model,
+    slug: model.slug,
+    documents: openDocuments(db, tables),
+    validator: compileValidator(model),
+    shape: compileShape(fields),
+    documentOf: compileDocument(fields, model.kind === 'collection' && model.upload ? model.slug : null),
+    unique: model.kind === 'collection' ? uniqueFields(model.slug, model.schema.fields) : [],
+    joins: [],
+    tables,
+    hasReadHooks: hasReadHooks(model),
+    hasReadRules: hasReadRules(model),
+  };
+}

@@ -1,0 +1,29 @@
+import type { Server } from '@hapi/hapi';
+import { requireSchemaAccess } from '../access/access.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { sendText } from '../documents/answers.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
+import type { Api } from '../ports.ts';
+import { readNoQuery } from '../queries/query.ts';
+
+/** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
+export function openApi(server: Server, app: App): void {
+  const { model } = app;
+  serve('contract', '/api/openapi.json', () => openApiOperation(model));
+  serve('audit', '/api/audit/openapi.json', () => auditOpenApiOperation(model));
+
+  function serve(api: Api, path: string, operation: () => Operation): void {
+    server.route({
+      method: 'GET',
+      path,
+      options: { auth: strategy, plugins: { openApi: operation } },
+      handler: async (request, h) => {
+        requireSchemaAccess(model, request);
+        readNoQuery(request.query);
+        return sendText(h, await app.openApi(api));
+      },
+    });
+  }
+}

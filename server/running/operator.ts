@@ -1,0 +1,91 @@
+import type { Request, Server } from '@hapi/hapi';
+import { normalEmail } from '../../config/addresses.ts';
+import { readRevocation, readUnlock } from '../../config/credentials.ts';
+import { DomainError } from '../../config/errors.ts';
+import { didYouMean, show } from '../../config/suggest.ts';
+import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
+import type { NoRule } from '../access/admission.ts';
+import { record } from '../accounts/record.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { authTargets, userWith } from '../callers/sessions.ts';
+import { readCandidates } from '../files/blobs/collector.ts';
+import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
+import { noPayload, readBody } from '../http/body.ts';
+import { actorOf, noRoute } from '../http/requests.ts';
+import { readNoQuery } from '../queries/query.ts';
+
+/** Enough for as many as may be sent, whatever limit the configuration sets for its own bodies. */
+const maxCandidatesBytes = 64 * 1024;
+
+/**
+ * What the operator of the service does by commands: to accounts, and to files that nothing needs, or that are lost. It is no part of the
+ * API: for everybody else there is nothing here, not even a body that would be looked at.
+ */
+export function operator(server: Server, app: App): void {
+  const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
+
+  server.route([
+    {
+      method: 'POST',
+      path: '/api/operator/unlock',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => {
+        const { collection, email } = readUnlock(await bodyFor(request));
+        const user = find(collection, email);
+        if (!(await app.keeper.unlock(user.slug, email))) {
+          throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
+        }
+        await record(app, request, decideUnlock(user));
+        return { id: user.id };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/operator/sessions/revoke',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => {
+        const { collection, email, sid = null } = readRevocation(await bodyFor(request));
+        const user = find(collection, email);
+        const ended = app.accounts
+          .sessions(user.slug, user.id)
+          .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
+        if (sid !== null && ended.length === 0) {
+          throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
+        }
+        if (ended.length > 0) await record(app, request, decideRevoke(user, sid));
+        return { id: user.id, ended: ended.length };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/operator/blobs/collect',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => app.pins.collect(readCandidates(await bodyFor(request, maxCandidatesBytes))),
+    },
+    {
+      method: 'POST',
+      path: '/api/operator/blobs/losses',
+      options: { auth: strategy, payload: noPayload },
+      handler: async (request) => recordLosses(app, request, readSuspects(await bodyFor(request, maxCandidatesBytes))),
+    },
+  ]);
+
+  function bodyFor(request: Request, maxBytes = app.model.limits.body): Promise<unknown> {
+    if (actorOf(request).type !== 'system') throw noRoute(request);
+    readNoQuery(request.query);
+    request.app.rule = 'operator' satisfies NoRule;
+    return readBody(request, maxBytes);
+  }
+
+  function find(slug: string, email: string): { slug: string; id: string } {
+    const target = targets.get(slug);
+    if (!target) {
+      const message = `collection must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`;
+      throw new DomainError('invalid', message, [{ field: 'collection', message }]);
+    }
+    const id = userWith(target, normalEmail(email));
+    if (id === null) throw new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);
+    return { slug, id };
+  }
+}

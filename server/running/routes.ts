@@ -1,0 +1,89 @@
+import type { Plugin, Request, Server } from '@hapi/hapi';
+import { accountPages } from '../accounts/pages/routes.ts';
+import { passwords } from '../accounts/password-routes.ts';
+import { registrations } from '../accounts/registration-routes.ts';
+import { accounts } from '../accounts/routes.ts';
+import type { App } from '../app.ts';
+import { erasures } from '../audit/erasure/routes.ts';
+import { exports } from '../audit/exports/routes.ts';
+import { feed } from '../audit/feed-routes.ts';
+import { history } from '../audit/history-routes.ts';
+import { proofs } from '../audit/proof-routes.ts';
+import { registerAuthentication, strategy } from '../callers/authentication.ts';
+import { shedWrites } from '../callers/overload.ts';
+import { varyByCaller, varyBySite } from '../callers/vary.ts';
+import { collections } from '../documents/collections.ts';
+import { globals } from '../documents/globals.ts';
+import { media } from '../documents/media/routes.ts';
+import { preview } from '../documents/preview/routes.ts';
+import { schemas } from '../documents/schemas.ts';
+import { type Backlog, createBacklog } from '../http/backlog.ts';
+import { noPayload } from '../http/body.ts';
+import { openToOthers } from '../http/cors-routes.ts';
+import { answerErrors } from '../http/errors.ts';
+import { noRoute, requestId } from '../http/requests.ts';
+import { checkUrl } from '../http/url.ts';
+import { docs } from '../openapi/docs/routes.ts';
+import { health } from './health.ts';
+import { openApi } from './openapi-routes.ts';
+import { operator } from './operator.ts';
+
+type Resource = (server: Server, app: App) => void;
+
+const resources: readonly Resource[] = [
+  collections,
+  globals,
+  media,
+  accounts,
+  registrations,
+  passwords,
+  accountPages,
+  exports,
+  operator,
+  proofs,
+  history,
+  feed,
+  erasures,
+  preview,
+  schemas,
+  openApi,
+  docs,
+  health,
+];
+
+/** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
+export const routes: Plugin<{ app: App; backlog?: Backlog }> = {
+  name: 'annals-routes',
+  register(server, { app, backlog = createBacklog(app.log) }) {
+    registerAuthentication(server, app);
+    const log = (err: Error, request: Request) =>
+      app.log.error({ err, requestId: requestId(request) }, 'a request failed');
+    server.ext(
+      'onPreResponse',
+      answerErrors(
+        log,
+        backlog.admit,
+        openToOthers(server, app, strategy),
+        app.site === null ? varyByCaller : varyBySite,
+      ),
+    );
+    shedWrites(server, app);
+    for (const resource of resources) resource(server, app);
+    server.ext('onRequest', checkUrl);
+    server.route({
+      method: '*',
+      path: '/{any*}',
+      options: { auth: strategy, payload: noPayload },
+      handler: (request) => {
+        throw noRoute(request);
+      },
+    });
+    answerWhole(server);
+  },
+};
+
+/** By default hapi cuts any answer to the `Range` that is asked for: half a document in JSON is none. Files have ranges of their own. */
+function answerWhole(server: Server): void {
+  const ours = server.table().filter(({ realm }) => realm === server.realm);
+  for (const { settings } of ours) settings.response = { ...settings.response, ranges: false };
+}

@@ -1,0 +1,102 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { LogSink } from '../platform/logging.ts';
+import { showProgress } from '../platform/progress.ts';
+import type { State } from '../platform/state.ts';
+import type { Loaded } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings.ts';
+import { answerHere, answerInThreads } from './answering.ts';
+import type { Directory } from './directory.ts';
+import { type Announced, startEngine } from './engine.ts';
+
+/** A running service, seen from the main thread. */
+export type Service = {
+  directory: Directory;
+  /** Resolves when requests are answered; rejects when the service cannot start. */
+  ready: Promise<Ready>;
+  setState: (state: State) => void;
+  /** Finishes what is in flight and closes everything. */
+  stop: () => Promise<void>;
+};
+
+/** Where a service answers, and what is worth telling about it. */
+export type Ready = Announced & {
+  /** Under which address it can be called from here. */
+  reachable: string;
+  /** What it listens on. */
+  address: string;
+  /** Events in the log at start. */
+  size: number;
+  /** How many of them, the last ones, were not signed before. */
+  unsigned: number;
+};
+
+type Options = {
+  settings: Settings;
+  loaded: Loaded;
+  sink: LogSink;
+  log: Logger;
+  /** True for one that lives for a single command: it sends no mail, which goes on waiting, for it would end in the middle. */
+  isBrief?: boolean;
+  /** How long a thread that answers requests may not go on, in milliseconds, before it is replaced. */
+  patience?: number;
+};
+
+/**
+ * Starts a service of its own process: what works on the data directory, and who answers requests.
+ *
+ * @throws LockedError when another process works on the data directory.
+ */
+export function startService({ settings, loaded, sink, log, isBrief = false, patience }: Options): Service {
+  // SQLite reads it when its first file is opened. There is room where the data is, and nobody else may look there.
+  process.env.SQLITE_TMPDIR ??= resolve(settings.data);
+  const engine = startEngine({
+    settings,
+    loaded,
+    log,
+    isBrief,
+    progress: showProgress('building the read tables'),
+    onFailure: (error, message) => die(log, error, message),
+  });
+  const answer = settings.threads === 0 ? answerHere : answerInThreads;
+  const onFailure = (error: Error) => die(log, error, 'a thread that answers requests cannot be replaced');
+  const answering = answer({ settings, loaded, sink, log, onFailure, ...(patience !== undefined && { patience }) });
+
+  async function start(): Promise<Ready> {
+    const started = await engine.ready;
+    const { size, unsigned, announce } = started;
+    const port = await answering.listen(started);
+    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
+    return { reachable, address: urlOf(settings.host, port), size, unsigned, ...announce(reachable) };
+  }
+
+  const ready = start();
+  return {
+    directory: engine.directory,
+    ready,
+    setState: engine.setState,
+    async stop() {
+      // A start that is cut short fails on what is closed now.
+      ready.catch(() => {});
+      engine.setState('stopping');
+      await answering.stop();
+      await engine.stop();
+      sink.flushSync();
+    },
+  };
+}
+
+/** Under which address a server that listens on every one can be called from here. */
+export const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** The address of a port. */
+export function urlOf(host: string, port: number | string): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Without a part of it the service answers wrongly or not at all: nothing is left but to start again. */
+export function die(log: Logger, error: Error, message: string): void {
+  log.fatal({ err: error }, `${message}; the process ends`);
+  process.exitCode = 1;
+  setTimeout(() => process.exit(1), 100);
+}

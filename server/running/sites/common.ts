@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import type { Server } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { DomainError } from '../../../config/errors.ts';
+import { accountAssets } from '../../accounts/pages/routes.ts';
+import { varyBySite } from '../../callers/vary.ts';
+import type { Backlog } from '../../http/backlog.ts';
+import { noPayload } from '../../http/body.ts';
+import { type Cors, corsOf } from '../../http/cors.ts';
+import { answerOthers } from '../../http/cors-routes.ts';
+import { answerErrors, answerState } from '../../http/errors.ts';
+import { tellOfRefused } from '../../http/refused-origins.ts';
+import { requestId } from '../../http/requests.ts';
+import { checkUrl } from '../../http/url.ts';
+import { docs } from '../../openapi/docs/routes.ts';
+import type { State } from '../../platform/state.ts';
+import type { ToldOrigins } from '../../ports.ts';
+import { logRequests, neverListening } from '../http-server.ts';
+
+/** What answers requests that no site does. */
+export type Common = {
+  server: Server;
+  /** Has a request, which is passed on to the server right after, refused whatever it asks for. */
+  refuse: (request: IncomingMessage, refusal: DomainError) => void;
+  /**
+   * Lets pages of these origins ask and read. Browsers send no `x-site-id` when they ask whether a page may call: what any site
+   * opens is open then, and the call itself is for its site to answer.
+   */
+  openTo: (origins: readonly string[]) => void;
+};
+
+/** How many sites there are, and how many of them do not answer. */
+export type Counts = { sites: number; starting: number; unavailable: number };
+
+type Options = { state: () => State; counts: () => Counts; told: ToldOrigins; backlog: Backlog; log: Logger };
+
+/** The refusal of a request whose site is not there: the same whether it names none or one that nobody knows. */
+export function noSite(): DomainError {
+  return new DomainError('unauthorized', 'x-site-id must name a site that is served here');
+}
+
+/** Opens what is of no site: whether the process is well, and files that are the same for all. All else is a 401. */
+export async function openCommon({ state, counts, told, backlog, log }: Options): Promise<Common> {
+  const refusals = new WeakMap<IncomingMessage, DomainError>();
+  const server = neverListening();
+  server.ext('onRequest', ({ raw: { req } }, h) => {
+    const refusal = refusals.get(req);
+    if (refusal) throw refusal;
+    return h.continue;
+  });
+  // After the refusals, so not for all servers at once: who names a site that nobody can read gets the 401 of one that is not there.
+  server.ext('onRequest', checkUrl);
+  let cors: Cors | null = null;
+  const addCors = answerOthers(server, () => cors, noSite);
+  const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;
+  const tell = tellOfRefused({ log, told, baseUrl: null, advice });
+  server.ext(
+    'onPreResponse',
+    answerErrors(
+      (err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed'),
+      backlog.admit,
+      addCors,
+      tell,
+      varyBySite,
+    ),
+  );
+  logRequests(server, { log, state: () => 'ready' });
+  server.route([
+    {
+      method: 'GET',
+      path: '/health',
+      options: { auth: false },
+      handler: () => {
+        const { sites, unavailable } = counts();
+        return { status: 'ok', sites, unavailable };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/ready',
+      options: { auth: false },
+      handler: (_request, h) => answerState(h, state()),
+    },
+    {
+      method: '*',
+      path: '/{any*}',
+      options: { payload: noPayload },
+      handler: () => {
+        throw noSite();
+      },
+    },
+  ]);
+  docs(server);
+  accountAssets(server);
+  await server.start();
+  return {
+    server,
+    refuse: (request, refusal) => void refusals.set(request, refusal),
+    openTo(origins) {
+      cors = corsOf(origins);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Server } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { DomainError } from '../../../config/errors.ts';
+import type { Backlog } from '../../http/backlog.ts';
+import { createListener, guardListener } from '../../http/listener.ts';
+import type { State } from '../../platform/state.ts';
+import type { ToldOrigins } from '../../ports.ts';
+import { type Counts, noSite, openCommon } from './common.ts';
+import { siteOf } from './find.ts';
+
+/** The one listener of a thread that serves several sites. It finds the site of each request and passes the request on. */
+export type Front = {
+  listener: Listener;
+  /** From now on the server, which never listens, answers the requests of the site. @param origins whose pages may call it. */
+  open: (site: string, server: Server, origins: readonly string[]) => void;
+  /** From now on they are refused; resolves when those are over that it has in hand, or took too long. */
+  close: (site: string) => Promise<void>;
+  /** Takes no more connections; resolves when all that is in hand is over, or took too long. */
+  stop: () => Promise<void>;
+};
+
+type Options = {
+  /** All sites, whether they can be reached or not. */
+  sites: readonly string[];
+  state: () => State;
+  told: ToldOrigins;
+  /** That of the thread. */
+  backlog: Backlog;
+  log: Logger;
+  /** How long requests are given to end. */
+  patience: number;
+};
+
+/** A site: without a server it starts, or it is not available. */
+type Site = {
+  server: Server | null;
+  origins: readonly string[];
+  isStarting: boolean;
+  /** How many it has in hand, and what to do when it is none. */
+  requests: number;
+  onIdle: () => void;
+};
+
+/** Opens it, with every site starting. It does not listen yet. */
+export async function openFront({ sites: ids, state, told, backlog, log, patience }: Options): Promise<Front> {
+  const sites = new Map(ids.map((id): [string, Site] => [id, newSite()]));
+  const sockets = new Set<Socket>();
+  const busy = new Map<Socket, number>();
+  const common = await openCommon({ state, counts: () => countsOf([...sites.values()]), told, backlog, log });
+
+  /** hapi takes requests by these two events, and so does each server behind this one. */
+  function passOn(event: 'request' | 'checkContinue') {
+    return (request: IncomingMessage, response: ServerResponse) => {
+      const id = siteOf(request);
+      const site = id === null ? undefined : sites.get(id);
+      const { socket } = request;
+      busy.set(socket, (busy.get(socket) ?? 0) + 1);
+      if (site) site.requests += 1;
+      response.once('close', () => {
+        const left = (busy.get(socket) ?? 1) - 1;
+        if (left > 0) busy.set(socket, left);
+        else busy.delete(socket);
+        if (!site) return;
+        site.requests -= 1;
+        if (site.requests === 0) site.onIdle();
+      });
+      if (site?.server) {
+        site.server.listener.emit(event, request, response);
+        return;
+      }
+      if (site) common.refuse(request, unavailable(site));
+      else if (id !== null) common.refuse(request, noSite());
+      common.server.listener.emit(event, request, response);
+    };
+  }
+
+  const listener = createListener();
+  listener.on('request', passOn('request')).on('checkContinue', passOn('checkContinue'));
+  listener.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  guardListener(listener);
+
+  function open(id: string, server: Server, origins: readonly string[]): void {
+    const site = sites.get(id) as Site;
+    site.server = server;
+    site.origins = origins;
+    site.isStarting = false;
+    common.openTo([...new Set([...sites.values()].flatMap((site) => site.origins))]);
+  }
+
+  async function close(id: string): Promise<void> {
+    const site = sites.get(id) as Site;
+    const { server } = site;
+    site.server = null;
+    site.isStarting = false;
+    // What streams, ends.
+    await server?.stop();
+    if (site.requests === 0) return;
+    await within(patience, (done) => {
+      site.onIdle = done;
+    });
+  }
+
+  async function stop(): Promise<void> {
+    const servers = [...sites.values()].flatMap(({ server }) => server ?? []);
+    const closed = within(patience, (done) => listener.close(done));
+    for (const socket of sockets) if (!busy.has(socket)) socket.end();
+    // Whoever is answered from now on is told that the connection ends with it.
+    await Promise.all([common.server, ...servers].map((server) => server.stop()));
+    await closed;
+    listener.closeAllConnections();
+  }
+
+  return { listener, open, close, stop };
+}
+
+function newSite(): Site {
+  return { server: null, origins: [], isStarting: true, requests: 0, onIdle: () => {} };
+}
+
+function countsOf(sites: readonly Site[]): Counts {
+  const starting = sites.filter(({ isStarting }) => isStarting).length;
+  const unavailable = sites.filter(({ server, isStarting }) => !server && !isStarting).length;
+  return { sites: sites.length, starting, unavailable };
+}
+
+function unavailable({ isStarting }: Site): DomainError {
+  return new DomainError('unavailable', isStarting ? 'the site is starting' : 'the site is not available');
+}
+
+async function within(milliseconds: number, run: (done: () => void) => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  run(resolve);
+  await promise;
+  clearTimeout(timer);
+}

@@ -1,0 +1,105 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { createToldOrigins } from '../../http/refused-origins.ts';
+import { createLog, type LogSink } from '../../platform/logging.ts';
+import { ownModule } from '../../platform/package.ts';
+import { createState, setState } from '../../platform/state.ts';
+import { type Settings, type SiteSettings, UsageError } from '../../settings/settings.ts';
+import { StartError } from '../../writer/writer.ts';
+import { die, loopbackOf, urlOf } from '../service.ts';
+import { startHttpThreads } from '../threads/http.ts';
+import type { SitesInput, SitesOrder } from '../threads/sites-thread.ts';
+import { createSite, type Site } from './site.ts';
+
+/** A process that serves several sites, seen from the main thread. */
+export type SitesService = {
+  /** Resolves when each site answers, or is known not to; rejects when none does. */
+  ready: Promise<{ address: string; sites: readonly Site[] }>;
+  /** Finishes what is in flight and closes everything. */
+  stop: () => Promise<void>;
+};
+
+type Options = { settings: Settings; sites: readonly SiteSettings[]; sink: LogSink; log: Logger };
+
+/** Starts the threads that answer requests, and then the sites, a few at a time. Each is there as soon as it has started. */
+export function startSites({ settings, sites: settingsOfSites, sink, log }: Options): SitesService {
+  if (settings.threads === 0)
+    throw new UsageError('--threads must be 1 at least where there are several sites, got "0"');
+  // SQLite has one folder for what it needs for a moment. Each of these is for nobody else to look at.
+  process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
+  const state = createState();
+  const told = createToldOrigins();
+  const threads = startHttpThreads({
+    count: settings.threads,
+    module: ownModule('../threads/sites-thread.ts', import.meta.url),
+    input: {
+      configs: [...new Set(settingsOfSites.flatMap(({ config }) => (config === undefined ? [] : [resolve(config)])))],
+      logLevel: settings.logLevel,
+    } satisfies SitesInput,
+    sink,
+    log,
+    onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced'),
+  });
+  const sites = settingsOfSites.map((settings) => {
+    return createSite({
+      settings,
+      log: createLog(settings.logLevel, sink, settings.site),
+      tell: threads.tell,
+      onFailure: dieWithoutSites,
+    });
+  });
+  let starting: Promise<unknown> = Promise.resolve();
+  let isStopping = false;
+
+  /** Whoever starts it again may have them back. */
+  function dieWithoutSites(): void {
+    if (isReady && !sites.some((site) => site.working())) die(log, whyNone(sites), 'no site is left that works');
+  }
+
+  let isReady = false;
+  async function start() {
+    const ids = sites.map(({ settings }) => settings.site);
+    const port = await threads.listen(settings, (address) => {
+      const message = { kind: 'listen', sites: ids, state, told, address } satisfies SitesOrder;
+      return [{ message, ports: [] }, ...sites.flatMap((site) => site.orders())];
+    });
+    const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
+    starting = startAll(reachable);
+    await starting;
+    if (!sites.some((site) => site.working())) throw whyNone(sites);
+    isReady = true;
+    if (!isStopping) setState(state, 'ready');
+    return { address: urlOf(settings.host, port), sites };
+  }
+
+  /** A start reads and checks: all at once would have each wait for all. */
+  async function startAll(reachable: string): Promise<void> {
+    const queue = sites.values();
+    const work = async () => {
+      for (const site of queue) if (!isStopping) await site.start(reachable);
+    };
+    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
+  }
+
+  const ready = start();
+  return {
+    ready,
+    async stop() {
+      // A start that is cut short fails on what is closed now.
+      ready.catch(() => {});
+      isStopping = true;
+      setState(state, 'stopping');
+      for (const site of sites) site.setState('stopping');
+      await threads.stop();
+      await Promise.all(sites.map((site) => site.stop()));
+      await starting;
+      sink.flushSync();
+    },
+  };
+}
+
+function whyNone(sites: readonly Site[]): StartError {
+  const reasons = sites.map((site) => `${site.settings.site}: ${site.failure()?.message ?? 'it does not work'}`);
+  return new StartError(`no site works:\n${reasons.join('\n')}`);
+}

@@ -1,0 +1,164 @@
+import { MessageChannel } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { errorOf } from '../../../storage/errors.ts';
+import { showProgress } from '../../platform/progress.ts';
+import type { State } from '../../platform/state.ts';
+import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
+import type { SiteSettings } from '../../settings/settings.ts';
+import { StartError } from '../../writer/writer.ts';
+import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
+import { runSeed } from '../seed.ts';
+import { type HttpThreads, type Order, portsOf } from '../threads/http.ts';
+import type { Done, SitesOrder } from '../threads/sites-thread.ts';
+
+/** One of the sites of a process, seen from the main thread. */
+export type Site = {
+  settings: SiteSettings;
+  /**
+   * Starts all of it; resolves when its requests are answered, or when it is clear that they will not be.
+   *
+   * @param reachable under which address the process can be called from here.
+   */
+  start: (reachable: string) => Promise<void>;
+  /** What a thread is told that begins now. */
+  orders: () => Order[];
+  /** What there is to tell about it when it works; null when it does not. */
+  working: () => Working | null;
+  /** Why it does not. */
+  failure: () => Error | null;
+  setState: (state: State) => void;
+  /** Closes everything. Who answers requests has ended before. */
+  stop: () => Promise<void>;
+};
+
+/** A site that answers requests. */
+export type Working = Announced & { engine: Engine; loaded: Loaded };
+
+type Options = {
+  settings: SiteSettings;
+  /** Has `site` in each line. */
+  log: Logger;
+  tell: HttpThreads['tell'];
+  /** Called when it does not work any more, and did. */
+  onFailure: () => void;
+};
+
+/** One of several sites. What is wrong with it is logged, and is nothing to the others. */
+export function createSite({ settings, log, tell, onFailure }: Options): Site {
+  const { site } = settings;
+  let engine: Engine | null = null;
+  let opened: { loaded: Loaded; ready: EngineReady } | null = null;
+  let working: Working | null = null;
+  let failure: Error | null = null;
+  let closing: Promise<void> | null = null;
+  let isStopping = false;
+  const stopped = Promise.withResolvers<void>();
+
+  async function start(reachable: string): Promise<void> {
+    try {
+      await begin(reachable);
+    } catch (error) {
+      await fail(errorOf(error), 'the site cannot start');
+    }
+  }
+
+  async function begin(reachable: string): Promise<void> {
+    const loaded = await unlessStopped(loadConfiguration(settings.config));
+    if (!loaded || isStopping) return;
+    const progress = showProgress(`building the read tables of ${site}`);
+    engine = startEngine({ settings, loaded, log, progress, onFailure: fail });
+    const own = engine;
+    const ready = await own.ready;
+    opened = { loaded, ready };
+    await everywhere(openOrder);
+    if (failure || isStopping) return;
+    const announced = ready.announce(reachable);
+    await unlessStopped(runSeed(loaded, own.directory, settings, reachable));
+    if (failure || isStopping) return;
+    own.setState('ready');
+    working = { ...announced, engine: own, loaded };
+  }
+
+  /** What a configuration waits for may never come, and must not keep the process from ending. */
+  async function unlessStopped<T>(waiting: Promise<T>): Promise<T | undefined> {
+    return (await Promise.race([waiting, stopped.promise])) ?? undefined;
+  }
+
+  /** Once: what follows from the first failure tells nothing. */
+  async function fail(error: Error, message: string): Promise<void> {
+    if (failure || isStopping) return;
+    failure = error;
+    const wasWorking = working !== null;
+    working = null;
+    log.error({ err: error }, `${message}: it is not available until the next start`);
+    if (wasWorking) onFailure();
+    await everywhere(closeOrder).catch((err) => log.error({ err }, 'a thread could not close the site'));
+    if (!isStopping) await close();
+  }
+
+  /** Once, whoever wants it first. */
+  async function close(): Promise<void> {
+    closing ??= engine?.stop().catch((err) => log.error({ err }, 'the site could not be closed')) ?? null;
+    await closing;
+  }
+
+  type Asked = { order: Order; done: Promise<void> };
+
+  async function everywhere(make: () => Asked): Promise<void> {
+    const all: Promise<void>[] = [];
+    tell(() => {
+      const { order, done } = make();
+      all.push(done);
+      return order;
+    });
+    await Promise.all(all);
+  }
+
+  function openOrder(): Asked {
+    const { loaded, ready } = opened as NonNullable<typeof opened>;
+    const ports = portsOf(ready.connect);
+    const { port, done } = answer();
+    const message = { kind: 'open', site, config: loaded.path, shared: ready.shared, ports, done: port } as const;
+    return { order: { message: message satisfies SitesOrder, ports: [...Object.values(ports), port] }, done };
+  }
+
+  function closeOrder(): Asked {
+    const { port, done } = answer();
+    return { order: { message: { kind: 'close', site, done: port } satisfies SitesOrder, ports: [port] }, done };
+  }
+
+  function orders(): Order[] {
+    if (!failure && !opened) return [];
+    const { order, done } = failure ? closeOrder() : openOrder();
+    done.catch((error) => fail(error, 'a thread that takes the place of another cannot answer for the site'));
+    return [order];
+  }
+
+  return {
+    settings,
+    start,
+    orders,
+    working: () => working,
+    failure: () => failure,
+    setState: (state) => engine?.setState(state),
+    async stop() {
+      isStopping = true;
+      stopped.resolve();
+      await close();
+    },
+  };
+}
+
+/** A way to hear once from a thread; one that ends meanwhile has nothing to say. */
+function answer(): { port: MessageChannel['port2']; done: Promise<void> } {
+  const { port1, port2 } = new MessageChannel();
+  const done = new Promise<void>((resolve, reject) => {
+    port1.once('message', ({ failure }: Done) => {
+      port1.close();
+      if (failure === null) resolve();
+      else reject(new StartError(failure));
+    });
+    port1.once('close', resolve);
+  });
+  return { port: port2, done };
+}

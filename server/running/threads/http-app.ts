@@ -1,0 +1,45 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { callsThrough } from '../../platform/calls.ts';
+import { gatherLines, type LogSink } from '../../platform/logging.ts';
+import { parent } from '../../platform/parent.ts';
+import type { Erasers, Keeper, Notary, Pins } from '../../ports.ts';
+import type { Loaded } from '../../settings/configuration.ts';
+import { connectWriter } from '../../writer/append.ts';
+import { type Describing, openApp, type Shared } from '../open-app.ts';
+
+/** The ways of a thread that answers requests to the others. */
+export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'openApi']: MessagePort };
+
+/** What such a thread tells: the port it answers on, and lines for the log. */
+export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
+
+/** Opens a service in a thread that answers its requests. */
+export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
+  const { loaded, shared, ports, log } = options;
+  const { writer, keeper, notary, pins, eraser, openApi } = ports;
+  return openApp({
+    model: loaded.model,
+    shared,
+    writing: connectWriter(writer),
+    keeper: callsThrough<Keeper>(keeper),
+    notary: callsThrough<Notary>(notary),
+    pins: callsThrough<Pins>(pins),
+    eraser: callsThrough<Erasers>(eraser),
+    log,
+    openApi: callsThrough<Describing>(openApi).describe,
+  });
+}
+
+/** Tells the main thread something. */
+export function say(message: HttpMessage): void {
+  parent().postMessage(message);
+}
+
+/** Where the lines of this thread go: through the main one. */
+export function threadSink(): LogSink {
+  const sink = gatherLines((lines) => say({ kind: 'log', lines }));
+  // However the thread ends, what it had to say about that is the last of its lines.
+  process.on('exit', sink.flushSync);
+  return sink;
+}

@@ -1,0 +1,43 @@
+import { workerData } from 'node:worker_threads';
+import type { Address } from '../../http/listener.ts';
+import { showPulse } from '../../http/pulse.ts';
+import { createLog } from '../../platform/logging.ts';
+import { parent } from '../../platform/parent.ts';
+import { loadConfiguration } from '../../settings/configuration.ts';
+import { portOf, startServer } from '../http-server.ts';
+import type { Shared } from '../open-app.ts';
+import type { ThreadInput } from './http.ts';
+import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+
+/** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
+export type HttpInput = { config: string; logLevel: string };
+
+/** What the main thread asks for: to answer requests, to finish what is in flight and end. */
+export type HttpOrder = Listen | { kind: 'stop' };
+type Listen = { kind: 'listen'; shared: Shared; address: Address; ports: Ports };
+
+const { config, logLevel, pulse }: HttpInput & ThreadInput = workerData;
+showPulse(pulse);
+const stopMilliseconds = 10_000;
+const sink = threadSink();
+const loaded = await loadConfiguration(config);
+let stop = async () => {};
+
+parent().on('message', async (order: HttpOrder) => {
+  if (order.kind === 'listen') await listen(order);
+  else {
+    await stop();
+    // What the configuration left running, a timer or a connection, must not keep the service from ending.
+    process.exit(0);
+  }
+});
+
+async function listen({ shared, ports, address }: Listen): Promise<void> {
+  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, shared.site) });
+  const server = await startServer(app, address);
+  stop = async () => {
+    await server.stop({ timeout: stopMilliseconds });
+    await app.close();
+  };
+  say({ kind: 'listening', port: portOf(server.listener) });
+}

@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { type MessagePort, Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { Address } from '../../http/listener.ts';
+import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
+import type { LogSink } from '../../platform/logging.ts';
+import { StartError } from '../../writer/writer.ts';
+import type { HttpMessage, Ports } from './http-app.ts';
+import { watch } from './watch.ts';
+
+const usualPatience = 10_000;
+/** Longer than a thread gives the requests that it has in flight. */
+const stopMilliseconds = 12_000;
+
+/** The threads that answer requests, seen from the main thread. */
+export type HttpThreads = {
+  /**
+   * Makes all of them answer; resolves with the port, one for all.
+   *
+   * @param brief what each is told so that it listens, also one that takes the place of another.
+   */
+  listen: (address: { host: string; port: number }, brief: (address: Address) => Order[]) => Promise<number>;
+  /** Tells each of those that were briefed something more. */
+  tell: (order: () => Order) => void;
+  /** Lets them finish what is in flight and end. */
+  stop: () => Promise<void>;
+};
+
+/** A message, and the ports that go with it. */
+export type Order = { message: object; ports: readonly MessagePort[] };
+
+/** Makes the ways of one thread to the others. */
+export type Connect = { [name in keyof Ports]: () => MessagePort };
+
+type Options = {
+  count: number;
+  /** The module that each thread runs, and what it is started with. */
+  module: URL;
+  input: object;
+  sink: LogSink;
+  log: Logger;
+  /** Called when one that ended cannot be replaced. */
+  onFailure: (error: Error) => void;
+  /** How long one may not go on, in milliseconds, before it is replaced. */
+  patience?: number;
+};
+
+/** What each thread is started with, beside what it needs for itself. */
+export type ThreadInput = { pulse: Pulse };
+
+/** The ports of one thread more. */
+export function portsOf({ writer, keeper, notary, pins, eraser, openApi }: Connect): Ports {
+  return {
+    writer: writer(),
+    keeper: keeper(),
+    notary: notary(),
+    pins: pins(),
+    eraser: eraser(),
+    openApi: openApi(),
+  };
+}
+
+/**
+ * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
+ * that nothing caught, is replaced, and so is one that is stuck, in a loop without end for example: the requests it had are lost to
+ * their callers, and nothing that was acknowledged is.
+ */
+export function startHttpThreads(options: Options): HttpThreads {
+  const { count, module, input, sink, log, onFailure, patience = usualPatience } = options;
+  const threads = new Set<Thread>();
+  const briefed = new Set<Thread>();
+  const stuck = new WeakSet<Thread>();
+  let isStopping = false;
+  let listenWith: (thread: Thread) => Promise<number> = ({ listening }) => listening;
+  for (let index = 0; index < count; index += 1) start();
+  const endWatch = watch(() => briefed.values().filter(({ isListening }) => isListening()), patience, endStuck);
+
+  function start(): Thread {
+    const thread = startThread(module, input, sink);
+    threads.add(thread);
+    thread.ended.then((error) => {
+      briefed.delete(thread);
+      // One that never listened stays, to tell those who wait for it.
+      if (isStopping || !thread.isListening()) return;
+      threads.delete(thread);
+      replace(thread, error);
+    });
+    return thread;
+  }
+
+  /** What it runs is cut off wherever it is. */
+  function endStuck(thread: Thread): void {
+    stuck.add(thread);
+    const at = notedIn(thread.pulse);
+    log.error(
+      { ...at },
+      `a thread that answers requests did not go on for ${patience / 1000} s; another one takes its place`,
+    );
+    thread.worker.terminate();
+  }
+
+  function replace(thread: Thread, error: Error): void {
+    if (!stuck.has(thread))
+      log.error({ err: error }, 'a thread that answers requests ended; another one takes its place');
+    listenWith(start()).catch((failure) => {
+      if (!isStopping) onFailure(failure);
+    });
+  }
+
+  async function listen(address: { host: string; port: number }, brief: (address: Address) => Order[]) {
+    const { host } = address;
+    const isShared = count > 1;
+    let { port } = address;
+    // Two services that both share would share one port, and each would get half of the other's requests.
+    if (isShared && port !== 0) await requireFree(host, port);
+    listenWith = (thread) => {
+      for (const { message, ports } of brief({ host, port, isShared })) thread.worker.postMessage(message, [...ports]);
+      briefed.add(thread);
+      return thread.listening;
+    };
+    const [first, ...others] = [...threads] as [Thread, ...Thread[]];
+    port = await listenWith(first);
+    await Promise.all(others.map(listenWith));
+    return port;
+  }
+
+  function tell(order: () => Order): void {
+    for (const { worker } of briefed) {
+      const { message, ports } = order();
+      worker.postMessage(message, [...ports]);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true;
+    endWatch();
+    await Promise.all([...threads].map(end));
+  }
+
+  return { listen, tell, stop };
+}
+
+/** One that is not listening has nothing to finish; one that is stuck in what it runs never gets to. */
+async function end({ worker, isListening, ended }: Thread): Promise<void> {
+  if (!isListening()) {
+    await worker.terminate();
+    return;
+  }
+  worker.postMessage({ kind: 'stop' });
+  const timer = setTimeout(() => worker.terminate(), stopMilliseconds);
+  await ended;
+  clearTimeout(timer);
+}
+
+type Thread = {
+  worker: Worker;
+  pulse: Pulse;
+  listening: Promise<number>;
+  isListening: () => boolean;
+  /** Resolves when it is gone, with the reason. */
+  ended: Promise<Error>;
+};
+
+function startThread(module: URL, input: object, sink: LogSink): Thread {
+  const pulse = createPulse();
+  const worker = new Worker(module, { workerData: { ...input, pulse } satisfies ThreadInput });
+  const listening = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<Error>();
+  let isListening = false;
+  let failure: Error | null = null;
+  // Whether it ever listened matters only to those who wait for it.
+  listening.promise.catch(() => {});
+
+  worker.on('message', (message: HttpMessage) => {
+    if (message.kind === 'log') sink.write(message.lines);
+    else {
+      isListening = true;
+      listening.resolve(message.port);
+    }
+  });
+  worker.on('error', (error) => {
+    // Anything can be thrown.
+    failure = error instanceof Error ? error : new Error(String(error));
+  });
+  worker.on('exit', (code) => {
+    const reason = failure ?? new Error(`the thread exited with ${code}`);
+    // What the system refuses, such as a port that is taken, has a code and is explained by it.
+    listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
+    ended.resolve(reason);
+  });
+  return { worker, pulse, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
+}
+
+async function requireFree(host: string, port: number): Promise<void> {
+  const probe = createServer().listen({ host, port });
+  await once(probe, 'listening');
+  probe.close();
+  await once(probe, 'close');
+}

@@ -1,0 +1,13 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Api } from '../../ports.ts';
+import { loadConfiguration } from '../../settings/configuration.ts';
+import { describe } from '../describe.ts';
+import type { Shared } from '../open-app.ts';
+
+/** What the thread is started with that makes an OpenAPI document, says it, and ends. */
+export type OpenApiInput = { config: string; api: Api; shared: Shared };
+
+const { config, api, shared }: OpenApiInput = workerData;
+const { model } = await loadConfiguration(config);
+(parentPort as MessagePort).postMessage(await describe(api, model, shared));
+process.exit(0);

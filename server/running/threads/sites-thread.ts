@@ -1,0 +1,102 @@
+import { type MessagePort, workerData } from 'node:worker_threads';
+import { createBacklog } from '../../http/backlog.ts';
+import { type Address, listen as listenOn } from '../../http/listener.ts';
+import { showPulse } from '../../http/pulse.ts';
+import { createLog } from '../../platform/logging.ts';
+import { parent } from '../../platform/parent.ts';
+import { stateIn } from '../../platform/state.ts';
+import type { ToldOrigins } from '../../ports.ts';
+import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
+import { openServer, portOf } from '../http-server.ts';
+import type { Shared } from '../open-app.ts';
+import { type Front, openFront } from '../sites/front.ts';
+import type { ThreadInput } from './http.ts';
+import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+
+/** What a thread is started with that answers the requests of several sites: which configurations it will need. */
+export type SitesInput = { configs: readonly string[]; logLevel: string };
+
+/** What the main thread asks for: to listen, to answer the requests of a site, to refuse them, to end. */
+export type SitesOrder = Listen | Open | Close | { kind: 'stop' };
+type Listen = {
+  kind: 'listen';
+  sites: readonly string[];
+  state: Int32Array<SharedArrayBuffer>;
+  /** For requests that are of no site. */
+  told: ToldOrigins;
+  address: Address;
+};
+type Open = { kind: 'open'; site: string; config: string; shared: Shared; ports: Ports; done: MessagePort };
+type Close = { kind: 'close'; site: string; done: MessagePort };
+
+/** What comes through `done`; null when it went well. */
+export type Done = { failure: string | null };
+
+const { configs, logLevel, pulse }: SitesInput & ThreadInput = workerData;
+showPulse(pulse);
+const stopMilliseconds = 10_000;
+const sink = threadSink();
+const log = createLog(logLevel, sink);
+const backlog = createBacklog(log);
+const loading = new Map<string, Promise<Loaded>>();
+// While the logs are opened. What cannot be loaded is told when it is needed.
+for (const path of configs) load(path).catch(() => {});
+
+let front: Front | null = null;
+const closing = new Map<string, () => Promise<void>>();
+let last: Promise<void> = Promise.resolve();
+
+// One after the other: what opens may take a while, and may be told to close meanwhile.
+parent().on('message', (order: SitesOrder) => {
+  last = last.then(() => carryOut(order));
+});
+
+async function carryOut(order: SitesOrder): Promise<void> {
+  if (order.kind === 'listen') await listen(order);
+  else if (order.kind === 'open') await settle(order.done, () => open(order));
+  // Nobody waits for the requests of one site.
+  else if (order.kind === 'close') settle(order.done, () => close(order.site));
+  else await stop();
+}
+
+async function listen({ sites, state, told, address }: Listen): Promise<void> {
+  front = await openFront({ sites, state: () => stateIn(state), told, backlog, log, patience: stopMilliseconds });
+  await listenOn(front.listener, address);
+  say({ kind: 'listening', port: portOf(front.listener) });
+}
+
+async function open({ site, config, shared, ports }: Open): Promise<void> {
+  const loaded = await load(config);
+  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site) });
+  closing.set(site, app.close);
+  front?.open(site, await openServer(app, backlog), loaded.model.cors);
+}
+
+async function close(site: string): Promise<void> {
+  await front?.close(site);
+  await closing.get(site)?.();
+  closing.delete(site);
+}
+
+async function settle(done: MessagePort, run: () => Promise<void>): Promise<void> {
+  let failure: string | null = null;
+  await run().catch((error) => {
+    failure = error instanceof Error ? error.message : String(error);
+  });
+  done.postMessage({ failure } satisfies Done);
+  done.close();
+}
+
+async function stop(): Promise<void> {
+  await front?.stop();
+  await Promise.all([...closing.values()].map((close) => close()));
+  // What a configuration left running, a timer or a connection, must not keep the service from ending.
+  process.exit(0);
+}
+
+/** Sites may share a configuration. */
+function load(path: string): Promise<Loaded> {
+  const known = loading.get(path) ?? loadConfiguration(path);
+  loading.set(path, known);
+  return known;
+}

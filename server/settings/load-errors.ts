@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, extname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { show } from '../../config/suggest.ts';
+
+/** Modules of our own are not where an author's mistake is. */
+const ours = fileURLToPath(new URL('../', import.meta.url));
+const extensions = ['.ts', '.mts', '.js', '.mjs', '.cts', '.cjs', '.json'];
+
+/**
+ * Why a module cannot be loaded, in one line: what is wrong, where in the author's files, and what to write.
+ *
+ * @param file the module that was asked for; the mistake may be in one that it imports.
+ */
+export function loadProblem(file: string, error: unknown): string {
+  if (!(error instanceof Error)) return `it throws ${show(error)}, and no error`;
+  const message = error.message.split('\n')[0] ?? '';
+  const place = placeOf(file, error);
+  return `${message}${place ? `, at ${place}` : ''}${hintFor(error)}`;
+}
+
+/** As `file:line:column`, from 1; null where nothing tells it. A mistake at the end of a file has no column. */
+function placeOf(file: string, error: Error): string | null {
+  const stack = error.stack ?? '';
+  if (error instanceof SyntaxError) return markedPlace(stack) ?? checkedPlace(file);
+  return missingImport(error)?.place ?? thrownPlace(stack);
+}
+
+/** Node puts the line in front of the stack, with marks below where it is wrong; none at the end of a file. */
+function markedPlace(text: string): string | null {
+  const [head = '', ...below] = text.split('\n');
+  const [, path = '', line] = /^(.+):(\d+)$/.exec(head) ?? [];
+  if (!line || !existsSync(pathOf(path))) return null;
+  const marks = below.find((one) => /^ *\^+$/.test(one));
+  return `${pathOf(path)}:${line}${marks === undefined ? '' : `:${marks.indexOf('^') + 1}`}`;
+}
+
+const checkMilliseconds = 5000;
+
+/** Where a module in JavaScript is wrong Node says only when it is asked about that file alone; null where Node is not to be had. */
+function checkedPlace(file: string): string | null {
+  // What is run by it is another application.
+  if (process.versions.electron !== undefined) return null;
+  const { NODE_OPTIONS: _ours, ...env } = process.env;
+  const check = { encoding: 'utf8', timeout: checkMilliseconds, env } as const;
+  return markedPlace(spawnSync(process.execPath, ['--check', file], check).stderr ?? '');
+}
+
+/** The innermost call in a file of the author's: what is thrown in a package or in Node was asked for there. */
+function thrownPlace(stack: string): string | null {
+  for (const [, url = '', at] of stack.matchAll(/(?:\(|at (?:async )?)((?:file:|\/|[A-Z]:\\).+?):(\d+:\d+)\)?$/gm)) {
+    const path = pathOf(url);
+    if (!path.startsWith(ours) && !path.includes(`${sep}node_modules${sep}`)) return `${path}:${at}`;
+  }
+  return null;
+}
+
+function pathOf(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : url;
+}
+
+function hintFor(error: Error): string {
+  const missing = missingImport(error);
+  if (missing?.meant) return `; write '${missing.meant}'`;
+  const isScript = /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message);
+  return isScript ? '; call it .mts or .mjs, or put "type": "module" into package.json' : '';
+}
+
+/** An import of a file that is not there: where it stands, and the one that is there and was probably meant. */
+function missingImport(error: Error): { place: string | null; meant: string | null } | null {
+  const pattern = /^(?:Cannot find module|Directory import) '(.+?)' .*imported from (.+)$/;
+  const [, wanted = '', importer = ''] = pattern.exec(error.message) ?? [];
+  if (!wanted || !existsSync(importer)) return null;
+  const bare = extensions.includes(extname(wanted)) ? wanted.slice(0, -extname(wanted).length) : wanted;
+  const found = [bare, join(wanted, 'index')]
+    .flatMap((path) => extensions.map((extension) => path + extension))
+    .find((path) => existsSync(path));
+  return {
+    place: importIn(importer, specifierOf(importer, wanted)),
+    meant: found === undefined ? null : specifierOf(importer, found),
+  };
+}
+
+/** As an import names a file: `./sib.ts`. */
+function specifierOf(importer: string, path: string): string {
+  const specifier = relative(dirname(importer), path).replaceAll(sep, '/');
+  return specifier.startsWith('.') ? specifier : `./${specifier}`;
+}
+
+function importIn(importer: string, specifier: string): string | null {
+  const lines = readFileSync(importer, 'utf8').split('\n');
+  for (const [index, line] of lines.entries()) {
+    const at = Math.max(line.indexOf(`'${specifier}`), line.indexOf(`"${specifier}`));
+    if (at >= 0) return `${importer}:${index + 1}:${at + 1}`;
+  }
+  return null;
+}

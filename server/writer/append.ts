@@ -1,0 +1,95 @@
+import type { MessagePort } from 'node:worker_threads';
+import { clockJumped } from '../../events/clock.ts';
+import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
+import { noRoom } from './no-room.ts';
+import { mostWaiting, tooMany } from './waiting.ts';
+import type { WriterAnswer, WriterAnswers, WriterRequests } from './writer-thread.ts';
+
+/** One command that waits for the writer: how long its text is, and since when. */
+type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
+
+/** The way of a thread to the writer. */
+export type Writing = {
+  /** Refuses what would have to wait behind too much. @throws DomainError `unavailable`: nothing was recorded. */
+  append: Append;
+  /** The same for what nobody would send again: it waits, however long the line is. */
+  appendAnyway: Append;
+  /** Whether too much waits for one more to be appended. */
+  isCrowded: () => boolean;
+};
+
+/**
+ * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when they are durable and
+ * every thread can read them.
+ *
+ * @param now milliseconds of a clock that nobody sets.
+ */
+export function connectWriter(port: MessagePort, now = () => performance.now()): Writing {
+  const waiting = new Map<number, Waiting>();
+  let queue: WriterRequests = [];
+  let bytes = 0;
+  let lastId = 0;
+  let isClosed = false;
+
+  port.on('message', (answers: WriterAnswers) => {
+    for (const { id, answer } of answers) settle(id, answer);
+  });
+  port.on('close', () => {
+    isClosed = true;
+    for (const { reject } of waiting.values()) {
+      reject(new UnknownOutcomeError('the writer thread ended: the next start finds out what it has recorded'));
+    }
+    waiting.clear();
+  });
+
+  function settle(id: number, answer: WriterAnswer): void {
+    const request = waiting.get(id);
+    if (!request) return;
+    waiting.delete(id);
+    bytes -= request.bytes;
+    if ('failure' in answer) request.reject(errorOf(answer));
+    else request.resolve(answer);
+  }
+
+  function flush(): void {
+    port.postMessage(queue);
+    queue = [];
+  }
+
+  function appendAnyway(command: Command): Promise<Outcome> {
+    if (isClosed) return Promise.reject(new Error('the writer thread ended: nothing was sent to it'));
+    lastId += 1;
+    const id = lastId;
+    const text = JSON.stringify(command);
+    bytes += text.length;
+    // One message carries all that the requests of one turn of the event loop want to append.
+    if (queue.length === 0) setImmediate(flush);
+    queue.push({ id, command: text });
+    return new Promise((resolve, reject) => waiting.set(id, { bytes: text.length, since: now(), resolve, reject }));
+  }
+
+  function isCrowded(): boolean {
+    if (waiting.size < mostWaiting.few) return false;
+    if (waiting.size >= mostWaiting.commands || bytes >= mostWaiting.bytes) return true;
+    const [oldest] = waiting.values();
+    return oldest !== undefined && now() - oldest.since > mostWaiting.milliseconds;
+  }
+
+  return {
+    appendAnyway,
+    async append(command) {
+      if (isCrowded()) throw tooMany();
+      return appendAnyway(command);
+    },
+    isCrowded,
+  };
+}
+
+function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
+  if (answer.failure === 'clock') return clockJumped();
+  if (answer.failure === 'full') return noRoom();
+  if (answer.failure === 'unread') {
+    return new UnreadError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');
+  }
+  return new Error(answer.message);
+}

@@ -1,0 +1,22 @@
+import { DomainError } from '../../config/errors.ts';
+
+/** How much may wait in one thread to be written, before whoever comes is told to come again. */
+export const mostWaiting = {
+  /** So many wait as long as it takes, even where a writer is held up for minutes. */
+  few: 64,
+  /** Where there are more, this is for how long the first of them may have waited, in milliseconds. */
+  milliseconds: 2000,
+  commands: 1000,
+  /** Of the texts of the commands. */
+  bytes: 32 * 1024 * 1024,
+  /** Writes of one document, which are decided one after the other. */
+  ofOneStream: 128,
+};
+
+const retrySeconds = 1;
+
+/** The refusal of a write that would have to wait behind too many others. */
+export function tooMany(): DomainError {
+  const message = 'too many writes wait already: nothing of this one was recorded, try again later';
+  return new DomainError('unavailable', message, [], retrySeconds);
+}

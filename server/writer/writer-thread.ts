@@ -1,0 +1,251 @@
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { basename } from 'node:path';
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import type { Rules, Schema } from '../../config/schema.ts';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
+import { createClock, jumpMilliseconds } from '../../events/clock.ts';
+import { createIds } from '../../events/ids.ts';
+import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
+import type { SignedHead } from '../../events/log-keys.ts';
+import type { Seals } from '../../events/seals.ts';
+import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
+import { catchUp } from '../../projections/rebuild.ts';
+import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
+import { errorOf, messageOf } from '../../storage/errors.ts';
+import { isDiskFull } from '../../storage/sqlite.ts';
+import { advised } from '../platform/advice.ts';
+import { parent } from '../platform/parent.ts';
+
+/** What the writer thread is started with. */
+export type WriterInput = {
+  directory: string;
+  schema: Schema;
+  rules: Rules;
+  counter: BigInt64Array<SharedArrayBuffer>;
+  clockCell: BigInt64Array<SharedArrayBuffer>;
+  logId: string;
+  /** What the keys of logs have signed: a log that does not go on from it is refused. */
+  signed: readonly SignedHead[];
+  /** What the head of the log is sealed with. */
+  seals: Seals;
+  /** Whether a schema is refused that changes what documents answer. */
+  isStrict: boolean;
+  /** As {@link BootOptions} has it. */
+  acceptsClock: boolean;
+};
+
+/** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
+export type WriterRequests = { id: number; command: string }[];
+
+/** What became of commands. */
+export type WriterAnswers = { id: number; answer: WriterAnswer }[];
+
+/**
+ * What the main thread asks for: to listen to one more thread, to say when all that was sent is dealt with, to keep a checkpoint,
+ * to clear the files of what was erased, to end.
+ */
+export type WriterOrder =
+  | { kind: 'connect'; port: MessagePort }
+  | { kind: 'settle' }
+  | { kind: 'checkpoint'; change: CheckpointChange }
+  | { kind: 'scrub'; remaining: Remaining[] }
+  | { kind: 'close' };
+
+/**
+ * What the writer tells the main thread: how far the start is, what a new schema changes for documents, that the head of the log is
+ * sealed, that it takes writes, answers to orders, why it stopped.
+ */
+export type WriterMessage =
+  | { kind: 'progress'; done: number; total: number }
+  | { kind: 'changes'; lines: readonly string[] }
+  | { kind: 'sealed'; log: string }
+  | ({ kind: 'ready'; readFile: string; log: string; size: number } & Pick<Booted, 'found' | 'upgradedFrom'>)
+  | { kind: 'refused'; message: string }
+  | { kind: 'settled' }
+  /** False: there was no room. */
+  | { kind: 'kept'; isKept: boolean }
+  | { kind: 'scrubbed'; scrubbed: Scrubbed }
+  | { kind: 'closed' };
+
+/**
+ * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
+ * tables have no room for it.
+ */
+export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
+
+const main = parent();
+const { directory, schema, rules, counter, clockCell, logId, signed, seals, acceptsClock, isStrict }: WriterInput =
+  workerData;
+const clock = createClock(clockCell);
+const ids = createIds(counter, clock.believed);
+
+function say(message: WriterMessage): void {
+  main.postMessage(message);
+}
+
+type Started = Booted & { scrubber: Scrubber };
+
+function start(): Started | null {
+  try {
+    const booted = boot({
+      directory,
+      schema,
+      rules,
+      ids,
+      now: clock.believed,
+      logId,
+      signed,
+      seals,
+      acceptsClock,
+      isStrict,
+      onChanges: (lines) => say({ kind: 'changes', lines }),
+      onSealed: (log) => say({ kind: 'sealed', log }),
+      progress: (done, total) => say({ kind: 'progress', done, total }),
+    });
+    const scrubber = openScrubber({ directory, readFile: booted.readFile, log: booted.log });
+    // What a process that was killed has not finished, before anybody reads; what other stores have is for the main thread.
+    scrubber.scrub([]);
+    const { log, size } = booted.log.head();
+    const { readFile, found, upgradedFrom } = booted;
+    say({ kind: 'ready', readFile, log, size, found, upgradedFrom });
+    return { ...booted, scrubber };
+  } catch (error) {
+    say({ kind: 'refused', message: advised(errorOf(error)) });
+    return null;
+  }
+}
+
+function serve({ log, projector, scrubber }: Started): void {
+  let queue: { from: MessagePort; id: number; command: string }[] = [];
+  const senders = new Set<MessagePort>();
+  let settling = 0;
+  const scrubbing: Remaining[][] = [];
+  let isScheduled = false;
+  let isClosing = false;
+
+  main.on('message', (order: WriterOrder) => {
+    if (order.kind === 'connect') {
+      listenTo(order.port);
+      return;
+    }
+    if (order.kind === 'checkpoint') {
+      say({ kind: 'kept', isKept: keep(order.change) });
+      return;
+    }
+    if (order.kind === 'close') isClosing = true;
+    else if (order.kind === 'scrub') scrubbing.push(order.remaining);
+    else {
+      takeWhatCame();
+      settling += 1;
+    }
+    schedule();
+  });
+
+  /** Between turns there is no transaction that this could become a part of. */
+  function keep(change: CheckpointChange): boolean {
+    try {
+      log.keepCheckpoint(change);
+      return true;
+    } catch (error) {
+      failure(error, 'full');
+      return false;
+    }
+  }
+
+  function listenTo(from: MessagePort): void {
+    senders.add(from);
+    from.on('message', (requests: WriterRequests) => take(from, requests));
+    from.on('close', () => senders.delete(from));
+  }
+
+  /** Between ports there is no order: what a thread sent before this may not have been looked at. */
+  function takeWhatCame(): void {
+    for (const from of senders) {
+      for (let came = receiveMessageOnPort(from); came; came = receiveMessageOnPort(from)) take(from, came.message);
+    }
+  }
+
+  function take(from: MessagePort, requests: WriterRequests): void {
+    for (const { id, command } of requests) queue.push({ from, id, command });
+    schedule();
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(turn);
+  }
+
+  /** Group commit: all that came while the last batch was being synced is the next batch. */
+  function turn(): void {
+    isScheduled = false;
+    const batch = queue;
+    queue = [];
+    if (batch.length > 0) {
+      const answers = write(batch.map(({ command }): Command => JSON.parse(command)));
+      const byThread = Map.groupBy(
+        batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer })),
+        ({ from }) => from,
+      );
+      for (const [from, its] of byThread) from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
+    }
+    for (const remaining of scrubbing.splice(0)) say({ kind: 'scrubbed', scrubbed: scrubber.scrub(remaining) });
+    for (; settling > 0; settling -= 1) say({ kind: 'settled' });
+    if (!isClosing) return;
+    say({ kind: 'closed' });
+    main.close();
+  }
+
+  function write(commands: Command[]): WriterAnswer[] {
+    const { head } = log;
+    if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
+    try {
+      // Left behind by a full disk: nothing new is recorded before what is recorded can be read.
+      if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, log, head().size);
+    } catch (error) {
+      return commands.map(() => failure(error, 'full'));
+    }
+    let recorded: RecordedEvent[] = [];
+    let outcomes: WriterAnswer[];
+    try {
+      const result = log.append(commands);
+      recorded = result.recorded;
+      outcomes = result.outcomes.map((outcome) => (outcome instanceof Error ? internal(outcome) : outcome));
+    } catch (error) {
+      return commands.map(() => failure(error, 'full'));
+    }
+    try {
+      projector.apply(recorded, head().root);
+    } catch (error) {
+      return outcomes.map((outcome) => (outcome.ok ? failure(error, 'unread') : outcome));
+    }
+    return outcomes;
+  }
+}
+
+function internal({ message }: Error): WriterAnswer {
+  return { ok: false, failure: 'internal', message };
+}
+
+/** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
+function failure(error: unknown, kind: 'full' | 'unread') {
+  if (!isDiskFull(error)) throw error;
+  return { ok: false, failure: kind, message: messageOf(error) } as const;
+}
+
+/** Where the cores are too few for all, reads go first: a write waits for the disk anyway. */
+function letReadersPass(): void {
+  try {
+    const thread = Number(basename(readlinkSync('/proc/thread-self')));
+    setPriority(thread, 5);
+  } catch {
+    // Only Linux gives a thread a priority of its own.
+  }
+}
+
+const booted = start();
+if (booted) {
+  letReadersPass();
+  serve(booted);
+}

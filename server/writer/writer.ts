@@ -1,0 +1,147 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
+import type { Progress } from '../../projections/rebuild.ts';
+import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import { errorOf } from '../../storage/errors.ts';
+import { ownModule } from '../platform/package.ts';
+import { noRoomToSign } from './no-room.ts';
+import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
+
+/** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
+export class StartError extends Error {
+  override name = 'StartError';
+}
+
+/** The writer thread, seen from the main thread. */
+export type Writer = {
+  /** Resolves when it takes writes; rejects with a StartError when the data directory refuses. */
+  ready: Promise<Ready>;
+  /** A way in for one thread that answers requests. */
+  connect: () => MessagePort;
+  /**
+   * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false when the
+   * writer ended before, and nobody knows.
+   */
+  settled: () => Promise<boolean>;
+  /** True when it ended unasked. Then the log may hold what nobody sees who has it open. */
+  hasFailed: () => boolean;
+  /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
+  keepCheckpoint: (change: CheckpointChange) => Promise<void>;
+  /**
+   * Clears the data files of what was erased, and ends the erasures that have no stored file left. Writes wait meanwhile.
+   *
+   * @param remaining the files that are left of each erasure that is not finished.
+   */
+  scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  /** Records what is queued, then ends the thread; one that is not ready yet is cut short, as by a crash. */
+  close: () => Promise<void>;
+};
+
+/**
+ * `log`: the id of the log. `size`: events in the log when the writer had started, `found` when it was opened. `upgradedFrom`: the
+ * format that it had, where it was an earlier one.
+ */
+type Ready = { readFile: string; log: string; size: number; found: number; upgradedFrom: number | null };
+
+/** What is told while the writer starts. */
+type Listener = {
+  progress: Progress;
+  onChanges: (lines: readonly string[]) => void;
+  /** The head of the log is sealed: from here on it must always be. */
+  onSealed: (log: string) => void;
+};
+
+/**
+ * Starts the writer thread.
+ *
+ * @param onDeath called once, when the thread ends unasked: what it holds is in doubt, and is looked at by the next start.
+ */
+export function startWriter(
+  input: WriterInput,
+  { progress, onChanges, onSealed }: Listener,
+  onDeath: (error: Error) => void,
+): Writer {
+  const worker = new Worker(ownModule('./writer-thread.ts', import.meta.url), { workerData: input });
+  const ready = Promise.withResolvers<Ready>();
+  const closed = Promise.withResolvers<void>();
+  const settling: ((isSettled: boolean) => void)[] = [];
+  const keeping: PromiseWithResolvers<void>[] = [];
+  const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
+  let isReady = false;
+  let isClosing = false;
+  let death: Error | null = null;
+
+  worker.on('message', (message: WriterMessage) => {
+    if (message.kind === 'ready') {
+      isReady = true;
+      ready.resolve(message);
+    } else if (message.kind === 'progress') progress(message.done, message.total);
+    else if (message.kind === 'changes') onChanges(message.lines);
+    else if (message.kind === 'sealed') onSealed(message.log);
+    else if (message.kind === 'refused') {
+      // The thread ends by itself now, and that is not a death.
+      isClosing = true;
+      ready.reject(new StartError(message.message));
+    } else if (message.kind === 'settled') settling.shift()?.(true);
+    else if (message.kind === 'kept') {
+      if (message.isKept) keeping.shift()?.resolve();
+      else keeping.shift()?.reject(noRoomToSign());
+    } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
+    else closed.resolve();
+  });
+  worker.on('error', (error) => die(errorOf(error)));
+  worker.on('exit', () => {
+    closed.resolve();
+    if (!isClosing) die(new Error('the writer thread ended'));
+  });
+
+  function die(error: Error): void {
+    if (death) return;
+    death = error;
+    ready.reject(error);
+    for (const { reject } of [...keeping.splice(0), ...scrubbing.splice(0)]) reject(error);
+    for (const resolve of settling.splice(0)) resolve(false);
+    onDeath(error);
+  }
+
+  function connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ kind: 'connect', port: port1 } satisfies WriterOrder, [port1]);
+    return port2;
+  }
+
+  function settled(): Promise<boolean> {
+    if (death) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    settling.push(resolve);
+    worker.postMessage({ kind: 'settle' } satisfies WriterOrder);
+    return promise;
+  }
+
+  function keepCheckpoint(change: CheckpointChange): Promise<void> {
+    if (death) return Promise.reject(death);
+    const kept = Promise.withResolvers<void>();
+    keeping.push(kept);
+    worker.postMessage({ kind: 'checkpoint', change } satisfies WriterOrder);
+    return kept.promise;
+  }
+
+  function scrub(remaining: Remaining[]): Promise<Scrubbed> {
+    if (death) return Promise.reject(death);
+    const scrubbed = Promise.withResolvers<Scrubbed>();
+    scrubbing.push(scrubbed);
+    worker.postMessage({ kind: 'scrub', remaining } satisfies WriterOrder);
+    return scrubbed.promise;
+  }
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    if (isReady && !death) {
+      worker.postMessage({ kind: 'close' } satisfies WriterOrder);
+      await closed.promise;
+    }
+    await worker.terminate();
+  }
+
+  return { ready: ready.promise, connect, settled, hasFailed: () => death !== null, keepCheckpoint, scrub, close };
+}

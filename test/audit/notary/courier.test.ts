@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import type { KeptCheckpoint } from '../../../events/checkpoints.ts';
+import { createCourier } from '../../../server/audit/notary/courier.ts';
+import { post } from '../../../server/audit/notary/webhook.ts';
+import { createLog } from '../../../server/platform/logging.ts';
+
+const milliseconds = { rest: 1, shortest: 1, longest: 4, patience: 50 };
+
+/** A courier, with what it has brought and said; `newest` is what it should bring. */
+function start(send: (size: number) => Promise<void>, options: { left?: number; rest?: number } = {}) {
+  const lines: string[] = [];
+  const marked: number[] = [];
+  const state = { size: 0 };
+  const courier = createCourier({
+    what: 'brought',
+    newest: () =>
+      state.size > (marked.at(-1) ?? 0) ? ({ size: state.size, note: `note ${state.size}` } as KeptCheckpoint) : null,
+    send: ({ size }) => send(size),
+    mark: async ({ size }) => {
+      marked.push(size);
+    },
+    log: createLog('info', { write: (line) => lines.push(JSON.parse(line).msg) }),
+    ...(options.left !== undefined && { left: options.left }),
+    milliseconds: { ...milliseconds, ...(options.rest !== undefined && { rest: options.rest }) },
+  });
+  const put = (size: number) => {
+    state.size = size;
+    courier.poke();
+  };
+  return { courier, lines, marked, put };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+describe('a courier', () => {
+  it('brings the newest until that works, says so once, and never an older one', async () => {
+    const tried: number[] = [];
+    let isBroken = true;
+    const { courier, lines, marked, put } = start(async (size) => {
+      tried.push(size);
+      if (isBroken) throw new Error('it is broken');
+    });
+    put(1);
+    await until(() => tried.length >= 3);
+    put(7);
+    await until(() => tried.includes(7));
+    isBroken = false;
+    await until(() => marked.length > 0);
+    put(9);
+    await until(() => marked.length > 1);
+    assert.deepEqual(marked, [7, 9]);
+    assert.equal(tried.indexOf(7) > tried.lastIndexOf(1), true);
+    await until(() => lines.length === 2);
+    assert.deepEqual(lines, [
+      'checkpoints cannot be brought: it is broken; it is tried again and again',
+      'checkpoints are brought again',
+    ]);
+    await courier.close();
+  });
+
+  it('brings the last at the end, and does not wait for who does not answer', async () => {
+    const sent: number[] = [];
+    const quick = start(async (size) => {
+      sent.push(size);
+    });
+    quick.put(1);
+    await quick.courier.close();
+    assert.deepEqual(quick.marked, [1]);
+    assert.deepEqual(sent, [1]);
+    const silent = start(() => new Promise(() => {}));
+    silent.put(1);
+    await silent.courier.close();
+    assert.deepEqual(silent.marked, []);
+    silent.put(2);
+    assert.deepEqual(silent.marked, []);
+  });
+
+  it('that may ask only so often rests at the start for what is left, and asks nothing at the end before that', async () => {
+    const hour = 3_600_000;
+    const early = start(async () => {}, { left: hour, rest: hour });
+    early.put(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await early.courier.close();
+    assert.deepEqual(early.marked, []);
+    const { courier, marked, put } = start(async () => {}, { left: 20, rest: hour });
+    put(1);
+    put(2);
+    assert.deepEqual(marked, []);
+    await until(() => marked.length > 0);
+    put(3);
+    await courier.close();
+    assert.deepEqual(marked, [2]);
+    const rested = start(async () => {}, { left: 0, rest: 0 });
+    rested.put(1);
+    await until(() => rested.marked.length > 0);
+    rested.put(2);
+    await rested.courier.close();
+    assert.deepEqual(rested.marked, [1, 2]);
+  });
+});
+
+describe('the webhook', () => {
+  const signal = new AbortController().signal;
+
+  async function receive(t: TestContext, answer: RequestListener): Promise<string> {
+    const server = createServer(answer).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    t.after(() => server.close());
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it('gets the note as text, with the credentials of its URL', async (t) => {
+    const requests: { request: IncomingMessage; body: string }[] = [];
+    const address = await receive(t, async (request, response) => {
+      requests.push({ request, body: (await request.toArray()).join('') });
+      response.writeHead(204).end();
+    });
+    await post(`http://an%40ne:s%3Acret@${address}/hook?token=t`, 'the note\n', signal);
+    const [{ request, body } = assert.fail('nothing came')] = requests;
+    assert.deepEqual([request.method, request.url, body], ['POST', '/hook?token=t', 'the note\n']);
+    assert.equal(request.headers['content-type'], 'text/plain; charset=utf-8');
+    assert.equal(request.headers.authorization, `Basic ${Buffer.from('an@ne:s:cret').toString('base64')}`);
+  });
+
+  it('is not followed elsewhere, and what went wrong is said without the URL', async (t) => {
+    let followed = 0;
+    const other = await receive(t, (_, response) => {
+      followed += 1;
+      response.end();
+    });
+    const address = await receive(t, (request, response) => {
+      if (request.url?.startsWith('/moved')) response.writeHead(307, { location: `http://${other}/` }).end();
+      else if (request.url?.startsWith('/fails')) response.writeHead(500).end('secret');
+      else response.destroy();
+    });
+    const cases: [string, RegExp][] = [
+      ['moved', /^it answered 307$/],
+      ['fails', /^it answered 500$/],
+      ['gone', /^it did not answer \(UND_ERR_SOCKET\)$/],
+    ];
+    for (const [path, message] of cases) {
+      await assert.rejects(post(`http://u:secret@${address}/${path}?secret`, 'x\n', signal), { message });
+    }
+    await assert.rejects(post('http://127.0.0.1:1/secret', 'x\n', signal), (error: Error) => {
+      assert.doesNotMatch(error.message, /secret/);
+      return true;
+    });
+    assert.equal(followed, 0);
+  });
+});

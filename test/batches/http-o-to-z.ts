@@ -1,3 +1,0 @@
-import { runBatch } from '../helpers/batches.ts';
-
-runBatch('http-o-to-z');

@@ -1,3 +1,0 @@
-import { runBatch } from '../helpers/batches.ts';
-
-runBatch('rest-a-to-l');

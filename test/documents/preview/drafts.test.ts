@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openVault } from '../../../events/vault.ts';
+import { signToken, tokenReader } from '../../../server/callers/tokens.ts';
+import { keepDrafts } from '../../../server/documents/preview/drafts.ts';
+import { openPreview, signPreview } from '../../../server/documents/preview/tokens.ts';
+import { temporaryFolder } from '../../helpers/service.ts';
+import { eventually } from '../../helpers/shared.ts';
+
+const start2026 = Date.UTC(2026, 0, 1);
+const minutes = 60_000;
+const small = { count: 3, bytes: 100_000 };
+const roomy = { count: 100, bytes: 1_000_000_000 };
+
+/** Drafts in a vault of their own, by a clock that stands. */
+function open(t: TestContext, room = { user: small, key: roomy, all: roomy }, folder = temporaryFolder(t)) {
+  const vault = openVault(join(folder, 'vault.db'));
+  const clock = { time: start2026 };
+  const onFailure = (error: Error) => assert.fail(error);
+  const drafts = keepDrafts({ drafts: vault.drafts, now: () => clock.time, onFailure, room });
+  let isOpen = true;
+  async function close(): Promise<void> {
+    if (!isOpen) return;
+    isOpen = false;
+    await drafts.close();
+    vault.close();
+  }
+  t.after(close);
+  const keep = (text: string, of: Partial<Parameters<typeof drafts.keep>[0]> = {}) =>
+    drafts.keep({
+      caller: 'user:users/ada',
+      isKey: false,
+      collection: 'posts',
+      document: 'one',
+      data: JSON.stringify({ text }),
+      ...of,
+    });
+  const textOf = (id: string) => {
+    const draft = drafts.read(id);
+    return draft && JSON.parse(draft.data).text;
+  };
+  return { drafts, keep, textOf, clock, folder, close };
+}
+
+function bytesOf(folder: string): Buffer {
+  return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
+}
+
+describe('Drafts in the vault', () => {
+  it('live for 15 minutes, also past the end of the process', async (t) => {
+    const first = open(t);
+    const id = await first.keep('mine');
+    await first.close();
+    const { drafts, clock, textOf } = open(t, undefined, first.folder);
+    clock.time += 15 * minutes - 1;
+    assert.deepEqual(drafts.read(id), { collection: 'posts', document: 'one', data: '{"text":"mine"}' });
+    clock.time += 1;
+    assert.equal(textOf(id), null);
+  });
+
+  it('are gone from the disk when they have expired, whatever their size, and nobody has to call for it', async (t) => {
+    const { drafts, keep, textOf, clock, folder } = open(t, { user: roomy, key: roomy, all: roomy });
+    for (let index = 0; index < 40; index += 1) await keep(`small-${'x'.repeat(10 * index)}-trace`);
+    for (let index = 0; index < 12; index += 1) await keep(`large-trace-${'x'.repeat(1_000_000)}`);
+    clock.time += 10 * minutes;
+    const later = await keep('the later one');
+    clock.time += 5 * minutes;
+    assert.ok(bytesOf(folder).includes('-trace'));
+    await drafts.purge();
+    assert.ok(!bytesOf(folder).includes('-trace'));
+    assert.equal(textOf(later), 'the later one');
+  });
+
+  it('leave no copies where SQLite has moved them', (t) => {
+    const folder = temporaryFolder(t);
+    const vault = openVault(join(folder, 'vault.db'));
+    t.after(vault.close);
+    // Of what these numbers choose, copies of three were left when several drafts shared a page.
+    let state = 2;
+    const random = (below: number) => {
+      state = (state * 48271) % 2147483647;
+      return state % below;
+    };
+    const [left, gone]: [string[], string[]] = [[], []];
+    for (let number = 0; number < 400; number += 1) {
+      const [id, caller, data] = [String(number), `user:${number % 7}`, `<<${number}>>${'x'.repeat(random(200))}`];
+      vault.drafts.keep({ id, caller, collection: 'posts', document: 'one', data, expiresAt: number }, roomy, roomy);
+      left.push(id);
+      if (number <= 20 || random(10) === 9) continue;
+      gone.push(...left.splice(random(left.length), 1));
+      vault.drafts.delete(gone.at(-1) as string);
+    }
+    const bytes = bytesOf(folder);
+    assert.deepEqual(
+      gone.filter((id) => bytes.includes(`<<${id}>>`)),
+      [],
+    );
+    assert.ok(left.every((id) => bytes.includes(`<<${id}>>`)));
+  });
+
+  it('leave a small file when there were many', async (t) => {
+    const { drafts, keep, clock, folder } = open(t, { user: roomy, key: roomy, all: roomy });
+    const size = () => statSync(join(folder, 'vault.db')).size;
+    for (let index = 0; index < 70; index += 1) await keep('x'.repeat(1_000_000));
+    assert.ok(size() > 50_000_000);
+    clock.time += 15 * minutes;
+    await drafts.purge();
+    assert.ok(size() < 200_000, String(size()));
+  });
+
+  it('of which a start finds some that have expired are purged then', async (t) => {
+    const { keep, clock, folder, close } = open(t);
+    clock.time -= 20 * minutes;
+    await keep('a-trace-of-yesterday');
+    await close();
+    open(t, undefined, folder);
+    await eventually(() => !bytesOf(folder).includes('a-trace-of-yesterday'));
+  });
+
+  it('do not live longer because the clock was put back', async (t) => {
+    const { drafts, keep, textOf, clock } = open(t);
+    const id = await keep('from tomorrow');
+    clock.time -= 24 * 60 * minutes;
+    await drafts.purge();
+    clock.time += 15 * minutes;
+    assert.equal(textOf(id), null);
+  });
+
+  it('go when their caller has too many, the oldest first, and those of others stay', async (t) => {
+    const { keep, textOf } = open(t);
+    const other = await keep('other', { caller: 'user:users/bob' });
+    const ids: string[] = [];
+    for (const text of ['1', '2', '3', '4', '5']) ids.push(await keep(text));
+    assert.deepEqual(ids.map(textOf), [null, null, '3', '4', '5']);
+    const large = await keep('x'.repeat(90_000));
+    assert.deepEqual([...ids.map(textOf), textOf(large)?.length], [null, null, null, '4', '5', 90_000]);
+    // One that has no room beside any other is kept all the same: the body was not too large.
+    const larger = await keep('x'.repeat(200_000));
+    assert.deepEqual([textOf(large), textOf(larger)?.length], [null, 200_000]);
+    assert.equal(textOf(other), 'other');
+  });
+
+  it('of an API key are more, for many editors are behind it', async (t) => {
+    const { keep, textOf } = open(t);
+    const ids = await Promise.all(['1', '2', '3', '4', '5'].map((text) => keep(text, { isKey: true })));
+    assert.deepEqual(ids.map(textOf), ['1', '2', '3', '4', '5']);
+  });
+
+  it('are refused when there is no room for those of all, and nothing is dropped for it', async (t) => {
+    const { keep, textOf, clock } = open(t, { user: small, key: roomy, all: { count: 4, bytes: 150_000 } });
+    const full = { code: 'unavailable', retryAfter: 60, message: /^there are too many drafts/ };
+    const mine = [await keep('1'), await keep('2'), await keep('3')];
+    await keep('other', { caller: 'user:users/bob' });
+    await assert.rejects(keep('other', { caller: 'user:users/bob' }), full);
+    await assert.rejects(keep('x'.repeat(160_000)), full);
+    assert.deepEqual(mine.map(textOf), ['1', '2', '3']);
+    // Who replaces their own needs no more room.
+    const fourth = await keep('4');
+    assert.deepEqual([...mine, fourth].map(textOf), [null, '2', '3', '4']);
+    clock.time += 15 * minutes;
+    assert.ok(await keep('later'));
+  });
+
+  it('are refused when too many come at once', async (t) => {
+    const { keep } = open(t, { user: roomy, key: roomy, all: roomy });
+    const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => keep('x')));
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 36);
+    for (const { reason } of refused as PromiseRejectedResult[]) assert.equal(reason.code, 'unavailable');
+    assert.ok(await keep('now'));
+  });
+
+  it('are forgotten with their document, and with the user who keeps them', async (t) => {
+    const { drafts, keep, textOf, folder } = open(t);
+    const about = await keep('about-it-trace', { document: 'two', caller: 'apiKey:1' });
+    const by = await keep('by-her-trace', { caller: 'user:posts/two' });
+    const other = await keep('another');
+    drafts.forget('posts', 'two');
+    assert.deepEqual([about, by, other].map(textOf), [null, null, 'another']);
+    for (const trace of ['about-it-trace', 'by-her-trace']) assert.ok(!bytesOf(folder).includes(trace));
+  });
+});
+
+describe('A preview token', () => {
+  const now = start2026;
+  const secrets = ['a secret of these tests', 'the one before'];
+
+  it('opens its draft for 15 minutes, also after the secret was rotated', () => {
+    const token = signPreview(['the one before'], 'a-draft', null, now);
+    assert.equal(openPreview(secrets, token, null, now + 15 * minutes - 1), 'a-draft');
+    assert.equal(openPreview(secrets, token, null, now + 15 * minutes), null);
+    assert.equal(openPreview(['a secret of others'], token, null, now), null);
+  });
+
+  it('is of one site, or of none', () => {
+    const [acme, none] = [signPreview(secrets, 'a', 'acme', now), signPreview(secrets, 'a', null, now)];
+    const opens = (token: string, site: string | null) => openPreview(secrets, token, site, now) === 'a';
+    assert.deepEqual([opens(acme, 'acme'), opens(acme, 'other'), opens(acme, null)], [true, false, false]);
+    assert.deepEqual([opens(none, 'acme'), opens(none, null)], [false, true]);
+  });
+
+  it('is no login, and a login is no preview', () => {
+    const login = signToken(secrets, { sub: 'a', collection: 'users', sid: 'b' }, 60, now);
+    assert.equal(openPreview(secrets, login, null, now), null);
+    assert.equal(tokenReader(secrets, null)(signPreview(secrets, 'a', null, now), now), null);
+  });
+});

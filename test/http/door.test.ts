@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, Server as Listener } from 'node:http';
+import { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { isShed, stoodInLine, takeTurns } from '../../server/http/door.ts';
+import { mostWaiting } from '../../server/writer/waiting.ts';
+import { eventually } from '../helpers/shared.ts';
+
+/** A listener whose requests are made up: which have begun, in which order, and which of them are to be refused. */
+function opened(isCrowded = () => false, isExempt = (_request: IncomingMessage) => false) {
+  const listener = new EventEmitter();
+  const begun: string[] = [];
+  const stood: number[] = [];
+  const shed: string[] = [];
+  for (const event of ['request', 'checkContinue']) {
+    listener.on(event, (request) => {
+      begun.push(request.name);
+      stood.push(stoodInLine(request));
+      if (isShed(request)) shed.push(request.name);
+    });
+  }
+  const beginAll = takeTurns(listener as Listener, isCrowded, isExempt);
+  const come = (method: string, name: string, response = { destroyed: false }, event = 'request') =>
+    listener.emit(event, { method, name }, response);
+  /** Over a connection: an answer, which is over when `close` is emitted, and what it was told about the connection. */
+  const sendOver = (socket: Socket, method: string, name: string) => {
+    const headers: string[] = [];
+    const setHeader = (key: string, value: string) => headers.push(`${key}: ${value}`);
+    const response = Object.assign(new EventEmitter(), { destroyed: false, headers, setHeader });
+    listener.emit('request', { method, name, socket, httpVersionMajor: 1 }, response);
+    return response;
+  };
+  return { come, sendOver, begun, shed, stood, beginAll };
+}
+
+const turn = () => new Promise(setImmediate);
+const named = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `${from + index}`);
+
+describe('Writes that come together', () => {
+  it('begin a few in each turn, in their order, and what only reads begins at once', async () => {
+    const { come, begun } = opened();
+    for (const name of named(50))
+      come(name === '7' ? 'DELETE' : 'POST', name, undefined, name === '9' ? 'checkContinue' : 'request');
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) come(method, method);
+    const first = begun.indexOf('GET');
+    assert.ok(first >= 1 && first <= 8, `${first} writes came before`);
+    assert.deepEqual(begun, [...named(first), 'GET', 'HEAD', 'OPTIONS']);
+    await turn();
+    const second = begun.length - 3 - first;
+    assert.ok(second >= 1 && second <= 8, `${second} writes in a turn`);
+    // One that comes later does not go before those in line.
+    come('POST', '50');
+    for (let turns = 0; turns < 60; turns += 1) await turn();
+    assert.deepEqual(
+      begun.filter((name) => /^\d/.test(name)),
+      named(51),
+    );
+    come('PATCH', '51');
+    assert.equal(begun.at(-1), '51');
+  });
+
+  it('do not begin for clients that have gone, and all begin when the service ends', async () => {
+    const { come, begun, beginAll } = opened();
+    const gone = { destroyed: false };
+    for (const name of named(40)) come('POST', name, name === '30' ? gone : undefined);
+    gone.destroyed = true;
+    await turn();
+    beginAll();
+    assert.deepEqual(
+      begun,
+      named(40).filter((name) => name !== '30'),
+    );
+  });
+
+  it('are refused where too many wait, not all at once, and nobody behind them waits for that', async () => {
+    let isCrowded = true;
+    const { come, begun, shed } = opened(() => isCrowded);
+    for (const name of named(200)) come('POST', name);
+    await turn();
+    await turn();
+    assert.ok(begun.length > 0 && begun.length < 100, `${begun.length} were refused at once`);
+    assert.deepEqual(shed, begun);
+    isCrowded = false;
+    come('POST', 'later');
+    await turn();
+    assert.ok(begun.includes('later') && !shed.includes('later'));
+    await eventually(() => shed.length === 200);
+    assert.deepEqual(shed, named(200));
+  });
+
+  it('of one connection begin when the one before was answered, and those of others meanwhile', async (t) => {
+    const now = t.mock.method(performance, 'now');
+    let at = 0;
+    now.mock.mockImplementation(() => at);
+    const { come, sendOver, begun, stood } = opened();
+    const socket = new Socket();
+    const [first, second] = named(4).map((name) => sendOver(socket, 'POST', name));
+    sendOver(socket, 'GET', 'read');
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    come('POST', 'other');
+    assert.deepEqual(begun, ['0', 'read', 'other']);
+    at = 250;
+    first?.emit('close');
+    await turn();
+    assert.deepEqual([begun.at(-1), stood.at(-1)], ['1', 250]);
+    // Whoever has gone is not served any more.
+    socket.destroy();
+    second?.emit('close');
+    await turn();
+    assert.equal(begun.length, 4);
+  });
+
+  it('end their connection where it sends hundreds ahead', async () => {
+    const { sendOver, begun } = opened();
+    const socket = new Socket();
+    const answers = named(200).map((name) => sendOver(socket, 'DELETE', name));
+    assert.equal(socket.destroyed, false);
+    for (const name of named(400, 200)) sendOver(socket, 'DELETE', name);
+    assert.equal(socket.destroyed, true);
+    answers[0]?.emit('close');
+    await turn();
+    assert.deepEqual(begun, ['0']);
+  });
+
+  it('are refused at once where too many wait for that, and lose their connection then', async () => {
+    const { sendOver, begun, shed } = opened(() => true);
+    const answers = named(mostWaiting.commands + 100).map((name) => sendOver(new Socket(), 'POST', name));
+    await turn();
+    await turn();
+    assert.ok(begun.length >= 100 && begun.length < 200, `${begun.length} were refused`);
+    assert.deepEqual(shed, begun);
+    const ended = answers.filter(({ headers }) => headers.includes('connection: close'));
+    assert.ok(ended.length >= 80, `${ended.length} connections are to end`);
+  });
+
+  it('are not refused where they pass whatever waits, nor wait for those that are', async () => {
+    const { come, begun, shed } = opened(
+      () => true,
+      ({ method }) => method === 'PATCH',
+    );
+    for (const name of named(200)) come('POST', name);
+    come('PATCH', 'needed');
+    await turn();
+    await turn();
+    assert.ok(begun.includes('needed') && begun.length < 100, `${begun.length} came before`);
+    assert.ok(!shed.includes('needed'));
+  });
+
+  it('are refused where they have stood for long in a long line, and taken in a short one', async (t) => {
+    const now = t.mock.method(performance, 'now');
+    let at = 0;
+    now.mock.mockImplementation(() => at);
+    const { come, begun, shed } = opened();
+    for (const name of named(mostWaiting.few + 40)) come('POST', name);
+    at += mostWaiting.milliseconds + 1;
+    for (let turns = 0; turns < 60; turns += 1) await turn();
+    await eventually(() => begun.length === mostWaiting.few + 40);
+    const late = shed.map(Number);
+    assert.ok(late.length > 0 && late.every((name) => name > mostWaiting.few), `${late}`);
+  });
+
+  it('are not late for what the one before on their connection has taken', async (t) => {
+    const now = t.mock.method(performance, 'now');
+    let at = 0;
+    now.mock.mockImplementation(() => at);
+    const { come, sendOver, begun, shed, stood } = opened();
+    const socket = new Socket();
+    const first = sendOver(socket, 'POST', 'first');
+    sendOver(socket, 'POST', 'second');
+    at += mostWaiting.milliseconds + 1;
+    for (const name of named(mostWaiting.few + 40)) come('POST', name);
+    first.emit('close');
+    at += 10;
+    for (let turns = 0; turns < 60; turns += 1) await turn();
+    assert.deepEqual([begun.length, shed], [mostWaiting.few + 42, []]);
+    assert.equal(stood[begun.indexOf('second')], at, 'its line in the log tells of all of it');
+  });
+});

@@ -51,6 +51,31 @@ const rules: Record<string, Rule> = {
   examples: { folders: ['config', 'server'], packages: ['world-countries'] },
 };
 
+/**
+ * What `server/` is made of, from the ground up: a file imports its own folder, and what stands before it here. Nobody imports the
+ * last two: the shell and npm start them.
+ */
+const floors = [
+  'platform',
+  'settings',
+  'writer',
+  'queries',
+  'ports.ts',
+  'app.ts',
+  'http',
+  'callers',
+  'access',
+  'openapi',
+  'files',
+  'documents',
+  'accounts',
+  'audit',
+  'running',
+  'cli',
+  'index.ts',
+  'main.js',
+] as const;
+
 /** Every module that a source text imports, statically, dynamically, for its types or by re-export. */
 function importsOf(text: string): string[] {
   const code = text.replace(/^\s*\/\/.*$/gm, '').replace(/\/\*.*?\*\//gs, '');
@@ -76,6 +101,46 @@ function problemOf(file: string, specifier: string): string | null {
   return packages.includes(name) ? null : `${file} may not import the package ${name}`;
 }
 
+/** What is wrong with an import inside `server/`, or null. */
+function climbOf(file: string, specifier: string): string | null {
+  const floorOf = (path: string) => floors.findIndex((name) => `${path}/`.startsWith(`server/${name}/`));
+  const target = normalize(join(dirname(file), specifier)).replaceAll('\\', '/');
+  if (!specifier.startsWith('.') || !target.startsWith('server/')) return null;
+  const [from, to] = [floorOf(file), floorOf(target)];
+  if (from === -1 || to === -1) return `${from === -1 ? file : target} stands on no floor of server/`;
+  return to > from ? `${file} may not import ${specifier}: ${floors[from]} stands below ${floors[to]}` : null;
+}
+
+/** Files that import each other in a loop, types counted, as groups of two and more. */
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const reached = new Map([...imports.keys()].map((file) => [file, reachedFrom(file)]));
+  const inLoop = [...imports.keys()].filter((file) => reached.get(file)?.has(file));
+  const groups = Map.groupBy(inLoop, (file) => inLoop.find((other) => isTied(file, other)));
+  return [...groups.values()];
+
+  function reachedFrom(start: string): Set<string> {
+    const found = new Set<string>();
+    const open = [start];
+    for (let file = open.pop(); file !== undefined; file = open.pop()) {
+      for (const next of imports.get(file) ?? []) {
+        if (found.has(next)) continue;
+        found.add(next);
+        open.push(next);
+      }
+    }
+    return found;
+  }
+
+  function isTied(one: string, other: string): boolean {
+    return Boolean(reached.get(one)?.has(other) && reached.get(other)?.has(one));
+  }
+}
+
+/** The files of some folders, as paths from the root. */
+function filesOf(pattern: string): string[] {
+  return globSync(pattern, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+}
+
 describe('The import direction (style 1.1)', () => {
   for (const folder of Object.keys(rules)) {
     it(`holds in ${folder}/`, () => {
@@ -90,6 +155,30 @@ describe('The import direction (style 1.1)', () => {
       );
     });
   }
+
+  it('holds inside server/, for types too', () => {
+    const problems = filesOf('server/**/*.{ts,js}').flatMap((file) =>
+      importsOf(readFileSync(join(root, file), 'utf8')).map((specifier) => climbOf(file, specifier)),
+    );
+    assert.deepEqual(
+      problems.filter((problem) => problem !== null),
+      [],
+    );
+  });
+
+  it('runs in no circle of more than three files, types counted', () => {
+    const files = filesOf(`{${Object.keys(rules)}}/**/*.{ts,js,mjs}`);
+    const imports = new Map(
+      files.map((file) => {
+        const specifiers = importsOf(readFileSync(join(root, file), 'utf8')).filter((one) => one.startsWith('.'));
+        return [file, specifiers.map((one) => normalize(join(dirname(file), one)).replaceAll('\\', '/'))];
+      }),
+    );
+    assert.deepEqual(
+      circlesIn(imports).filter(({ length }) => length > 3),
+      [],
+    );
+  });
 
   it('knows every folder with source in it', () => {
     const folders = new Set(
@@ -134,6 +223,16 @@ describe('The import direction (style 1.1)', () => {
     assert.deepEqual(found, []);
   });
 
+  it('keeps all but types out of what every route of the server is given', () => {
+    for (const file of ['server/app.ts', 'server/ports.ts']) {
+      const code = stripTypeScriptTypes(readFileSync(join(root, file), 'utf8')).replace(
+        /^\s*\/\/.*$|\/\*.*?\*\//gms,
+        '',
+      );
+      assert.equal(code.trim(), '', `${file} holds more than types`);
+    }
+  });
+
   it('is found broken where it is', () => {
     const source = [
       "import Hapi, { type Server } from '@hapi/hapi';",
@@ -167,6 +266,50 @@ describe('The import direction (style 1.1)', () => {
         'projections/x.ts imports fs without node:',
       ],
     );
+    assert.deepEqual(
+      [
+        '../access/access.ts',
+        '../../http/body.ts',
+        '../app.ts',
+        './near.ts',
+        '../../config/model.ts',
+        '../odd/x.ts',
+      ].map((specifier) => climbOf('server/http/x.ts', specifier)),
+      [
+        'server/http/x.ts may not import ../access/access.ts: http stands below access',
+        null,
+        null,
+        null,
+        null,
+        'server/odd/x.ts stands on no floor of server/',
+      ],
+    );
+    const ring = new Map([
+      ['a', ['b', 'e']],
+      ['b', ['c']],
+      ['c', ['a', 'd']],
+      ['d', ['e']],
+      ['e', ['d']],
+    ]);
+    assert.deepEqual(circlesIn(ring), [
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ]);
+  });
+});
+
+describe('The plan of server/', () => {
+  it('has at most six entries beside its folders', () => {
+    const files = readdirSync(join(root, 'server'), { withFileTypes: true }).filter((one) => !one.isDirectory());
+    assert.ok(files.length <= 6, files.map(({ name }) => name).join(', '));
+  });
+
+  it('has no folder of fewer than three files', () => {
+    const folders = Map.groupBy(filesOf('server/*/**/*.*'), (file) => dirname(file));
+    assert.deepEqual(
+      [...folders].filter(([, files]) => files.length < 3).map(([folder]) => folder),
+      [],
+    );
   });
 });
 
@@ -192,7 +335,7 @@ describe('The status of an error', () => {
   // What is described is in openapi/, and commands look at answers.
   const sources = globSync('server/**/*.ts', {
     cwd: root,
-    exclude: ['server/openapi/**'],
+    exclude: ['server/openapi/**', 'server/**/*operations.ts'],
   }).map((file) => file.replaceAll('\\', '/'));
   const found = new Map(sources.map((file) => [file, statusesIn(readFileSync(join(root, file), 'utf8'))]));
 

@@ -2,16 +2,16 @@ import Boom from '@hapi/boom';
 import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../../config/errors.ts';
 import { AlteredEventError } from '../../events/altered.ts';
-import { OutOfRangeError } from '../documents/media/ranges.ts';
 import type { State } from '../platform/state.ts';
 import { dropRest } from './body.ts';
+import { OutOfRangeError } from './ranges.ts';
 import { requestId } from './requests.ts';
 import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 
 /**
- * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here: `hooks.ts`, where
- * it is the author's own, `listener.ts` for what is not even a request, `embedded/gate.ts` where there is no service to ask, and
- * `mail/mailbox.ts`, a server of its own for development.
+ * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here:
+ * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for what is not even a request, `running/embedded/gate.ts`
+ * where there is no service to ask, and `accounts/mail/mailbox.ts`, a server of its own for development.
  */
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,

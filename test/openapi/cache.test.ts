@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../../config/check.ts';
@@ -149,9 +149,9 @@ describe('The cached OpenAPI documents', () => {
   it('are made again by another version, and by another state of a checkout', async (t) => {
     const buildOf = async (version: string, at: number) => {
       const folder = temporaryFolder(t);
-      const file = join(folder, 'server', 'version.ts');
+      const file = join(folder, 'server', 'platform', 'version.ts');
       cpSync(fileURLToPath(new URL('../../server/platform/version.ts', import.meta.url)), file);
-      utimesSync(file, at, at);
+      for (const path of [file, dirname(file)]) utimesSync(path, at, at);
       const exports = { './package.json': './package.json' };
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'annals', version, exports, type: 'module' }));
       const { build } = await import(pathToFileURL(file).href);

@@ -9,6 +9,7 @@ import { BlobMissingError, type ByteRange, isSha256 } from '../../../storage/blo
 import { readableDocument } from '../../access/document-access.ts';
 import type { App, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
+import { namesTag, rangeOf } from '../../http/ranges.ts';
 import { actorOf, idOf, requestId } from '../../http/requests.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import { isUtf8, pathProblem } from '../../http/url.ts';
@@ -17,7 +18,6 @@ import { presenterOf } from '../answers.ts';
 import { lookBack, tellPosition } from '../past/as-of.ts';
 import { watchDownload } from './download.ts';
 import { mediaOperation } from './operations.ts';
-import { namesTag, rangeOf } from './ranges.ts';
 import { servingOf } from './serving.ts';
 
 /** How long a download may stand still, at either end. */

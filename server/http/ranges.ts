@@ -1,7 +1,7 @@
 import Ammo from '@hapi/ammo';
-import { counted } from '../../../config/counted.ts';
-import { DomainError } from '../../../config/errors.ts';
-import type { ByteRange } from '../../../storage/blobs.ts';
+import { counted } from '../../config/counted.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { ByteRange } from '../../storage/blobs.ts';
 
 /** Thrown where nothing of a range is part of the file; `size` is that of the file, in bytes. */
 export class OutOfRangeError extends DomainError {

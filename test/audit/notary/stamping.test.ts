@@ -334,7 +334,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.equal(found.finding, null);
     assert.match(
       found.notes.join('\n'),
-      /^the time-stamp authority tsa has seen 1 checkpoints, the newest of 1 events/,
+      /^the time-stamp authority tsa has seen 1 checkpoint, the newest of 1 event at /,
     );
   });
 

@@ -7,11 +7,12 @@ import type { Config } from '../../../config/define.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { logFile } from '../../../projections/boot.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
+import { sealsIn } from '../../events/logs.ts';
 import { commitUnseen, failingSync } from '../../helpers/failing-sync.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { type Answer, apiKey, type Service, startService, temporaryFolder } from '../../helpers/service.ts';
 import { logLines } from '../../helpers/shared.ts';
-import { openDirectory } from '../../projections/directory.ts';
+import { type Directory, openDirectory } from '../../projections/directory.ts';
 
 const config: Config = { collections: [{ slug: 'media', upload: true, fields: [{ name: 'alt', type: 'text' }] }] };
 const media = '/api/collections/media';
@@ -36,10 +37,15 @@ function store(data: string, text: string): void {
   writeFileSync(path, text);
 }
 
+/** Opens a data directory whose vault seals its log, as a service does. */
+function openSealed(data: string): Directory {
+  return openDirectory(data, config, { seals: sealsIn(data) });
+}
+
 /** A data directory whose last commit failed in its sync, while somebody reads the log who goes on with that. */
 function unsettled(t: TestContext, text: string) {
   const data = join(temporaryFolder(t), 'data');
-  const directory = openDirectory(data, config);
+  const directory = openSealed(data);
   directory.create('media', { alt: 'before' });
   store(data, text);
   writeFileSync(join(data, 'blobs', 'annals-log'), directory.log.head().log);
@@ -60,7 +66,7 @@ function unsettled(t: TestContext, text: string) {
 describe('A log whose last sync failed, while somebody goes on reading it', () => {
   it('is settled by a start: what that does not see never comes back', (t) => {
     const { data, close } = unsettled(t, 'in doubt');
-    const started = openDirectory(data, config);
+    const started = openSealed(data);
     const { size } = started.log.head();
     // As after the end of all who have it open.
     const copy = join(temporaryFolder(t), 'data');
@@ -68,7 +74,7 @@ describe('A log whose last sync failed, while somebody goes on reading it', () =
     for (const name of ['log.db', 'log.db-wal']) copyFileSync(join(data, name), join(copy, name));
     started.close();
     close();
-    const found = openDirectory(copy, config);
+    const found = openDirectory(copy, config, { seals: sealsIn(data) });
     assert.equal(found.log.head().size, size);
     found.close();
   });
@@ -78,7 +84,7 @@ describe('A log whose last sync failed, while somebody goes on reading it', () =
     const { code, stdout } = await runHere(['blobs', 'gc', '--data', data]);
     assert.deepEqual([code, stdout.split(' ').slice(0, 3).join(' ')], [0, 'removed 1 file']);
     close();
-    openDirectory(data, config).close();
+    openSealed(data).close();
     const verified = await runHere(['blobs', 'verify', '--data', data]);
     assert.equal(verified.code, 0, verified.stdout);
   });
@@ -88,7 +94,7 @@ describe('A log whose last sync failed, while somebody goes on reading it', () =
     close();
     const { code, stdout } = await runHere(['blobs', 'gc', '--data', data]);
     assert.deepEqual([code, stdout.split(' ').slice(0, 3).join(' ')], [0, 'removed 0 files']);
-    const { log, close: closeAll } = openDirectory(data, config);
+    const { log, close: closeAll } = openSealed(data);
     assert.equal(log.versionOf('media/1'), 1);
     closeAll();
     assert.equal((await runHere(['blobs', 'verify', '--data', data])).code, 0);

@@ -1,3 +1,4 @@
+import type { Request } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import type { Validator } from '../config/documents.ts';
 import type { Collection, Global, Model, User } from '../config/model.ts';
@@ -107,3 +108,9 @@ export type App = Writing & {
   /** An OpenAPI document as text, fetched when it is asked for first; that of the contract where none is named. */
   openApi: (api?: Api) => Promise<string>;
 };
+
+/** A request to a route, and the service as the thread has it that answers. */
+export type RouteCall = { app: App; request: Request };
+
+/** A request to a route of a collection or global. */
+export type Call<M extends Collection | Global = Collection | Global> = RouteCall & { target: Target<M> };

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Phrases for which plain English has a shorter one (CONTRIBUTING.md, Style). */
+const phrases = /\bis none\b|\bwhoever\b|\bnobody\b|\bwhat is no\b/gi;
+
+/** A sentence that begins with one of these words. Group 1 is how it ends: a question mark allows it. */
+const beginnings = /\b(?:Who|What|Whoever)\b(?:(?!\n\s*\n)[^.!?|])*([.!?|]?)/g;
+
+/**
+ * The number of old habits that are left in the sources, by folder at the top. These are upper bounds that only decrease, until
+ * each is 0.
+ */
+const left: Record<string, number> = {
+  bench: 13,
+  client: 64,
+  config: 73,
+  docs: 10,
+  events: 102,
+  examples: 4,
+  projections: 63,
+  runtime: 2,
+  server: 627,
+  storage: 22,
+  test: 466,
+  verify: 44,
+};
+
+/** A Markdown text without its code blocks, code spans and headings; every line stays where it is. */
+function proseOf(markdown: string): string {
+  const blank = (code: string) => code.replace(/[^\n]/g, ' ');
+  return markdown
+    .replace(/^( *)```[\s\S]*?^\1```$/gm, blank)
+    .replace(/`[^`]*`/g, blank)
+    .replace(/^#+ .*$/gm, blank);
+}
+
+/** Each old habit in a text, as `file:line: words`. */
+function habitsIn(file: string, text: string): string[] {
+  const sentences = [...text.matchAll(beginnings)].filter(([, end]) => end !== '?');
+  const found = [...sentences, ...text.matchAll(phrases)].sort((a, b) => a.index - b.index);
+  const at = new Map(found.map((match) => [match.index, match[0].replace(/\s+/g, ' ').slice(0, 60)]));
+  return [...at].map(([index, words]) => `${file}:${text.slice(0, index).split('\n').length}: ${words}`);
+}
+
+function filesOf(pattern: string): string[] {
+  return globSync(pattern, { cwd: root, exclude: (name) => name === 'node_modules' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => file !== 'test/words.test.ts')
+    .sort();
+}
+
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+
+describe('The words', () => {
+  for (const file of ['README.md', 'CONTRIBUTING.md', ...filesOf('{docs,examples}/**/*.md')]) {
+    it(`of ${file} are free of the old habits`, () => {
+      assert.deepEqual(habitsIn(file, proseOf(textOf(file))), []);
+    });
+  }
+
+  for (const [folder, most] of Object.entries(left)) {
+    it(`of ${folder}/ have no more of the old habits than before`, () => {
+      const habits = filesOf(`${folder}/**/*.{ts,mjs,cjs,js,html,py}`).flatMap((file) => habitsIn(file, textOf(file)));
+      assert.ok(habits.length <= most, `${habits.length} in ${folder}/, at most ${most}:\n${habits.join('\n')}`);
+    });
+  }
+
+  it('are counted in every folder with source in it', () => {
+    const folders = filesOf('*/**/*.{ts,mjs,js,py}').map((file) => file.split('/')[0] as string);
+    assert.deepEqual(Object.keys(left).sort(), [...new Set(folders)].filter((name) => name !== 'dist').sort());
+  });
+
+  it('are found, each in its line', () => {
+    const text =
+      'It is none.\nNobody asks. Who asks?\n\n- What is read\n  is kept. | Whoever | `nobody` and what is no field\n';
+    assert.deepEqual(habitsIn('x.md', proseOf(text)), [
+      'x.md:1: is none',
+      'x.md:2: Nobody',
+      'x.md:4: What is read is kept.',
+      'x.md:5: Whoever',
+      'x.md:5: what is no',
+    ]);
+  });
+});
+
+/** A path of this repository in a text: of a folder with its slash, or of a file with its ending. */
+const paths =
+  /(?<![\w/.-])(?:bench|client|config|events|examples|projections|runtime|server|storage|test|verify)\/(?:[\w.-]+\/)*(?:[\w-][\w.-]*\.\w+)?(?![\w*…])/g;
+
+describe('The paths of the pages', () => {
+  for (const file of ['README.md', 'CONTRIBUTING.md', ...filesOf('docs/*.md')]) {
+    it(`of ${file} are those of files and folders`, () => {
+      const wrong = [...new Set(textOf(file).match(paths))].filter((path) => !existsSync(join(root, path)));
+      assert.deepEqual(wrong, []);
+    });
+  }
+});
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+describe('The links of the pages', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesOf('{docs,examples}/**/*.md')];
+  const anchors = new Map(
+    pages.map((file) => [
+      file,
+      new Set([...textOf(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))),
+    ]),
+  );
+
+  for (const file of pages) {
+    it(`of ${file} lead to a file, and to a heading of it`, () => {
+      const links = [...textOf(file).matchAll(/\]\(\s*(?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\s*\)/g)];
+      const broken = links.filter(([, path = '', anchor]) => {
+        const target = path === '' ? file : posix.join(posix.dirname(file), path);
+        if (!existsSync(join(root, target))) return true;
+        return anchor !== undefined && anchors.get(target)?.has(anchor) === false;
+      });
+      assert.deepEqual(
+        broken.map(([link]) => link),
+        [],
+      );
+    });
+  }
+});

@@ -26,7 +26,7 @@ export async function exporting(folder: string, plan: Plan, isLarge: boolean): P
     const server = await startAnnals(data, join(folder, 'service'), { threads: 1, logLevel: 'silent' });
     const rounds = size > 100_000 ? 1 : Math.min(plan.rounds, 3);
     try {
-      // What is loaded and compiled at the first use counts as idle.
+      // Code that is loaded and compiled at the first use counts as idle.
       await save(server, '/api/audit/export?to=1000', join(folder, 'first.zip'));
       const idle = megabytes(server, 'VmRSS');
       for (const query of ['format=ndjson', 'format=csv', 'format=cloudevents', 'collection=authors']) {
@@ -113,7 +113,7 @@ async function packs(server: Server, folder: string, size: number): Promise<Cell
   const id = docs[0]?.id ?? '';
   const file = join(folder, 'bundle.zip');
   const row = async (name: string) => {
-    // What was written before is no part of it.
+    // Earlier writes are not part of it.
     const before = megabytes(server, 'VmRSS');
     const saved = await save(server, `/api/audit/bundles/posts/${id}`, file);
     rows.push([name, size, ...figures((figure) => saved[figure], before)]);

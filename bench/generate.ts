@@ -10,7 +10,7 @@ import { boot } from '../projections/boot.ts';
 import config from './annals.config.ts';
 import { authors, createRandom, post } from './content.ts';
 
-/** What is done with documents: their shares of all events, after so many creates. */
+/** The shares of creates and updates in all events, after a number of first creates. */
 export type Mix = { creates: number; updates: number; first?: number };
 
 type Live = { id: string; slug: string; version: number };
@@ -26,7 +26,7 @@ export function generate(directory: string, events: number, mix: Mix): void {
   const { schema, rules } = checkConfig(config);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const logId = `annals/${ids.next().id}`;
-  // What it is sealed with stays there, for the service that is started on it.
+  // The key of the seal stays there, for the service that is started on it.
   const vault = openVault(join(directory, 'vault.db'));
   const seals = vault.seals();
   vault.close();

@@ -7,7 +7,7 @@ import { cpuSeconds, type Server } from './processes.ts';
 /** One request of a load; `@@N@@` in a body becomes a number never used before. */
 export type Call = { method: string; path: string; body?: object };
 
-/** What one load came to. Times in microseconds; `cpu` is what the server itself used per request. */
+/** The result of one load. Times in microseconds; `cpu` is the time of the server itself per request. */
 export type Load = { perSecond: number; p50: number; p99: number; errors: number; cpu: number; requests: number };
 
 export type LoadOptions = { connections: number; seconds: number; key?: string; token?: string };

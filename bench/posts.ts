@@ -1,6 +1,6 @@
 import { type Config, defineConfig } from '../config/define.ts';
 
-/** What the benchmarks serve: posts and their authors, read by anybody; with or without an index that the author declared. */
+/** The configuration of the benchmarks: posts and their authors, public to read; with or without an index that the author declared. */
 export function postsConfig(declared: { index?: true }): Config {
   const access = { read: () => true };
   return defineConfig({

@@ -10,7 +10,7 @@ type StartOptions = {
   args: readonly string[];
   folder: string;
   environment?: Record<string, string>;
-  /** What runs the server instead of Node itself, such as `strace …`. */
+  /** The command that runs the server instead of Node itself, such as `strace …`. */
   wrapper?: readonly string[];
 };
 
@@ -27,7 +27,7 @@ type AnnalsOptions = {
   wrapper?: readonly string[];
 };
 
-/** Starts our service on a data directory. What it logs goes to a file, as it would in production. */
+/** Starts our service on a data directory. Its log goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
   const { logLevel = 'info', threads, config = 'annals', environment, wrapper } = options;
   return startServer({

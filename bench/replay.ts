@@ -6,14 +6,14 @@ import { buildReadFile } from '../projections/rebuild.ts';
 import { verifyDirectory } from '../projections/verify.ts';
 import { openDatabase } from '../storage/sqlite.ts';
 
-/** What replaying a log cost: seconds on the clock and of CPU, and the most memory it had. */
+/** The cost of replaying a log: seconds on the clock and of CPU, and its peak memory. */
 export type Replay = { events: number; seconds: number; cpu: number; peakMiB: number };
 
 type Work = (directory: string) => number;
 
 const works: Record<string, Work> = { rebuild, verify };
 
-/** What `annals rebuild` does: the read tables from the whole log. */
+/** The work of `annals rebuild`: the read tables from the whole log. */
 function rebuild(directory: string): number {
   const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
   const log = readLog(db);
@@ -27,7 +27,7 @@ function rebuild(directory: string): number {
   return size;
 }
 
-/** What `annals verify` does. */
+/** The work of `annals verify`. */
 function verify(directory: string): number {
   const { finding, events } = verifyDirectory(directory, true, { log: () => {}, replay: () => {} });
   if (finding !== null) throw new Error(finding);

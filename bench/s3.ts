@@ -7,7 +7,7 @@ export type S3 = { environment: Record<string, string>; stop: () => void };
 
 const script = fileURLToPath(new URL('../test/s3/radosgw.sh', import.meta.url));
 
-/** The S3 server that `TEST_S3_…` names, else one started here; a text says why there is none. */
+/** The S3 server that `TEST_S3_…` names, else one started here; or a text with the reason for the lack of one. */
 export async function startS3(folder: string): Promise<S3 | string> {
   const given = process.env.TEST_S3_ENDPOINT;
   if (given) return { environment: environmentOf(process.env as Record<string, string>), stop: () => {} };

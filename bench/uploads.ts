@@ -46,7 +46,7 @@ async function measure(store: string, folder: string, environment: Record<string
 }
 
 async function large(store: string, server: Server): Promise<void> {
-  // What is loaded and compiled at the first use counts as idle.
+  // Code that is loaded and compiled at the first use counts as idle.
   const { url } = await upload(server, 10 ** 6);
   await download(server, url, 0);
   const idle = megabytes(server, 'VmRSS');

@@ -128,7 +128,7 @@ class Checkpoint:
         require(count or not keys, f'{self.what} is not signed by the key')
 
 def check_kept(kept, log, size, root, roots, earlier=()):
-    """What is shown continues each checkpoint that somebody kept: by the events themselves, or by a proof."""
+    """The evidence extends each kept checkpoint: by the events themselves, or by a proof."""
     proofs = {one['size']: hashes(one['proof']) for one in earlier}
     for old in kept:
         require(old.origin == log, f'{old.what} is of another log')
@@ -155,9 +155,9 @@ def header_of(text, log):
     require(set(header) == {'actor', *TEXTS, *NUMBERS, *batch}, f'{at}: its header has other members than it must have')
     for name, form in {**TEXTS, **batch}.items():
         require(re.fullmatch(form, header[name], re.S), f'{at}: its {name} is not as it must be')
-    for name in NUMBERS: require(type(header[name]) is int and header[name] > 0, f'{at}: its {name} is no number from 1')
+    for name in NUMBERS: require(type(header[name]) is int and header[name] > 0, f'{at}: its {name} is not a number from 1')
     require(header['actor'].get('type') in ('user', 'apiKey', 'system', 'anonymous') and set(header['actor']) <= {'id', 'type'}
-            and isinstance(header['actor'].get('id', ''), str), f'{at}: its actor is none')
+            and isinstance(header['actor'].get('id', ''), str), f'{at}: its actor is not as it must be')
     require(canonical(header) == text, f'{at}: its header is not canonical')
     require(header['log'] == log, f'{at}: it is of another log')
     return header
@@ -185,7 +185,7 @@ class Events:
         return payload
 
     def check(self):
-        """What is known only when all of them are."""
+        """The checks that need all of the events."""
         last = ''
         for time, is_correction, at in [self.times[position] for position in sorted(self.times)]:
             require(time >= last or is_correction, f'{at}: time goes back')
@@ -217,7 +217,7 @@ def name_file(named, document, version, *stream):
         named.setdefault(sha, (size, version, *stream))
 
 def fate_of(losses, stream, version):
-    """What the newest event about a file says of it."""
+    """The fate of a file by the newest event about it."""
     about = [header for header, payload in losses if (payload['data']['stream'], payload['data']['version']) == (stream, version)]
     if about and about[-1]['type'] == 'file.lost': return f'lost, as event {about[-1]["position"]} says'
     return 'left out, and nothing says that it is lost'
@@ -425,7 +425,7 @@ def fits(header, filters):
             and filters.get('actor', actor['type']) in (actor['type'], actor.get('id')))
 
 
-# What exports hold for readers (log-format.md, Texts for readers)
+# The texts of exports for readers (log-format.md, Texts for readers)
 
 def begins_like_formula(text):
     if text[:1] in ('\t', '\r', '\n'): return True

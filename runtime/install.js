@@ -14,7 +14,7 @@ if (!isNewEnough()) {
 function bring() {
   console.error(`${process.version} is too old to run Annals. npm brings another Node into runtime/node_modules`);
   const here = fileURLToPath(new URL('.', import.meta.url));
-  // What the outer npm was told comes along in the environment; the folder must not.
+  // The environment holds the options of the outer npm; its folder must not be passed on.
   const args = ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = spawnSync(process.execPath, [process.env.npm_execpath, ...args], { cwd: here, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);

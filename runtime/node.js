@@ -68,8 +68,8 @@ export function handOver(file, args) {
 }
 
 /**
- * Between npm and a script there is a shell, which passes no signal on, or a parent as above, which can be killed. Nobody would
- * end what has lost its parent, and it would keep its port and its data. (On Windows nothing tells.)
+ * Between npm and a script there is a shell, which passes no signal on, or a parent as above, which can be killed. A
+ * process that has lost its parent would go on, and keep its port and its data. (On Windows it cannot be detected.)
  */
 export function endWithParent() {
   const { ppid } = process;

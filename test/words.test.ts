@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Phrases for which plain English has a shorter one (CONTRIBUTING.md, Style). */
-const phrases = /\bis none\b|\bwhoever\b|\bnobody\b|\bwhat is no\b/gi;
+const phrases = /\bis none\b|\b[Ww]hoever\b|\b[Nn]obody\b|\b[Ww]hat is no\b/g;
 
 /** A sentence that begins with one of these words. Group 1 is how it ends: a question mark allows it. */
 const beginnings = /\b(?:Who|What|Whoever)\b(?:(?!\n\s*\n)[^.!?|])*([.!?|]?)/g;
@@ -17,17 +17,17 @@ const beginnings = /\b(?:Who|What|Whoever)\b(?:(?!\n\s*\n)[^.!?|])*([.!?|]?)/g;
  * each is 0.
  */
 const left: Record<string, number> = {
-  bench: 13,
+  bench: 0,
   client: 64,
   config: 73,
-  docs: 10,
+  docs: 0,
   events: 102,
-  examples: 4,
+  examples: 0,
   projections: 63,
-  runtime: 2,
+  runtime: 0,
   server: 627,
   storage: 22,
-  test: 466,
+  test: 435,
   verify: 44,
 };
 

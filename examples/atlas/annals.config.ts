@@ -102,7 +102,7 @@ export default defineConfig({
         {
           name: 'demonyms',
           type: 'object',
-          label: 'What its people are called',
+          label: 'Names of its people',
           fields: [
             { name: 'english', type: 'text', maxLength: 100 },
             { name: 'frenchFeminine', type: 'text', maxLength: 100 },
@@ -184,7 +184,7 @@ export default defineConfig({
         delete: isChief,
       },
       hooks: {
-        // Somebody has to be the first chief: whoever holds the setup token, or the API key.
+        // The first user, created with the setup token or the API key, becomes the first chief.
         beforeChange: ({ data, operation, req }) =>
           operation === 'create' && req.path.endsWith('/first-user') ? { ...data, role: 'chief' } : data,
       },

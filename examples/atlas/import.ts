@@ -15,8 +15,8 @@ const concurrency = 16;
 const pageSize = 100;
 
 /**
- * Loads the atlas through the public HTTP API. What is there is found by its natural key and left as it is, so that a
- * load that was cut short is finished by the next one. Only borders are put right: they hold the ids of neighbours.
+ * Loads the atlas through the public HTTP API. Existing documents are found by their natural keys and not changed, so that
+ * an interrupted load is finished by the next one. Only borders are corrected: they hold the ids of neighbours.
  *
  * @throws Error naming the request that failed and why.
  */
@@ -104,7 +104,7 @@ function connect(baseUrl: string, apiKey: string, siteId: string | null): Call {
   };
 }
 
-/** A flag as it is uploaded. What kind of file it is, the service sees by itself. */
+/** A flag as the form to upload. The service itself detects the type of the file. */
 async function formOf({ code, alt, path }: Flag): Promise<FormData> {
   const form = new FormData();
   form.set('code', code);

@@ -34,7 +34,7 @@ export async function loggedIn(
   return { token: body.token, id: body.user.id, as: bearer(body.token) };
 }
 
-/** Passwords that nobody may choose. */
+/** Passwords that are refused. */
 export const badPasswords: Record<string, unknown> = {
   'an empty one': '',
   '7 characters': '1234567',

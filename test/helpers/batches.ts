@@ -23,7 +23,7 @@ export function runBatch(batch: string): void {
     const [, folder = '', name = ''] = file.split('/');
     const [first] = Object.entries(batches).find(([, takes]) => takes(folder, name)) ?? [];
     if (first !== batch || /\.(alone|long)\.test\.ts$/.test(file)) continue;
-    // What a file starts for all of its tests is started when its turn comes, and ended after them.
+    // A service that a file shares among its tests is started when its turn comes, and ended after them.
     describe(file, async () => {
       await import(new URL(file, root).href);
     });

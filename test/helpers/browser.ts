@@ -15,7 +15,7 @@ const places = [
 /** The one to test with; none where `CHROME_PATH` is the empty text. A path that is wrong fails, it does not skip. */
 const named = process.env.CHROME_PATH;
 
-/** The Chromium to test with, undefined where there is none. */
+/** The Chromium to test with, undefined without one. */
 export const executablePath = named === undefined ? places.find((place) => existsSync(place)) : named || undefined;
 
 /** Nothing but what a page asks for. */

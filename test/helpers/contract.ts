@@ -16,9 +16,9 @@ export type Contract = {
    * @returns the key that it is described under: its status, or `default`.
    */
   check: (operation: string, answer: Answer) => string;
-  /** What was answered: an operation and a key of its responses, as `GET /path 200`. */
+  /** The answers that came: an operation and a key of its responses, as `GET /path 200`. */
   met: ReadonlySet<string>;
-  /** What the document names and no answer was: in the form of `met`. */
+  /** The answers that the document names and that did not come, in the form of `met`. */
   unmet: () => string[];
   /** The members, nulls, alternatives, headers and media types of answers that the document names and none had. */
   unseen: () => string[];
@@ -53,7 +53,7 @@ export function answersOf(document: OpenApi): string[] {
   );
 }
 
-/** What a document says about an operation. */
+/** The description of an operation in a document. */
 export function described(document: OpenApi, operation: string): OpenApi {
   const [method = '', path = ''] = operation.split(' ');
   return document.paths[path]?.[method.toLowerCase()];
@@ -204,7 +204,7 @@ function checkHeaders(answer: string, { headers: told = {} }: OpenApi, headers: 
   assert.deepEqual(others, [], `${answer}: these headers are not described`);
 }
 
-/** What depends on a credential says so to caches. */
+/** An answer that depends on a credential says so to caches. */
 function checkCaching(answer: string, headers: Headers): void {
   const depends = (headers.get('vary') ?? '').split(',');
   for (const name of ['authorization', 'cookie', 'x-api-key'])
@@ -220,7 +220,7 @@ function branchesOf(at: string, schema: OpenApi): [at: string, schema: OpenApi][
 
 /**
  * A document whose objects have no members but those that it names. Those of answers are open in the document, so that
- * clients go on when more is answered one day; here that is what nobody has described.
+ * clients go on when more is answered one day; here a further member is not described.
  */
 function withoutOthers(document: OpenApi): OpenApi {
   const copy = structuredClone(document);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
-/** A disk that is soon full: its folder, gone after the tests, or why there is none. */
+/** A disk that is soon full: its folder, gone after the tests, or the reason for the lack of one. */
 export type SmallDisk = { folder: string; skip: false } | { folder: ''; skip: string };
 
 /** Mounts a disk in memory for the tests of a file, where this is allowed: on Linux as root. */

@@ -7,7 +7,7 @@ import { before, it } from 'node:test';
 import { type Answer, apiKey, type Service } from './service.ts';
 import { eventually } from './shared.ts';
 
-/** What is told of a file. */
+/** The fields of a file that tests read. */
 export type Kept = { id: string; url: string; filename: string; sha256: string };
 
 /** Sends a file to an upload collection that has a field `alt`. */
@@ -57,7 +57,7 @@ export async function halfWay({ url }: Pick<Service, 'url'>, path: string): Prom
 }
 
 /**
- * What a service does with any store: its collection `files` anybody may read.
+ * Tests of downloads that hold for any store: the collection `files` is public to read.
  *
  * @param callers how many leave half way at once.
  * @returns the file that is read, once tests run.

@@ -15,7 +15,7 @@ type LogLine = any;
 export type HereService = Pick<Service, 'url' | 'data' | 'call' | 'output'> & {
   /** The lines of its log so far, parsed; `output` has the same as one text. */
   lines: () => LogLine[];
-  /** Where the first user is made; null when there is one, or nobody can log in. */
+  /** Where the first user is made; null when there is one, or without accounts. */
   setupUrl: string | null;
   stop: () => Promise<void>;
 };

@@ -9,8 +9,8 @@ import Database from 'better-sqlite3';
 const headerBytes = 96;
 
 /**
- * Commits as a disk does whose fsync fails: the commit frame is in the write-ahead log, and nobody is told. Who has the file open
- * does not see the transaction; recovery, by whoever opens it alone, finds it.
+ * Commits as a disk does whose fsync fails: the commit frame is in the write-ahead log, and the index does not say so. A
+ * process that has the file open does not see the transaction; recovery, by a process that opens it alone, finds it.
  *
  * @param commit commits a transaction of the SQLite file at `path`.
  */

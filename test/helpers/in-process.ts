@@ -6,8 +6,8 @@ export type Ended = { code: number | null; stdout: string; stderr: string };
 
 /**
  * Runs a command line in this process, one at a time: to start Node and to load everything costs more than most commands.
- * What a process of its own is needed for (signals, terminals, its environment as Node reads it) is for `runCommand`, and so
- * is what a service started by the command logs: that goes past the streams, and is not in `stderr` here.
+ * Tests that need a process (signals, terminals, its environment as Node reads it) use `runCommand`, and so do those of the log
+ * of a service that the command starts: its lines go past the streams, and are not in `stderr` here.
  */
 export async function runHere(
   args: readonly string[],

@@ -17,7 +17,7 @@ import { openApp } from '../../server/running/open-app.ts';
 import { routes } from '../../server/running/routes.ts';
 import { seals } from '../events/logs.ts';
 
-/** Nobody calls routes here. */
+/** Routes are not called here. */
 const keeper = new Proxy({} as Keeper, { get: () => () => assert.fail('there are no secrets here') });
 
 const notary = new Proxy({} as Notary, { get: () => () => assert.fail('nothing is signed here') });

@@ -1,13 +1,13 @@
 import { Agent, request as open } from 'node:http';
 import { type Answer, apiKey, type CallOptions } from './service.ts';
 
-/** What is sent: a form and bytes as they are, a text as JSON that may be broken, anything else as JSON. */
+/** A request to send: a form and bytes as they are, a text as JSON that may be broken, anything else as JSON. */
 export type Sent = CallOptions & { body?: unknown };
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /**
- * Calls a service as `fetch` would, but with a path that nobody puts right, and at less than half of its price. A body that
+ * Calls a service as `fetch` would, but with the path as it is given, and at less than half of its price. A body that
  * is not JSON is given as its bytes, none as null.
  */
 export async function request(url: string, method: string, path: string, sent: Sent = {}): Promise<Answer> {

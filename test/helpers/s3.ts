@@ -10,7 +10,7 @@ const { TEST_S3_ENDPOINT, TEST_S3_ACCESS_KEY = '', TEST_S3_SECRET_KEY = '' } = p
 /** Why tests with a bucket are skipped, for `node:test`; false where there is an S3 server. */
 export const s3Skip = TEST_S3_ENDPOINT ? false : 'no S3 server was given by TEST_S3_ENDPOINT; see CONTRIBUTING.md';
 
-/** A `describe` with an S3 server, skipped where there is none. */
+/** A `describe` with an S3 server, skipped without one. */
 export function describeWithBucket(name: string, tests: () => void, options: { concurrency?: boolean } = {}): void {
   // Not the whole describe: the runner does not count one that is skipped.
   if (s3Skip) it(name, { skip: s3Skip });

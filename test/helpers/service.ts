@@ -13,7 +13,7 @@ export const apiKey = 'test-key-0123456789';
 /** A configuration: the source of a module (`export default { … }`), or an object without functions. */
 export type TestConfig = string | object;
 
-/** What came back: the status, the headers, and the body parsed as JSON. */
+/** The answer of a call: the status, the headers, and the body parsed as JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 export type Answer = { status: number; headers: Headers; body: any };
 
@@ -149,8 +149,8 @@ export async function runCommand(
 
 /**
  * The caller's environment without settings of a service that may be running beside the tests. The main thread answers
- * requests where the test says nothing else: a thread of its own for that costs a quarter of a start more. What goes between
- * threads (writes, accounts, files, erasure, proofs, drafts) is for tests that ask for some.
+ * requests where the test says nothing else: a thread of its own for that costs a quarter of a start more. Calls
+ * between threads (writes, accounts, files, erasure, proofs, drafts) are for tests that ask for some threads.
  */
 function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
   // Several sites are always answered by threads of their own.

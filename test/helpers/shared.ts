@@ -67,7 +67,7 @@ export function useFolder(): string {
   return folder;
 }
 
-/** What came back over a bare socket: `text` is everything, as it came. */
+/** An answer over a bare socket: `text` is all of it, as it came. */
 export type RawAnswer = Answer & { text: string };
 
 /** Sends bytes as they are and resolves with the first final answer, or rejects when none comes in time. */
@@ -127,7 +127,7 @@ export function dial(url: string, bytes: string | Buffer = ''): Socket {
   return socket;
 }
 
-/** What has come over a connection so far. */
+/** The text that has come over a connection so far. */
 export function received(socket: Socket): () => string {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
@@ -148,7 +148,7 @@ export function recordedEvents(data: string, stream?: string): Header[] {
   }
 }
 
-/** What stands in the payloads of a stream's events, in their order. */
+/** The data in the payloads of a stream's events, in their order. */
 export function recordedData(data: string, stream: string): Record<string, unknown>[] {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   try {

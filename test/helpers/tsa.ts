@@ -12,7 +12,7 @@ const run = promisify(execFile);
 export const describeWithOpenssl: typeof describe =
   spawnSync('openssl', ['version']).status === 0 ? describe : (describe.skip as typeof describe);
 
-/** What a certificate of an authority is like. */
+/** The options of an authority's certificate. */
 export type AuthorityOptions = { key?: 'rsa' | 'ec'; usage?: string; days?: number; digest?: string };
 
 const kinds = { rsa: ['rsa:2048'], ec: ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'] };
@@ -62,7 +62,7 @@ export type Reply = ReturnType<ReturnType<typeof createCa>['authority']>;
 export function useAuthority() {
   const state = {
     url: '',
-    /** Who answers. */
+    /** The function that answers. */
     reply: (async () => Buffer.alloc(0)) as Reply,
     status: 200,
     /** The requests that came. */

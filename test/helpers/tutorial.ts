@@ -18,7 +18,7 @@ const blocks: Block[] = [...text.matchAll(/(?:^`([^`\n]+)`[^\n]*:\n\n)?^```(\w*)
 /** The files that the reader writes, by their paths. */
 export const files = new Map(blocks.flatMap(({ name, content }) => (name === undefined ? [] : [[name, content]])));
 
-/** What the reader types, in its order. */
+/** The commands that the reader types, in their order. */
 export const steps: Step[] = blocks.flatMap(({ name, language, content, end }, index): Step[] => {
   if (name !== undefined || language !== 'sh') return [];
   const next = blocks[index + 1];

@@ -31,7 +31,7 @@ type Said = { status: number; type?: string; body: string };
 export type Witness = WitnessSigner & {
   /** The address before `add-checkpoint`. */
   url: string;
-  /** What it has seen of the log. */
+  /** The newest head of the log that it has seen. */
   seen: TreeHead | null;
   /** The status of each answer, and the size that was said to be old. */
   answers: { status: number; old: number }[];

@@ -1,7 +1,7 @@
 import Joi from 'joi';
-import { cutField, DomainError, type FieldError } from './errors.ts';
+import { DomainError } from './errors.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
-import { type MayName, problemText } from './messages.ts';
+import { InvalidBody } from './invalid-body.ts';
 import type { AuthOptions, Field } from './model.ts';
 import { newPassword } from './passwords.ts';
 import { isList, type JsonObject } from './schema.ts';
@@ -13,8 +13,6 @@ const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 /** Beyond so many values, or members of one object, only the first wrong one is told: to list all would cost more than to take it. */
 const maxValues = 20_000;
 const maxMembers = 1000;
-const maxErrors = 100;
-const maxNamed = 5;
 
 /**
  * Checks the bodies of writes to one collection or global. Those of an auth collection may carry a `password`, which is
@@ -34,27 +32,6 @@ export type Validator = {
    */
   update: (input: unknown) => JsonObject;
 };
-
-/** A body that is refused, `invalid`: the one refusal that names what the caller has not named itself. */
-export class InvalidBody extends DomainError {
-  readonly #details: readonly Joi.ValidationErrorItem[];
-
-  constructor(details: readonly Joi.ValidationErrorItem[], mayName?: MayName) {
-    const errors = errorsOf(details, mayName);
-    super('invalid', summary(errors), errors);
-    this.#details = details;
-  }
-
-  /** True when something in it is not a field, so that hints may be told. */
-  get hasHints(): boolean {
-    return this.#details.some(({ type }) => type === 'object.unknown');
-  }
-
-  /** The same refusal with hints that name only these fields. */
-  withHints(mayName: MayName): InvalidBody {
-    return new InvalidBody(this.#details, mayName);
-  }
-}
 
 /** Compiles the validator once; using it costs microseconds. */
 export function compileValidator(target: { fields: readonly Field[]; auth?: AuthOptions | null }): Validator {
@@ -135,23 +112,4 @@ function refusal(details: readonly Joi.ValidationErrorItem[]): Error {
   // A default function that fails is a fault of the configuration, not of the caller.
   const fault = details.find(({ type }) => type === 'any.default');
   return fault ? fault.context?.error : new InvalidBody(details);
-}
-
-function errorsOf(details: readonly Joi.ValidationErrorItem[], mayName?: MayName): FieldError[] {
-  const errors = new Map<string, FieldError>();
-  for (const detail of details) {
-    if (errors.size === maxErrors) break;
-    const field = cutField(detail.path.join('.'));
-    if (!errors.has(field)) errors.set(field, { field, message: `${field} ${problemText(detail, mayName)}` });
-  }
-  return [...errors.values()];
-}
-
-function summary(errors: readonly FieldError[]): string {
-  const [first] = errors;
-  if (errors.length === 1 && first) return first.message;
-  const names = errors.slice(0, maxNamed).map(({ field }) => field);
-  const more = errors.length > maxNamed ? ` and ${errors.length - maxNamed} more` : '';
-  const count = errors.length === maxErrors ? `${maxErrors} or more` : errors.length;
-  return `${count} fields are wrong: ${names.join(', ')}${more}`;
 }

@@ -38,6 +38,15 @@ export function compileDocument(fields: readonly DataField[], uploadSlug: string
   };
 }
 
+/** Prepares what is answered of a global from its values: it has no id. */
+export function compileGlobal(fields: readonly DataField[]): DocumentShape {
+  const shape = compileShape(fields);
+  return (_slug, values) => {
+    const { createdAt = null, updatedAt = null } = values;
+    return { createdAt, updatedAt, ...shape(values) };
+  };
+}
+
 /** Prepares the stable shape of one field's value; undefined is a missing one. */
 export function compileShapeValue(field: DataField): (value: Json | undefined) => Json {
   const empty = isList(field) ? () => [] : () => null;

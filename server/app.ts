@@ -35,9 +35,10 @@ type Common = {
   slug: string;
   documents: Documents;
   validator: Validator;
-  shape: (values: JsonObject) => JsonObject;
   /** A document as it is answered, from its values. */
   documentOf: DocumentShape;
+  /** What a global is before it is written; null in a collection. */
+  defaults: (() => JsonObject) | null;
   unique: readonly UniqueField[];
   joins: readonly Join[];
   tables: Tables;

@@ -1,8 +1,7 @@
-import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
 import type { Where } from '../../projections/where.ts';
-import type { App, Target } from '../app.ts';
+import type { Call } from '../app.ts';
 import { actorOf, idOf, type Moment, momentOf } from '../http/requests.ts';
 import { authorize } from './access.ts';
 
@@ -14,32 +13,32 @@ export type Stored = { text: string; version: number };
  *
  * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
  */
-export async function readableDocument(app: App, request: Request, target: Target<Collection>): Promise<Stored> {
+export async function readableDocument(call: Call<Collection>): Promise<Stored> {
+  const { request, target } = call;
   const moment = momentOf(request);
-  if (moment) return readableThen(app, request, target, moment);
+  if (moment) return readableThen(call, moment);
   const stored = target.documents.stored(idOf(request));
-  if (stored === null) return refuseMissing(app, request, target, 'read');
-  await authorize(app, request, target, 'read', { doc: () => JSON.parse(stored.text), data: null });
+  if (stored === null) return refuseMissing(call, 'read');
+  await authorize(call, 'read', { doc: () => JSON.parse(stored.text), data: null });
   return stored;
 }
 
 /** As {@link readableDocument}, as of the moment that the request looks back to. */
-async function readableThen(app: App, request: Request, target: Target<Collection>, moment: Moment): Promise<Stored> {
+async function readableThen(call: Call<Collection>, moment: Moment): Promise<Stored> {
+  const { request, target } = call;
   const id = idOf(request);
   const then = target.documents.asOf(id, moment.position);
   const today = target.documents.text(id);
   const isHidden = today === null && moment.sightOf(target) !== 'every';
-  if (then === null || isHidden) return refuseMissing(app, request, target, 'read');
-  await authorize(app, request, target, 'read', { doc: () => JSON.parse(then.text), data: null, isPast: true });
-  if (today !== null) await authorize(app, request, target, 'read', { doc: () => JSON.parse(today), data: null });
+  if (then === null || isHidden) return refuseMissing(call, 'read');
+  await authorize(call, 'read', { doc: () => JSON.parse(then.text), data: null, isPast: true });
+  if (today !== null) await authorize(call, 'read', { doc: () => JSON.parse(today), data: null });
   return then;
 }
 
 /** Those of the documents that meet a condition, by id: today, or as of the moment that the request looks back to. */
 export function someOf(
-  app: App,
-  request: Request,
-  { documents, tables }: Target,
+  { app, request, target: { documents, tables } }: Call,
   ids: readonly string[],
   where: Where | null,
 ): Map<string, string> | Promise<Map<string, string>> {
@@ -48,20 +47,15 @@ export function someOf(
 }
 
 /**
- * Whether a document exists is not told to somebody who might not be let near it anyway.
+ * Refuses a request for a document that does not exist. A caller who might not be admitted anyway is not told so.
  *
  * @param id of the document; without it the one that the path names.
  */
-export async function refuseMissing(
-  app: App,
-  request: Request,
-  target: Target<Collection>,
-  operation: Operation,
-  id = idOf(request),
-): Promise<never> {
+export async function refuseMissing(call: Call, operation: Operation, id = idOf(call.request)): Promise<never> {
+  const { request, target } = call;
   if (actorOf(request).type === 'anonymous') {
     // A rule that looks at the document may throw without one; that would tell it from a document that is hidden.
-    await authorize(app, request, target, operation, { doc: () => null, data: null }).catch(() => {
+    await authorize(call, operation, { doc: () => null, data: null }).catch(() => {
       throw new DomainError('unauthorized', 'an API key or a token is needed');
     });
   }

@@ -1,11 +1,17 @@
 import type { Request } from '@hapi/hapi';
-import type { InvalidBody } from '../../config/documents.ts';
 import { DomainError } from '../../config/errors.ts';
+import type { InvalidBody } from '../../config/invalid-body.ts';
 import type { AccessArgs, Field, FieldRule } from '../../config/model.ts';
 import { withHiddenPassword } from '../../config/passwords.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
-import type { Target } from '../app.ts';
+import type { Call } from '../app.ts';
 import { isTrusted, momentOf, userOf, viewOf } from '../http/requests.ts';
+
+/** A caller who asks for fields of a target. */
+type Asked = Pick<Call, 'request' | 'target'>;
+
+/** A body, and the document that it is to change; null for a new one. */
+type Sent = { body: unknown; doc: JsonObject | null };
 
 /**
  * Refuses values for fields that the caller may not write.
@@ -13,12 +19,11 @@ import { isTrusted, momentOf, userOf, viewOf } from '../http/requests.ts';
  * @throws DomainError `forbidden` naming them all, nested ones by dotted path.
  */
 export async function checkFieldsWritable(
-  request: Request,
-  target: Target,
+  call: Asked,
   operation: 'create' | 'update',
-  body: unknown,
-  doc: JsonObject | null,
+  { body, doc }: Sent,
 ): Promise<void> {
+  const { request, target } = call;
   const { model } = target;
   if (isTrusted(request, model) || !isObject(body)) return;
   const data = withHiddenPassword(target, body) as JsonObject;
@@ -38,20 +43,14 @@ export async function checkFieldsWritable(
  *
  * @param id of the document, which hooks may have taken out of it; of a global its slug.
  */
-export async function readableFields(
-  request: Request,
-  target: Target,
-  document: JsonObject,
-  id: string,
-): Promise<JsonObject> {
-  const today = momentOf(request) ? target.documents.text(id) : null;
-  return readableWith(request, target, document, [document, ...(today === null ? [] : [JSON.parse(today)])]);
+export async function readableFields(call: Asked, document: JsonObject, id: string): Promise<JsonObject> {
+  const today = momentOf(call.request) ? call.target.documents.text(id) : null;
+  return readableWith(call, document, [document, ...(today === null ? [] : [JSON.parse(today)])]);
 }
 
 /** Leaves out the fields that the caller may not read in one of these states of the document. */
 export async function readableWith(
-  request: Request,
-  { model }: Target,
+  { request, target: { model } }: Asked,
   document: JsonObject,
   states: readonly JsonObject[],
 ): Promise<JsonObject> {
@@ -67,25 +66,26 @@ export async function readableWith(
  * The fields that the caller may filter and sort by: those that are readable whatever the document, for a filter tells
  * what it filters by. A rule that looks at the document cannot answer that.
  */
-export async function filterableFields(request: Request, target: Target): Promise<readonly Field[]> {
-  const { fields } = target.model;
-  if (readsEverything(request, target)) return fields;
-  return pick(fields, await readableAlways(request, fields));
+export async function filterableFields(call: Asked): Promise<readonly Field[]> {
+  const { fields } = call.target.model;
+  if (readsEverything(call)) return fields;
+  return pick(fields, await readableAlways(call.request, fields));
 }
 
 /** As a refused body may be told to its sender: with hints that name only what is readable whatever the document. */
-export async function withOwnHints(request: Request, target: Target, refusal: InvalidBody): Promise<InvalidBody> {
-  if (!refusal.hasHints || readsEverything(request, target)) return refusal;
-  const readable = await readableAlways(request, target.model.fields);
+export async function withOwnHints(call: Asked, refusal: InvalidBody): Promise<InvalidBody> {
+  if (!refusal.hasHints || readsEverything(call)) return refusal;
+  const readable = await readableAlways(call.request, call.target.model.fields);
   return refusal.withHints((field) => readable.has(field));
 }
 
 /** Tells of a dotted path whether something on it is a field that the caller may not read, or not in every document. */
-export async function hiddenPaths(request: Request, target: Target): Promise<(path: string) => boolean> {
-  if (readsEverything(request, target)) return () => false;
-  const readable = await readableAlways(request, target.model.fields);
+export async function hiddenPaths(call: Asked): Promise<(path: string) => boolean> {
+  if (readsEverything(call)) return () => false;
+  const { fields } = call.target.model;
+  const readable = await readableAlways(call.request, fields);
   return (path) => {
-    let level: readonly Field[] = target.model.fields;
+    let level = fields;
     for (const name of path.split('.')) {
       if (/^\d+$/.test(name)) continue;
       const found = level.filter((field) => field.name === name);
@@ -96,8 +96,8 @@ export async function hiddenPaths(request: Request, target: Target): Promise<(pa
   };
 }
 
-function readsEverything(request: Request, { model, hasReadRules }: Target): boolean {
-  return isTrusted(request, model) || !hasReadRules;
+function readsEverything({ request, target }: Asked): boolean {
+  return isTrusted(request, target.model) || !target.hasReadRules;
 }
 
 /** The fields, at any depth, that the caller may read whatever the document. */

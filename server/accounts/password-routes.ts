@@ -75,11 +75,10 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { id, email } = find();
         let old: string | null = null;
         const actor = { type: 'user', id: `${slug}/${id}` } as const;
-        await withPassword(app, request, password, async (keep) => {
+        await withPassword({ app, request }, password, async (keep) => {
           const credential = await keep();
           await write(
-            app,
-            request,
+            { app, request },
             accountStream(slug, id),
             async () => {
               const { version, reset, credential: before } = find();

@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Append, Change, Command } from '../../events/log.ts';
 import type { App } from '../app.ts';
-import { appendOf } from '../callers/overload.ts';
+import { appendOf } from '../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../http/requests.ts';
 
 /** Appends what happened to an account; resolves when every thread can read it. */

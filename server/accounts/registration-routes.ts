@@ -13,9 +13,10 @@ import type { App } from '../app.ts';
 import { publicStrategy, strategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../callers/sessions.ts';
+import { checkedValues } from '../documents/checked-values.ts';
 import { after } from '../documents/hooks.ts';
 import { withPassword } from '../documents/passwords.ts';
-import { checkedValues, write } from '../documents/writes.ts';
+import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
 import { readNoQuery } from '../queries/query.ts';
@@ -46,7 +47,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       handler: async (request) => {
         if (!request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
         const body = await readBody(request, maxBytes);
-        await authorize(app, request, target, 'create', { doc: () => null, data: body ?? null });
+        await authorize({ app, request, target }, 'create', { doc: () => null, data: body ?? null });
         const { email } = readInvite(body);
         readNoQuery(request.query);
         requireLiving(app, request);
@@ -128,20 +129,19 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     password: string,
     decideRight: (account: AccountRef) => Change,
   ) {
-    const occasion = { request, operation: 'create', doc: null } as const;
-    const values = await checkedValues(app, target, occasion, body);
+    const occasion = { app, request, target, operation: 'create', doc: null } as const;
+    const values = await checkedValues(occasion, body);
     const { id, at } = app.ids.next();
     const account: AccountRef = { slug, id };
     const decision = decideCreate(target, id, at, values);
     const actor = { type: 'user', id: `${slug}/${id}` } as const;
-    const session = await withPassword(app, request, password, async (keep) => {
+    const session = await withPassword(occasion, password, async (keep) => {
       decideRight(account);
       const credential = await keep();
       const session = newSession(app, target, credential);
       const started = decidePassword(account, credential, { session });
       await write(
-        app,
-        request,
+        occasion,
         decision.stream,
         async () => ({ decision, also: [decideRight(account), started], answer: null }),
         actor,
@@ -149,8 +149,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       return session;
     });
     const document = target.documentOf(id, decision.events[0]?.data ?? {});
-    await after(app, target, 'afterChange', occasion, document);
-    becomeUser(app, request, account, session.sid);
+    await after(occasion, 'afterChange', document);
+    becomeUser(occasion, { ...account, sid: session.sid });
     await app.keeper.mailWaits();
     return (await sendSession(request, h, id, session.sid)).code(201);
   }

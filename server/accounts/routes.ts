@@ -14,12 +14,12 @@ import {
   expiryOf,
   newSession,
   requireSession,
-  tokenFor,
   userWith,
 } from '../callers/sessions.ts';
+import { tokenFor } from '../callers/tokens.ts';
 import { unstored } from '../callers/vary.ts';
-import { sendText } from '../documents/answers.ts';
 import { tooBusy } from '../documents/passwords.ts';
+import { sendText } from '../documents/sending.ts';
 import { jsonPayload, noPayload, readBody } from '../http/body.ts';
 import { addressOf } from '../http/requests.ts';
 import { readNoQuery } from '../queries/query.ts';
@@ -56,7 +56,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         await countCall(app, request, email);
         const { id, credential } = await checkPassword(request, email, password);
         const session = newSession(app, target, credential);
-        becomeUser(app, request, { slug, id }, session.sid);
+        becomeUser({ app, request }, { slug, id, sid: session.sid });
         await record(app, request, decideLogin({ slug, id }, session));
         return sendSession(request, h, id, session.sid);
       },
@@ -96,7 +96,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { sid, id } = requireSession(request, slug);
         readNoQuery(request.query);
         await record(app, request, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
-        const token = tokenFor(app, target, { slug, id }, sid);
+        const token = tokenFor(app, target, { id, sid });
         setCookie(app, model, h, token);
         return unstored(h.response({ token }));
       },

@@ -2,9 +2,11 @@ import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { App } from '../app.ts';
 import { setCookie } from '../callers/cookies.ts';
-import { type AuthTarget, tokenFor } from '../callers/sessions.ts';
+import type { AuthTarget } from '../callers/sessions.ts';
+import { tokenFor } from '../callers/tokens.ts';
 import { unstored } from '../callers/vary.ts';
-import { presenterOf, sendText } from '../documents/answers.ts';
+import { presenterOf } from '../documents/answers.ts';
+import { sendText } from '../documents/sending.ts';
 
 /** Prepares the answers of an auth collection that show one of its users to themselves. */
 export function userAnswersOf(app: App, target: AuthTarget) {
@@ -20,7 +22,7 @@ export function userAnswersOf(app: App, target: AuthTarget) {
 
   /** `{ token, user }` (contract, section 2.6), and the cookie where there is one. */
   async function sendSession(request: Request, h: ResponseToolkit, id: string, sid: string): Promise<ResponseObject> {
-    const token = tokenFor(app, target, { slug: target.slug, id }, sid);
+    const token = tokenFor(app, target, { id, sid });
     setCookie(app, target.model, h, token);
     const user = await userText(request, id);
     return unstored(sendText(h, `{"token":${JSON.stringify(token)},"user":${user}}`));

@@ -2,7 +2,7 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { sendText } from '../documents/answers.ts';
+import { sendText } from '../documents/sending.ts';
 import { feedOperation } from './event-operations.ts';
 import { readFeedQuery } from './event-query.ts';
 import { findEvents } from './events.ts';

@@ -4,7 +4,7 @@ import { show } from '../../config/suggest.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { sendText } from '../documents/answers.ts';
+import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
 import { readNoQuery, readWhole } from '../queries/query.ts';

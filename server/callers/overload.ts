@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { HTTP_METHODS, Request, Server } from '@hapi/hapi';
-import type { Append } from '../../events/log.ts';
+import type { HTTP_METHODS, Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
 import { isShed } from '../http/door.ts';
-import { actorOf } from '../http/requests.ts';
 import { tooMany } from '../writer/waiting.ts';
 import { isOperatorCall } from './authentication.ts';
 
@@ -45,9 +43,4 @@ export function shedWrites(server: Server, app: App): void {
     nextLine = performance.now() + lineMilliseconds;
     app.log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
   }
-}
-
-/** How what a request causes is appended: what the operator does is refused for no line. */
-export function appendOf(app: App, request: Request): Append {
-  return actorOf(request).type === 'system' ? app.appendAnyway : app.append;
 }

@@ -3,8 +3,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { AuthOptions, Collection } from '../../config/model.ts';
 import type { AccountRef, NewSession } from '../../events/accounts.ts';
-import type { App, Target } from '../app.ts';
-import { signToken } from './tokens.ts';
+import type { App, RouteCall, Target } from '../app.ts';
 
 /** A collection whose documents are accounts. */
 export type AuthTarget = Target<Collection & { auth: AuthOptions }>;
@@ -40,14 +39,8 @@ export function expiryOf({ clock }: App, { tokenExpiration }: AuthOptions): Date
   return new Date(clock.believed() + tokenExpiration * 1000);
 }
 
-/** The token of a session, from now on. */
-export function tokenFor(app: App, { model }: AuthTarget, { slug, id }: AccountRef, sid: string): string {
-  const claims = { sub: id, collection: slug, sid, ...(app.site === null ? {} : { site: app.site }) };
-  return signToken(app.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
-}
-
-/** From now on the caller is this user, who has just proved it: for what is recorded, for rules and for hooks. */
-export function becomeUser(app: App, request: Request, { slug, id }: AccountRef, sid: string): void {
+/** Makes this user, who has just proved it, the caller: for what is recorded, for rules and for hooks. */
+export function becomeUser({ app, request }: RouteCall, { slug, id, sid }: AccountRef & { sid: string }): void {
   request.auth.credentials = {
     user: { actor: { type: 'user', id: `${slug}/${id}` }, session: { sid, slug, id } },
   };

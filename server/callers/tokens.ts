@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type Jwt from '@hapi/jwt';
 import { createCache } from '../../projections/cache.ts';
+import type { App } from '../app.ts';
+import type { AuthTarget } from './sessions.ts';
 
 /** What a token of a session says (RFC 7519). Times are seconds since the epoch. `site`: where a process has several. */
 export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
@@ -11,6 +13,12 @@ const jwt = (): typeof Jwt.token => require('@hapi/jwt').token;
 
 /** Clocks of several machines differ: a token from further in the future than this was not made by us. */
 const skewSeconds = 60;
+
+/** The token of a session, from now on. */
+export function tokenFor(app: App, { slug, model }: AuthTarget, { id, sid }: { id: string; sid: string }): string {
+  const claims = { sub: id, collection: slug, sid, ...(app.site === null ? {} : { site: app.site }) };
+  return signToken(app.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
+}
 
 /** Signs a token of a session, HS256; the first secret signs. `now` is milliseconds since the epoch. */
 export function signToken(

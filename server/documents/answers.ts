@@ -1,22 +1,17 @@
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Request } from '@hapi/hapi';
 import type { JsonObject } from '../../config/schema.ts';
 import { mediaRoot } from '../../config/uploads.ts';
 import type { Sources } from '../../projections/joins.ts';
 import type { Page } from '../../projections/lists.ts';
-import { visibleElsewhere } from '../access/access.ts';
 import { someOf } from '../access/document-access.ts';
 import { readableFields } from '../access/field-access.ts';
-import type { App, Join, Target } from '../app.ts';
+import { scopeElsewhere } from '../access/list-scope.ts';
+import type { App, Call, Join, RouteCall, Target } from '../app.ts';
 import { momentOf } from '../http/requests.ts';
 import type { ListQuery } from '../queries/query.ts';
 import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
 import { onRead } from './hooks.ts';
-import { populate, type Show } from './populate.ts';
-
-/** Sends JSON text as it is: a stored document is neither parsed nor written again. */
-export function sendText(h: ResponseToolkit, text: string): ResponseObject {
-  return h.response(text).type('application/json');
-}
+import { populate } from './populate.ts';
 
 /** Turns stored documents into what a caller is shown; `depth` levels of relations with them. */
 export type Presenter = {
@@ -34,11 +29,13 @@ export type Presenter = {
 export function presenterOf(app: App, target: Target): Presenter {
   const isPlain =
     !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasOtherUrl(app, target);
+  // What a global is before its first write depends on the defaults, which are not part of `shape`.
+  const isTaggedByVersion = isPlain && target.model.kind === 'collection';
 
   async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
-    const show: Show = (other, documents) => showAll(app, request, other, documents);
-    const shown = await show(target, stored);
-    const answers = depth > 0 ? await populate(app, request, target, shown, depth, show) : shown;
+    const call = { app, request, target };
+    const shown = await showAll(call, stored);
+    const answers = depth > 0 ? await populate(call, shown, { depth, show: showAll }) : shown;
     return answers.map((document) => JSON.stringify(document));
   }
 
@@ -60,26 +57,22 @@ export function presenterOf(app: App, target: Target): Presenter {
   }
 
   function tag(version: number, answer: string, { depth = 0, isStored = true } = {}): Tag {
-    return isPlain && isStored && depth === 0 ? plainTag(version, app.shape) : textTag(version, answer);
+    return isTaggedByVersion && isStored && depth === 0 ? plainTag(version, app.shape) : textTag(version, answer);
   }
 
   return { text, texts, document, tag };
 }
 
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
-async function showAll(
-  app: App,
-  request: Request,
-  target: Target,
-  stored: readonly JsonObject[],
-): Promise<JsonObject[]> {
-  const joined = (await withJoins(app, request, target, stored)).map((one) => withFoundUrl(app, request, target, one));
+async function showAll(call: Call, stored: readonly JsonObject[]): Promise<JsonObject[]> {
+  const { target } = call;
+  const joined = (await withJoins(call, stored)).map((one) => withFoundUrl(call, one));
   if (!target.hasReadHooks && !target.hasReadRules) return joined;
   return Promise.all(
     stored.map(async (doc, index) => {
       let result = joined[index] ?? doc;
-      if (target.hasReadHooks) result = await onRead(target, { request, operation: 'read', doc }, result);
-      return target.hasReadRules ? readableFields(request, target, result, String(doc.id ?? target.slug)) : result;
+      if (target.hasReadHooks) result = await onRead({ ...call, operation: 'read', doc }, result);
+      return target.hasReadRules ? readableFields(call, result, String(doc.id ?? target.slug)) : result;
     }),
   );
 }
@@ -101,7 +94,7 @@ function isOfFiles({ model }: Target): boolean {
  * The URL of a file leads there from the host that clients call: below the path under which they reach the service, as of then to
  * the bytes of then, and of several sites it says of which.
  */
-function withFoundUrl(app: App, request: Request, target: Target, document: JsonObject): JsonObject {
+function withFoundUrl({ app, request, target }: Call, document: JsonObject): JsonObject {
   const { url } = document;
   // What was written before the collection became one of files may hold anything under this name.
   if (!isOfFiles(target) || typeof url !== 'string' || !url.startsWith(mediaRoot)) return document;
@@ -115,15 +108,10 @@ function withFoundUrl(app: App, request: Request, target: Target, document: Json
 }
 
 /** A join names the documents that the caller may read: what points here is told by nothing else. */
-async function withJoins(
-  app: App,
-  request: Request,
-  { joins }: Target,
-  stored: readonly JsonObject[],
-): Promise<JsonObject[]> {
+async function withJoins(call: Call, stored: readonly JsonObject[]): Promise<JsonObject[]> {
   const ids = stored.map(({ id }) => String(id));
   const found = await Promise.all(
-    joins.map(async (join) => ({ name: join.name, of: await sourcesOf(app, request, join, ids) })),
+    call.target.joins.map(async (join) => ({ name: join.name, of: await sourcesOf(call, join, ids) })),
   );
   return stored.map((document) => {
     const result = { ...document };
@@ -133,17 +121,18 @@ async function withJoins(
 }
 
 /** What points at documents, today or as of then, as far as the caller may read it: the limit counts readable documents only. */
-async function sourcesOf(app: App, request: Request, join: Join, ids: readonly string[]): Promise<Sources> {
+async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<Sources> {
   const target = app.collections.get(join.collection);
-  const visible = target && (await visibleElsewhere(app, request, target));
-  if (!target || !visible) return new Map();
-  const { where, row } = visible;
+  const call = target && { app, request, target };
+  const scope = call && (await scopeElsewhere(call));
+  if (!scope) return new Map();
+  const { where, row } = scope;
   const limit = row ? null : join.limit;
   const moment = momentOf(request);
   const sources = moment
     ? await app.past.sources(moment.position, join.field, ids, where)
     : join.sources({ ids, where, limit });
-  const readable = row && (await readableIn(app, request, target, [...sources.values()].flat(), row));
+  const readable = row && (await readableIn(call, [...sources.values()].flat(), row));
   const shown = [...sources].map(([id, all]) => {
     const some = readable ? all.filter((one) => readable.has(one)) : all;
     return [id, join.limit === null ? some : some.slice(0, join.limit)] as const;
@@ -152,14 +141,12 @@ async function sourcesOf(app: App, request: Request, join: Join, ids: readonly s
 }
 
 async function readableIn(
-  app: App,
-  request: Request,
-  target: Target,
+  call: Call,
   ids: readonly string[],
   passes: (document: JsonObject) => Promise<boolean>,
 ): Promise<Set<string>> {
   const readable = new Set<string>();
-  for (const [id, text] of await someOf(app, request, target, ids, null)) {
+  for (const [id, text] of await someOf(call, ids, null)) {
     if (await passes(JSON.parse(text))) readable.add(id);
   }
   return readable;

@@ -1,18 +1,18 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
-import type { JsonObject } from '../../config/schema.ts';
-import { documentStream } from '../../events/catalogue.ts';
 import type { ListRequest, Page } from '../../projections/lists.ts';
-import { authorizeList, reachOf, requireCredential, type Visible } from '../access/access.ts';
-import { readableDocument, refuseMissing } from '../access/document-access.ts';
-import type { App, Target } from '../app.ts';
+import { readableDocument } from '../access/document-access.ts';
+import { authorizeList, type ListScope, reachOf } from '../access/list-scope.ts';
+import type { App, Call, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { jsonPayload, noPayload, readBody } from '../http/body.ts';
-import { idOf, type Moment } from '../http/requests.ts';
+import { intakeOf } from '../files/uploads/intake.ts';
+import { jsonPayload, noPayload } from '../http/body.ts';
+import type { Moment } from '../http/requests.ts';
 import { type ListQuery, readDepth, readListQuery } from '../queries/query.ts';
-import { listText, presenterOf, sendText } from './answers.ts';
-import { sendTagged } from './concurrency/etags.ts';
-import { documentWrites } from './document-writes.ts';
+import { listText, presenterOf } from './answers.ts';
+import { idempotency } from './concurrency/idempotency.ts';
+import { ifMatch } from './concurrency/precondition.ts';
+import { create, remove, update } from './document-writes.ts';
 import {
   createOperation,
   deleteOperation,
@@ -21,9 +21,12 @@ import {
   restoreOperation,
   updateOperation,
 } from './operations.ts';
+import { accounts, countSignUp } from './passwords.ts';
 import { lookBack, tellPosition } from './past/as-of.ts';
 import { restore } from './past/restore.ts';
-import type { Restorable } from './past/restore-plan.ts';
+import { sendTagged, sendText } from './sending.ts';
+import { admitInAdvance, uploads } from './uploads.ts';
+import { perform, receive, type Writable, writeOf } from './write-steps.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {
@@ -31,10 +34,19 @@ export function collections(server: Server, app: App): void {
 }
 
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
-  const { slug, documents, model } = target;
+  const { slug, model } = target;
   const path = `/api/collections/${slug}`;
   const present = presenterOf(app, target);
-  const writes = documentWrites(app, target, present);
+  const callOf = (request: Request) => ({ app, request, target, present });
+  const intake = intakeOf(app, model, (request, operation) => admitInAdvance(callOf(request), operation));
+  const writable: Writable = {
+    app,
+    target,
+    present,
+    ...(model.auth ? { beforeBody: countSignUp } : {}),
+    read: intake.read,
+    steps: [ifMatch, idempotency, ...(model.upload ? [uploads] : []), ...(model.auth ? [accounts] : [])],
+  };
 
   server.route([
     {
@@ -42,10 +54,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path,
       options: { auth: strategy, plugins: { openApi: () => listOperation(app.model, model) } },
       handler: async (request, h) => {
+        const call = callOf(request);
         const moment = await lookBack(app, request, target);
-        const visible = await authorizeList(app, request, target);
-        const query = await readListQuery(request.query, () => reachOf(app, request, target));
-        const page = await visiblePage(query, visible, moment);
+        const scope = await authorizeList(call);
+        const query = await readListQuery(request.query, () => reachOf(call));
+        const page = await pageOf(call, query, { scope, moment });
         const text = listText(await present.texts(request, page.texts, query.depth), page, query);
         return tellPosition(request, sendText(h, text));
       },
@@ -56,11 +69,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
         const moment = await lookBack(app, request, target);
-        const { text, version } = await readableDocument(app, request, target);
+        const { text, version } = await readableDocument(callOf(request));
         const depth = readDepth(request.query);
         const answer = await present.text(request, text, depth);
         const tag = present.tag(version, answer, { depth, isStored: moment === null });
-        return tellPosition(request, sendTagged(request, h, answer, tag));
+        return tellPosition(request, sendTagged(h, answer, tag));
       },
     },
     {
@@ -69,9 +82,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: {
         auth: strategy,
         plugins: { openApi: () => createOperation(app.model, model), takes: ['idempotency-key'] },
-        ...writes.intake.options('create'),
+        ...intake.options('create'),
       },
-      handler: writes.create,
+      handler: async (_request, h) => (await perform(await receive(writable, h, 'create'), create)).code(201),
     },
     {
       method: 'PATCH',
@@ -79,9 +92,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: {
         auth: strategy,
         plugins: { openApi: () => updateOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
-        ...writes.intake.options('update'),
+        ...intake.options('update'),
       },
-      handler: writes.update,
+      handler: async (_request, h) => perform(await receive(writable, h, 'update'), update),
     },
     {
       method: 'DELETE',
@@ -91,7 +104,9 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         payload: noPayload,
         plugins: { openApi: () => deleteOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
       },
-      handler: writes.remove,
+      handler: (_request, h) => {
+        return perform(writeOf(writable, h, { operation: 'delete', body: null, upload: null, data: null }), remove);
+      },
     },
     {
       method: 'POST',
@@ -101,32 +116,25 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         payload: jsonPayload,
         plugins: { openApi: () => restoreOperation(model), takes: ['if-match', 'idempotency-key'] },
       },
-      handler: async (request, h) => {
-        requireCredential(request, target, 'update');
-        return restore(restorable(request), h, await readBody(request, app.model.limits.body));
-      },
+      handler: (_request, h) => restore(writable, h),
     },
   ]);
+}
 
-  function restorable(request: Request): Restorable {
-    const id = idOf(request);
-    const written = { app, request, target, present, stream: documentStream(slug, id), id };
-    const answerOf = (fields: JsonObject) => target.documentOf(id, fields);
-    const current = () => documents.current(id);
-    return { ...written, answerOf, current, refuseMissing: () => refuseMissing(app, request, target, 'update') };
-  }
+type Seen = { scope: ListScope; moment: Moment | null };
 
-  async function visiblePage(query: ListQuery, { where, row }: Visible, moment: Moment | null): Promise<Page> {
-    const asked = { ...query, where: where && query.where ? { and: [where, query.where] } : (where ?? query.where) };
-    const list = async (request: ListRequest) => {
-      return moment ? app.past.list(moment.position, target.tables, request) : documents.list(request);
-    };
-    if (!row) return list(asked);
-    const texts: string[] = [];
-    for (const text of (await list({ ...asked, limit: -1, page: 1 })).texts) {
-      if (await row(JSON.parse(text))) texts.push(text);
-    }
-    const start = (query.page - 1) * query.limit;
-    return { texts: texts.slice(start, start + query.limit), total: texts.length };
+/** A page of the documents that the caller may see, today or as of a moment. */
+async function pageOf({ app, target }: Call, query: ListQuery, { scope, moment }: Seen): Promise<Page> {
+  const { where, row } = scope;
+  const asked = { ...query, where: where && query.where ? { and: [where, query.where] } : (where ?? query.where) };
+  const list = async (request: ListRequest) => {
+    return moment ? app.past.list(moment.position, target.tables, request) : target.documents.list(request);
+  };
+  if (!row) return list(asked);
+  const texts: string[] = [];
+  for (const text of (await list({ ...asked, limit: -1, page: 1 })).texts) {
+    if (await row(JSON.parse(text))) texts.push(text);
   }
+  const start = (query.page - 1) * query.limit;
+  return { texts: texts.slice(start, start + query.limit), total: texts.length };
 }

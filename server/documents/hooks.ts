@@ -1,14 +1,13 @@
 import Boom from '@hapi/boom';
-import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
-import type { App, Target } from '../app.ts';
+import type { Call } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
 
 /** What hooks are told: the operation, and the document as it was before it (null on create). */
-export type Occasion = { request: Request; operation: Operation; doc: JsonObject | null };
+export type Occasion = Call & { operation: Operation; doc: JsonObject | null };
 
 /**
  * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what the
@@ -16,14 +15,14 @@ export type Occasion = { request: Request; operation: Operation; doc: JsonObject
  *
  * @throws what the hook throws, with its numeric `statusCode` if it has one: nothing is written.
  */
-export async function beforeChange(target: Target, occasion: Occasion, values: JsonObject): Promise<JsonObject> {
-  const { model } = target;
+export async function beforeChange(occasion: Occasion, values: JsonObject): Promise<JsonObject> {
+  const { model, validator } = occasion.target;
   const result = await aborting(async () => {
     const changed = await runFieldHooks(model.fields, 'beforeChange', occasion, values, values);
     return runHooks(model.hooks.beforeChange, occasion, changed);
   });
   try {
-    return occasion.operation === 'create' ? target.validator.create(result) : target.validator.update(result);
+    return occasion.operation === 'create' ? validator.create(result) : validator.update(result);
   } catch (error) {
     // The caller sent nothing wrong: what does not fit was made by the author's hook.
     throw new Error(`a beforeChange hook of ${model.slug} made a document that is not valid`, { cause: error });
@@ -31,31 +30,32 @@ export async function beforeChange(target: Target, occasion: Occasion, values: J
 }
 
 /** Runs the hooks before a delete; what they return counts for nothing. */
-export async function beforeDelete({ model }: Target, occasion: Occasion, document: JsonObject): Promise<void> {
-  await aborting(() => runHooks(model.hooks.beforeDelete, occasion, document));
+export async function beforeDelete(occasion: Occasion, document: JsonObject): Promise<void> {
+  await aborting(() => runHooks(occasion.target.model.hooks.beforeDelete, occasion, document));
 }
 
 /** Runs the hooks after a change or delete. One that throws is logged: what is recorded is recorded. */
 export async function after(
-  app: App,
-  { model }: Target,
-  kind: 'afterChange' | 'afterDelete',
   occasion: Occasion,
+  kind: 'afterChange' | 'afterDelete',
   document: JsonObject,
 ): Promise<JsonObject> {
+  const { app, request, target } = occasion;
+  const { model } = target;
   let result = document;
   for (const hook of model.hooks[kind] ?? []) {
     try {
       result = (await hook(argsOf(occasion, result))) ?? result;
     } catch (err) {
-      app.log.error({ err, requestId: requestId(occasion.request) }, `an ${kind} hook of ${model.slug} threw`);
+      app.log.error({ err, requestId: requestId(request) }, `an ${kind} hook of ${model.slug} threw`);
     }
   }
   return result;
 }
 
 /** Runs the hooks of a read on a stored document. */
-export async function onRead({ model }: Target, occasion: Occasion, document: JsonObject): Promise<JsonObject> {
+export async function onRead(occasion: Occasion, document: JsonObject): Promise<JsonObject> {
+  const { model } = occasion.target;
   return aborting(async () => {
     const read = await runHooks(model.hooks.beforeRead, occasion, document);
     const fields = await runFieldHooks(model.fields, 'afterRead', occasion, read, read);

@@ -3,9 +3,11 @@ import { DomainError } from '../../config/errors.ts';
 import { isObject, memberOf } from '../../config/schema.ts';
 import { type AccountRef, decideNothing, decidePassword } from '../../events/accounts.ts';
 import { accountStream, documentStream } from '../../events/catalogue.ts';
-import { type Change, UnreadError } from '../../events/log.ts';
-import type { App, Target } from '../app.ts';
-import { addressOf } from '../http/requests.ts';
+import { UnreadError } from '../../events/log.ts';
+import type { RouteCall } from '../app.ts';
+import { countCall } from '../callers/counting.ts';
+import { actorOf, addressOf } from '../http/requests.ts';
+import type { Write, WriteStep } from './write-steps.ts';
 
 const busySeconds = 5;
 
@@ -19,23 +21,34 @@ export type Keep = () => Promise<string>;
  * @throws DomainError `unavailable` when too many wait for theirs to be hashed.
  */
 export async function withPassword<T>(
-  { keeper }: App,
-  request: Request,
+  call: RouteCall,
   password: string,
   write: (keep: Keep) => Promise<T>,
 ): Promise<T> {
+  const { keep, refused } = keeping(call, password);
+  try {
+    return await write(keep);
+  } catch (error) {
+    await refused(error);
+    throw error;
+  }
+}
+
+/** A password on its way: `refused` forgets it again, where the error says that nothing was recorded. */
+function keeping({ app: { keeper }, request }: RouteCall, password: string) {
   let kept: string | null = null;
+
   async function keep(): Promise<string> {
     kept ??= await keeper.keep(password, addressOf(request));
     if (kept === null) throw tooBusy(busySeconds);
     return kept;
   }
-  try {
-    return await write(keep);
-  } catch (error) {
+
+  async function refused(error: unknown): Promise<void> {
     if (kept !== null && isRefusal(error)) await keeper.forget(kept);
-    throw error;
   }
+
+  return { keep, refused };
 }
 
 /** True where it is known that nothing was recorded. */
@@ -44,42 +57,72 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Runs a write of a document whose body may carry a password. `also` gives what is to be
- * recorded beside the document, once the write is sure to be allowed: nothing where there is no password. It is told the
- * version of a document that stays as it is, which must be there still; null where the document changes too. The password
- * that was before is forgotten afterwards.
+ * Counts a call without a credential: where everybody may sign up, each costs a hash.
+ *
+ * @throws DomainError `too-many`.
  */
-export async function withPasswordOf<T>(
-  app: App,
-  request: Request,
-  { slug, model }: Target,
-  id: string,
-  body: unknown,
-  write: (also: (unchanged: number | null) => Promise<Change[]>) => Promise<T>,
-): Promise<T> {
-  const isAccount = model.kind === 'collection' && model.auth;
-  const password = isAccount && isObject(body) ? memberOf(body, 'password') : undefined;
-  // What is no text is refused with the rest of the body.
-  if (typeof password !== 'string') return write(async () => []);
-  const keeps = ownSession(request, { slug, id });
+export async function countSignUp({ app, request }: RouteCall, operation: Write['operation']): Promise<void> {
+  if (operation === 'create' && actorOf(request).type === 'anonymous') await countCall(app, request, null);
+}
+
+/** Records with a user what becomes of the account: a step of writes in auth collections. */
+export function accounts(write: Write): WriteStep {
+  const { operation, body } = write;
+  if (operation === 'delete') return endOfAccount(write);
+  const password = isObject(body) ? memberOf(body, 'password') : undefined;
+  // A password that is not a text is refused with the rest of the body.
+  return typeof password === 'string' ? newPassword(write, password) : {};
+}
+
+/** The password that was before is forgotten once the new one is recorded, and the new one where that is refused. */
+function newPassword(write: Write, password: string): WriteStep {
+  const { app, request, target } = write;
+  const { slug } = target;
+  const { keep, refused } = keeping(write, password);
   let before: string | null = null;
-  const result = await withPassword(app, request, password, (keep) =>
-    write(async (unchanged) => {
+  let isRecorded = false;
+
+  return {
+    async beforeAppend({ id, change, version }) {
       const credential = await keep();
       // At this version: so it is known which password it replaces, and that no reset has come in between.
       const account = app.accounts.account(slug, id);
       before = account?.credential ?? null;
       // One that was restored has a stream, but is an account only from here on.
       const expectedVersion = account?.version ?? app.events.versionOf(accountStream(slug, id));
-      const change = { ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion };
-      return unchanged === null ? [change] : [change, decideNothing(documentStream(slug, id), unchanged)];
-    }),
-  );
-  if (before !== null) await app.keeper.forget(before);
-  return result;
+      const keeps = ownSession(request, { slug, id });
+      const changed = { ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion };
+      // A user who stays as they are must be there still.
+      return change ? [changed] : [changed, decideNothing(documentStream(slug, id), version)];
+    },
+    async recorded() {
+      isRecorded = true;
+      if (before !== null) await app.keeper.forget(before);
+    },
+    async failed(error) {
+      if (!isRecorded) await refused(error);
+      return null;
+    },
+  };
 }
 
-/** Who changes their own password stays logged in here. */
+function endOfAccount({ app, target: { slug } }: Write): WriteStep {
+  let credential: string | null = null;
+
+  return {
+    async beforeAppend({ id }) {
+      // No password comes in between, which would be left when its account is gone.
+      const account = app.accounts.account(slug, id);
+      credential = account?.credential ?? null;
+      return account ? [decideNothing(accountStream(slug, id), account.version)] : [];
+    },
+    async recorded() {
+      if (credential !== null) await app.keeper.forget(credential);
+    },
+  };
+}
+
+/** A user who changes their own password stays logged in here. */
 function ownSession({ auth }: Request, { slug, id }: AccountRef): string | undefined {
   const session = auth.credentials.user?.session;
   return session?.slug === slug && session.id === id ? session.sid : undefined;

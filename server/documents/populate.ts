@@ -1,10 +1,9 @@
-import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { visibleElsewhere } from '../access/access.ts';
 import { someOf } from '../access/document-access.ts';
-import type { App, Target } from '../app.ts';
+import { scopeElsewhere } from '../access/list-scope.ts';
+import type { App, Call, Target } from '../app.ts';
 
 /** A document and those it stands in, up to the one that was asked for: one of them stays its id. */
 type Path = { key: string; up: Path | null };
@@ -15,8 +14,11 @@ type Node = { target: Target; document: JsonObject; path: Path };
 /** A place where an id stands: setting it puts the document there instead. */
 type Slot = { slug: string; id: string; path: Path; set: (document: JsonObject) => void };
 
+/** The documents that were read, by their keys; null for one that this caller does not see. */
+type Shown = Map<string, JsonObject | null>;
+
 /** Makes stored documents what the caller may see of them, their relations still ids. */
-export type Show = (target: Target, documents: readonly JsonObject[]) => Promise<JsonObject[]>;
+export type Show = (call: Call, documents: readonly JsonObject[]) => Promise<JsonObject[]>;
 
 /** Branches multiply: a short query must not become an answer of gigabytes. */
 const maxPopulated = 20_000;
@@ -29,29 +31,30 @@ const maxPopulated = 20_000;
  * @throws DomainError `invalid` when there would be too many of them.
  */
 export async function populate(
-  app: App,
-  request: Request,
-  target: Target,
+  call: Call,
   documents: readonly JsonObject[],
-  depth: number,
-  show: Show,
+  { depth, show }: { depth: number; show: Show },
 ): Promise<JsonObject[]> {
-  const shown = new Map<string, JsonObject | null>();
-  const { result, first } = begin(target, documents);
+  const shown: Shown = new Map();
+  const { result, first } = begin(call.target, documents);
   let level = first;
   let left = maxPopulated;
   for (let below = depth; below > 0 && level.length > 0; below -= 1) {
     const slots = slotsOf(level, left, depth);
     left -= slots.length;
-    await look(app, request, slots, shown, show);
-    level = fill(app, slots, shown, below === 1);
+    for (const [slug, ids] of wantedIn(slots, shown)) {
+      for (const id of ids) shown.set(keyOf(slug, id), null);
+      const target = call.app.collections.get(slug);
+      if (target) await look({ ...call, target }, ids, { shown, show });
+    }
+    level = fill(call.app, slots, shown, below === 1);
   }
   return result;
 }
 
-/** As {@link populate}, for the service itself: what is stored, whoever may read it. */
-export function populateAll(app: Collections, target: Target, document: JsonObject, depth: number): JsonObject {
-  const shown = new Map<string, JsonObject | null>();
+/** As {@link populate}, for the service itself: what is stored, without asking the rights of anybody. */
+export function populateAll({ app, target }: Asked, document: JsonObject, depth: number): JsonObject {
+  const shown: Shown = new Map();
   const { result, first } = begin(target, [document]);
   let level = first;
   for (let below = depth; below > 0 && level.length > 0; below -= 1) {
@@ -66,6 +69,8 @@ export function populateAll(app: Collections, target: Target, document: JsonObje
 }
 
 type Collections = Pick<App, 'collections'>;
+
+type Asked = { app: Collections; target: Target };
 
 function begin(target: Target, documents: readonly JsonObject[]): { result: JsonObject[]; first: Node[] } {
   const result = documents.map((document) => ({ ...document }));
@@ -86,26 +91,18 @@ function parsed(text: string | undefined): JsonObject | null {
   return text === undefined ? null : JSON.parse(text);
 }
 
-/** Reads what the places ask for and was not read before; null is what this caller does not see. */
-async function look(
-  app: App,
-  request: Request,
-  slots: readonly Slot[],
-  shown: Map<string, JsonObject | null>,
-  show: Show,
-): Promise<void> {
-  for (const [slug, ids] of wantedIn(slots, shown)) {
-    for (const id of ids) shown.set(keyOf(slug, id), null);
-    const target = app.collections.get(slug);
-    const visible = target && (await visibleElsewhere(app, request, target));
-    if (!visible) continue;
-    const stored: JsonObject[] = [];
-    for (const text of (await someOf(app, request, target, ids, visible.where)).values()) {
-      const document: JsonObject = JSON.parse(text);
-      if (!visible.row || (await visible.row(document))) stored.push(document);
-    }
-    const documents = await show(target, stored);
-    for (const [index, { id }] of stored.entries()) shown.set(keyOf(slug, String(id)), documents[index] ?? null);
+/** Reads documents of a collection: what this caller does not see stays null. */
+async function look(call: Call, ids: readonly string[], { shown, show }: { shown: Shown; show: Show }): Promise<void> {
+  const scope = await scopeElsewhere(call);
+  if (!scope) return;
+  const stored: JsonObject[] = [];
+  for (const text of (await someOf(call, ids, scope.where)).values()) {
+    const document: JsonObject = JSON.parse(text);
+    if (!scope.row || (await scope.row(document))) stored.push(document);
+  }
+  const documents = await show(call, stored);
+  for (const [index, { id }] of stored.entries()) {
+    shown.set(keyOf(call.target.slug, String(id)), documents[index] ?? null);
   }
 }
 

@@ -3,9 +3,11 @@ import { DomainError } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import type { App } from '../app.ts';
+import type { App, Call } from '../app.ts';
 
 const maxErrors = 100;
+
+type Asked = Pick<Call, 'app' | 'target'>;
 
 /**
  * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id,
@@ -14,13 +16,8 @@ const maxErrors = 100;
  * @param before the document that is changed; null for a new one.
  * @throws DomainError `invalid` naming each field, nested ones by dotted path.
  */
-export function checkRelations(
-  app: App,
-  fields: readonly Field[],
-  values: JsonObject,
-  before: JsonObject | null,
-): void {
-  const changed = fields.filter(
+export function checkRelations({ app, target }: Asked, values: JsonObject, before: JsonObject | null): void {
+  const changed = target.model.fields.filter(
     ({ name }) => !before || !isDeepStrictEqual(memberOf(values, name), memberOf(before, name)),
   );
   const errors = danglingIn(app, changed, values).map(({ field, id, slug }) => {

@@ -1,14 +1,15 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Schema } from '../../config/schema.ts';
 import { epochsOf } from '../../projections/boot.ts';
-import { requireSchemaAccess, rightsOf } from '../access/access.ts';
+import { requireSchemaAccess } from '../access/access.ts';
+import { rightsOf } from '../access/list-scope.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { actorOf } from '../http/requests.ts';
 import { schemasOperation } from '../openapi/system-operations.ts';
 import { readOnly } from '../queries/query.ts';
-import { sendText } from './answers.ts';
 import { lookBackAtSchemas, tellPosition } from './past/as-of.ts';
+import { sendText } from './sending.ts';
 
 /**
  * What the collections and globals are made of (contract, section 4.5), as text that is made once. Only for a user it is
@@ -57,7 +58,7 @@ export function schemas(server: Server, app: App): void {
       entries.map(async (entry) => {
         const target = targets.get(entry.slug);
         // What is configured no longer is nobody's to read or write.
-        return { ...entry, access: target ? await rightsOf(app, request, target, tellOnce) : {} };
+        return { ...entry, access: target ? await rightsOf({ app, request, target }, tellOnce) : {} };
       }),
     );
   }

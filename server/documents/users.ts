@@ -12,6 +12,6 @@ export function readUser(app: Pick<App, 'collections'>, slug: string, id: string
   const text = auth ? target.documents.text(id) : null;
   if (!target || !auth || text === null) return null;
   const document = JSON.parse(text);
-  const whole = auth.depth > 0 ? populateAll(app, target, document, auth.depth) : document;
+  const whole = auth.depth > 0 ? populateAll({ app, target }, document, auth.depth) : document;
   return { ...whole, id, collection: slug };
 }

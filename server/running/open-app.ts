@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
-import { compileValidator } from '../../config/documents.ts';
+import { compileValidator, defaultDocument } from '../../config/documents.ts';
 import type { Collection, Global, Model } from '../../config/model.ts';
 import { dataFields } from '../../config/schema.ts';
-import { compileDocument, compileShape } from '../../config/shape.ts';
+import { compileDocument, compileGlobal, compileShape } from '../../config/shape.ts';
 import { hasReadHooks, hasReadRules } from '../../config/traits.ts';
 import { readAttempts } from '../../events/attempts.ts';
 import { globalStream } from '../../events/catalogue.ts';
@@ -170,14 +170,16 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
 
 function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, model: M): Target<M> {
   const fields = dataFields(model.schema.fields);
+  const isGlobal = model.kind === 'global';
+  const shape = compileShape(fields);
   return {
     model,
     slug: model.slug,
     documents: openDocuments(db, tables),
     validator: compileValidator(model),
-    shape: compileShape(fields),
-    documentOf: compileDocument(fields, model.kind === 'collection' && model.upload ? model.slug : null),
-    unique: model.kind === 'collection' ? uniqueFields(model.slug, model.schema.fields) : [],
+    documentOf: isGlobal ? compileGlobal(fields) : compileDocument(fields, model.upload ? model.slug : null),
+    defaults: isGlobal ? () => shape(defaultDocument(model.fields)) : null,
+    unique: isGlobal ? [] : uniqueFields(model.slug, model.schema.fields),
     joins: [],
     tables,
     hasReadHooks: hasReadHooks(model),

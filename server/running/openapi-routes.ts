@@ -2,7 +2,7 @@ import type { Server } from '@hapi/hapi';
 import { requireSchemaAccess } from '../access/access.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { sendText } from '../documents/answers.ts';
+import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
 import type { Api } from '../ports.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkConfig } from '../../config/check.ts';
-import { compileValidator, InvalidBody } from '../../config/documents.ts';
+import { compileValidator } from '../../config/documents.ts';
+import { InvalidBody } from '../../config/invalid-body.ts';
 import type { Collection } from '../../config/model.ts';
 import { dataFields } from '../../config/schema.ts';
 import { compileDocument } from '../../config/shape.ts';

@@ -334,9 +334,8 @@ describe('populate', () => {
     const posts = Array.from({ length: 100 }, (_, n): JsonObject => {
       return { id: `p${n}`, author: `a${n}`, tags: [`t${n}`, `t${n % 3}`] };
     });
-    const shown = await populate(app, request, collections.get('posts') as Target, posts, 2, async (_, documents) => [
-      ...documents,
-    ]);
+    const call = { app, request, target: collections.get('posts') as Target };
+    const shown = await populate(call, posts, { depth: 2, show: async (_, documents) => [...documents] });
     assert.deepEqual(calls, ['people', 'tags', 'tags', 'places']);
     assert.deepEqual(shown[42], {
       id: 'p42',

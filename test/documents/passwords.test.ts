@@ -19,7 +19,7 @@ async function left(end: () => unknown): Promise<string[]> {
     },
   };
   const request = { app: { ip: '192.0.2.1' } } as unknown as Request;
-  const write = withPassword({ keeper } as unknown as App, request, 'a password', async (keep) => {
+  const write = withPassword({ app: { keeper } as unknown as App, request }, 'a password', async (keep) => {
     assert.equal(await keep(), await keep());
     return end();
   });

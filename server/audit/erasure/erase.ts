@@ -6,7 +6,7 @@ import { accountStream, documentStream } from '../../../events/catalogue.ts';
 import { noteErasure } from '../../access/admission.ts';
 import { isClosedToKeys } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
-import { appendOf } from '../../callers/overload.ts';
+import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId, userOf } from '../../http/requests.ts';
 import { type Plan, planErasure } from './plan.ts';

@@ -5,7 +5,7 @@ import { auditStream } from '../../../events/catalogue.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { noteAudit } from '../../access/admission.ts';
 import type { App } from '../../app.ts';
-import { appendOf } from '../../callers/overload.ts';
+import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { readRange } from '../../queries/moments.ts';
 import { refuse, unknownParameters } from '../../queries/query.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Request } from '@hapi/hapi';
 import { type DomainError, invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 
@@ -14,28 +14,6 @@ export function plainTag(version: number, shape: string): Tag {
 /** The tag of an answer that depends on more than its document: on the caller, on hooks or on other documents. */
 export function textTag(version: number, text: string): Tag {
   return `${version}-${hash('sha256', text, 'base64url').slice(0, 16)}`;
-}
-
-/** Sends a document as JSON text with its tag, or a 304 to who reads it and has it already. */
-export function sendTagged(request: Request, h: ResponseToolkit, text: string, tag: Tag): ResponseObject {
-  const known: unknown = request.headers['if-none-match'];
-  if (known !== undefined && isReading(request) && names(String(known), tag)) {
-    // What a cache has is one of the forms that the whole answer would have been sent in.
-    return h.response().code(304).etag(tag).vary('accept-encoding');
-  }
-  return h.response(text).type('application/json').etag(tag);
-}
-
-function isReading({ method }: Request): boolean {
-  return method === 'get' || method === 'head';
-}
-
-/** Weakly (RFC 9110, section 13.1.2), and whatever mark of compression has been put to the tag. */
-function names(header: string, tag: Tag): boolean {
-  return header.split(',').some((one) => {
-    const named = one.trim().replace(/^W\//, '');
-    return named === '*' || named.replace(/-(?:gzip|deflate|br|zstd)"$/, '"') === `"${tag}"`;
-  });
 }
 
 /** Which versions a write is meant for: any that there is, or those of these tags. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { type FileValues, mediaRoot } from '../../../config/uploads.ts';
 import { BlobMissingError, type ByteRange, isSha256 } from '../../../storage/blobs.ts';
 import { readableDocument } from '../../access/document-access.ts';
-import type { App, Target } from '../../app.ts';
+import type { App, RouteCall, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { namesTag, rangeOf } from '../../http/ranges.ts';
 import { actorOf, idOf, requestId } from '../../http/requests.ts';
@@ -64,12 +64,12 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     },
     handler: async (request, h) => {
       const file = await readableFile(request);
-      const tag = `"${file.sha256}"`;
+      const tag = tagOf(file.sha256);
       const wanted: unknown = request.headers['if-match'];
       if (wanted !== undefined && !namesTag(String(wanted), tag))
         throw new DomainError('precondition-failed', `the file is another than if-match names: it is ${tag}`);
       const isKnown = namesTag(String(request.headers['if-none-match']), tag);
-      const response = isKnown ? h.response().code(304) : await fileAnswer(app, request, h, file, tag);
+      const response = isKnown ? h.response().code(304) : await fileAnswer(app, h, file);
       // What anybody may read, pages of any origin may show.
       if (actorOf(request).type === 'anonymous') response.header('cross-origin-resource-policy', 'cross-origin');
       return tellPosition(request, response.header('etag', tag));
@@ -79,7 +79,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
   /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
   async function readableFile(request: Request): Promise<FileValues> {
     const moment = await lookBack(app, request, target);
-    const { text } = await readableDocument(app, request, target);
+    const { text } = await readableDocument({ app, request, target });
     readOnly(request.query, app.site === null ? ['asOf'] : ['asOf', 'site']);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
     if (target.hasReadHooks) await present.text(request, text);
@@ -95,18 +95,17 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
   }
 }
 
-async function fileAnswer(
-  app: App,
-  request: Request,
-  h: ResponseToolkit,
-  file: FileValues,
-  tag: string,
-): Promise<ResponseObject> {
+function tagOf(sha256: string): string {
+  return `"${sha256}"`;
+}
+
+async function fileAnswer(app: App, h: ResponseToolkit, file: FileValues): Promise<ResponseObject> {
+  const { request } = h;
   const { filename, mimeType, filesize } = file;
-  const range = request.method === 'get' ? askedRange(request, filesize, tag) : null;
+  const range = request.method === 'get' ? askedRange(request, file) : null;
   const { start, end } = range ?? { start: 0, end: filesize - 1 };
   const length = end - start + 1;
-  const bytes = await openFile(app, request, file, { start, end });
+  const bytes = await openFile({ app, request }, file, { start, end });
   const { contentType, disposition, policy } = servingOf(mimeType);
   // Compressed, a file would have another length, and its ranges would be of something else.
   request.info.acceptEncoding = 'identity';
@@ -127,15 +126,16 @@ async function fileAnswer(
 }
 
 /** Under another `If-Range` than our tag, a part would not fit the caller's rest of the file. */
-function askedRange({ headers }: Request, filesize: number, tag: string): ByteRange | null {
+function askedRange({ headers }: Request, { filesize, sha256 }: FileValues): ByteRange | null {
   const { range, 'if-range': ifRange } = headers;
-  return range === undefined || (ifRange !== undefined && ifRange !== tag) ? null : rangeOf(String(range), filesize);
+  return range === undefined || (ifRange !== undefined && ifRange !== tagOf(sha256))
+    ? null
+    : rangeOf(String(range), filesize);
 }
 
 /** Opens the bytes of a file; null where only its head is asked for. */
 async function openFile(
-  app: App,
-  request: Request,
+  { app, request }: RouteCall,
   { sha256, filesize }: FileValues,
   range: ByteRange,
 ): Promise<Readable | null> {

@@ -1,33 +1,19 @@
-import type { Request } from '@hapi/hapi';
-import { InvalidBody } from '../../../config/documents.ts';
 import { cutField, DomainError, invalidField } from '../../../config/errors.ts';
+import { InvalidBody } from '../../../config/invalid-body.ts';
 import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { changesBetween } from '../../../events/changes.ts';
 import type { Current } from '../../../events/documents.ts';
 import { authorize, readsPast } from '../../access/access.ts';
+import { refuseMissing } from '../../access/document-access.ts';
 import { checkFieldsWritable, hiddenPaths } from '../../access/field-access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
-import type { App, Target } from '../../app.ts';
+import type { App, Call, Target } from '../../app.ts';
 import { noteReason } from '../../http/reason.ts';
-import type { Presenter } from '../answers.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
+import { currentOf, idIn, streamOf } from '../current.ts';
+import type { ShownCall } from '../write-steps.ts';
 import { type Past, pastOf } from './versions.ts';
-
-/** A document or global that may be restored, as the routes of its kind know it. */
-export type Restorable = {
-  app: App;
-  request: Request;
-  target: Target;
-  present: Presenter;
-  stream: string;
-  /** The id of a document; the slug of a global. */
-  id: string;
-  current: () => Current | null;
-  answerOf: (fields: JsonObject) => JsonObject;
-  /** Refuses a caller who asks for a document that there is not, or may not know that there was one. */
-  refuseMissing: () => Promise<never>;
-};
 
 /** Which version is wanted: by its number, or as the log stood at a position. */
 export type Wanted = { version: number } | { position: number };
@@ -45,42 +31,52 @@ export type Plan = {
 /**
  * Asks everything that stands between the caller and a restore, but for the hooks, and says what it comes to.
  *
- * @throws DomainError in the order of a write; `forbidden` for who may not see what was, `conflict` where it has been erased.
+ * @throws DomainError in the order of a write; `forbidden` for a caller who may not see what was, `conflict` where it has been erased.
  */
-export async function planOf(restorable: Restorable, wanted: Wanted): Promise<Plan> {
-  const { app, request, target, stream } = restorable;
+export async function planOf(call: ShownCall, wanted: Wanted): Promise<Plan> {
+  const { app, request, target } = call;
   const { model } = target;
-  const current = restorable.current();
+  const id = idIn(call);
+  const stream = streamOf(target, id);
+  const current = currentOf(target, id);
   const version = app.events.versionOf(stream);
   const isAuditor = (await auditRightsOf(app, request)).seesPayloadsOf(stream);
   const isPublic = model.kind === 'collection' && model.hasPublicHistory;
   // That there was something once is for auditors to know.
-  if (version === 0 || (!current && !isAuditor)) return restorable.refuseMissing();
+  if (version === 0 || (!current && !isAuditor)) return refuseUnwritten(call, current);
   const operation = current ? 'update' : 'create';
   const source = isAuditor || isPublic ? await sourceOf(app, stream, wanted) : null;
   const then = source?.document ?? null;
   const known = then ? fieldsIn(target, then) : {};
   const subject = { doc: () => current?.document ?? null, data: known };
-  await authorize(app, request, target, operation, subject);
-  await requireExpected(restorable, current);
+  await authorize(call, operation, subject);
+  await requireExpected(call, current);
   noteReason(request, model);
   if (!isAuditor && !isPublic)
     throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);
   if (!source || !then) throw refusalOf(source, wanted, version);
-  if (!(await readsPast(app, request, target, { document: then, position: source.position }))) {
+  if (!(await readsPast(call, { document: then, position: source.position }))) {
     throw new DomainError('forbidden', `you may not see what this document of ${target.slug} was`);
   }
   const before = current?.document ?? null;
   const changed = before ? differing(known, before) : known;
-  // What a field of a new document holds nothing of is written by nobody.
-  await checkFieldsWritable(request, target, operation, before ? changed : withValue(changed), before);
-  const values = await valuesOf(request, target, changed, operation);
+  // What a field of a new document holds nothing of is not written.
+  await checkFieldsWritable(call, operation, { body: before ? changed : withValue(changed), doc: before });
+  const values = await valuesOf(call, operation, changed);
   const end = current ?? { version, document: await endOf(app, stream, version) };
   const base = before ? fieldsIn(target, before) : {};
   const createdAt = before?.createdAt ?? then.createdAt ?? null;
   const made = madeIn(target, changed);
   const document = { createdAt, ...base, ...values, ...made };
   return { current, end, source: { ...source, document: then }, operation, values, document };
+}
+
+/** Refuses a caller who asks for what was never written, or may not know that it was. */
+async function refuseUnwritten(call: Call, current: Current | null): Promise<never> {
+  const { target } = call;
+  if (target.model.kind === 'collection') return refuseMissing(call, 'update');
+  await authorize(call, 'update', { doc: () => current?.document ?? null, data: null });
+  throw new DomainError('conflict', `the global ${target.slug} was never written: it has no versions`);
 }
 
 async function sourceOf(app: App, stream: string, wanted: Wanted): Promise<Past | null> {
@@ -139,18 +135,13 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
  *
  * @throws DomainError `invalid` with what does not fit the fields of today.
  */
-async function valuesOf(
-  request: Request,
-  target: Target,
-  changed: JsonObject,
-  operation: 'create' | 'update',
-): Promise<JsonObject> {
-  const { validator } = target;
+async function valuesOf(call: Call, operation: 'create' | 'update', changed: JsonObject): Promise<JsonObject> {
+  const { validator } = call.target;
   try {
     return operation === 'create' ? validator.create(changed) : validator.update(changed);
   } catch (error) {
     if (!(error instanceof InvalidBody)) throw error;
-    const isHidden = await hiddenPaths(request, target);
+    const isHidden = await hiddenPaths(call);
     if (!error.errors.some(({ field }) => isHidden(field))) throw error;
     const errors = error.errors.map(({ field, message }) => {
       return isHidden(field) ? { field, message: `${field} was something that it may not be now` } : { field, message };

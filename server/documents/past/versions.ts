@@ -1,13 +1,11 @@
-import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { foldDocument } from '../../../events/documents.ts';
 import type { RecordedEvent } from '../../../events/log.ts';
 import { eventOf } from '../../../events/log-reader.ts';
 import { schemaKey } from '../../../events/upcasters.ts';
-import { authorize, readsPast } from '../../access/access.ts';
+import { readsPast } from '../../access/access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
-import type { App, Target } from '../../app.ts';
+import type { App, Call } from '../../app.ts';
 import { eventsOf } from './reading.ts';
 
 /**
@@ -59,24 +57,12 @@ export async function pastOf(
  * @param isThere whether there is a document today: the history of one that is gone is never public.
  */
 export async function mayReadPast(
-  app: App,
-  request: Request,
-  target: Target,
+  call: Call,
   { stream, isThere, ...then }: { stream: string; document: JsonObject; position: number; isThere: boolean },
 ): Promise<boolean> {
+  const { app, request, target } = call;
   const { model } = target;
   const isPublic = isThere && model.kind === 'collection' && model.hasPublicHistory;
   if (!isPublic && !(await auditRightsOf(app, request)).seesPayloadsOf(stream)) return false;
-  return readsPast(app, request, target, then);
-}
-
-/** Whether the rule for reading lets the caller see a document. */
-export async function mayRead(app: App, request: Request, target: Target, document: JsonObject): Promise<boolean> {
-  try {
-    await authorize(app, request, target, 'read', { doc: () => document, data: null });
-    return true;
-  } catch (error) {
-    if (error instanceof DomainError) return false;
-    throw error;
-  }
+  return readsPast(call, then);
 }

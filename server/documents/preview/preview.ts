@@ -23,9 +23,10 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
   const { collection, id, data } = draft;
   const target = app.collections.get(collection);
   if (!target) throw noCollection(app, collection);
+  const call = { app, request, target };
   const current = target.documents.current(id);
-  if (!current) return refuseMissing(app, request, target, 'update', id);
-  await authorize(app, request, target, 'update', { doc: () => current.document, data });
+  if (!current) return refuseMissing(call, 'update', id);
+  await authorize(call, 'update', { doc: () => current.document, data });
   requireLiving(app, request);
   const { type, id: who } = actorOf(request);
   const kept = await app.keeper.keepDraft({
@@ -38,7 +39,7 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
   // One that was erased meanwhile had its drafts forgotten before this one was there.
   if (target.documents.text(id) === null) {
     await app.keeper.dropDraft(kept);
-    return refuseMissing(app, request, target, 'update', id);
+    return refuseMissing(call, 'update', id);
   }
   return signPreview(app.secrets, kept, app.site, app.clock.believed());
 }

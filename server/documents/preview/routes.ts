@@ -7,7 +7,7 @@ import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
 import { readNoQuery, readPreviewQuery } from '../../queries/query.ts';
-import { sendText } from '../answers.ts';
+import { sendText } from '../sending.ts';
 import { previewDataOperation, previewTokenOperation } from './operations.ts';
 import { keepPreview, readPreview } from './preview.ts';
 

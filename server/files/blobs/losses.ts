@@ -11,7 +11,7 @@ import type { Header } from '../../../events/envelope.ts';
 import type { EventText } from '../../../events/log-reader.ts';
 import { decideLosses, type FileAt, fileKey, lossesOf } from '../../../events/losses.ts';
 import type { App } from '../../app.ts';
-import { appendOf } from '../../callers/overload.ts';
+import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 
 /** Files to be looked for in a store, and why they may be lost. `store`: which store, as `storeName` has it. */

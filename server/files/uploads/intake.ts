@@ -1,5 +1,5 @@
 import type { Request, RouteOptions } from '@hapi/hapi';
-import type { Collection, Operation } from '../../../config/model.ts';
+import type { Collection } from '../../../config/model.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { requireLiving } from '../../callers/sessions.ts';
@@ -7,28 +7,35 @@ import { jsonPayload, readBody } from '../../http/body.ts';
 import { fileTooLarge } from '../inspection/inspect.ts';
 import { boundaryOf, formType, longestForm, wrongType } from './form.ts';
 import { compileTexts } from './form-values.ts';
-import { type Upload, withUpload } from './receive.ts';
+import { type Received, receiveForm } from './receive.ts';
 
 /** How the bodies of a collection's writes come in: as JSON, and where its documents are files as forms too. */
 export type Intake = {
   /** What a route needs for it. */
   options: (operation: Operation) => Pick<RouteOptions, 'payload' | 'ext'>;
-  /** Reads a body and runs a write with it; what it received for the write is gone afterwards. */
-  read: <T>(request: Request, write: (body: unknown, upload: Upload | null) => Promise<T>) => Promise<T>;
+  read: (request: Request) => Promise<Received>;
 };
 
 /** Decides whether a request may go on before its body is read. @throws DomainError when it may not. */
 type Admit = (request: Request, operation: Operation) => Promise<void>;
+
+type Operation = 'create' | 'update';
 
 const jsonType = 'application/json';
 
 /** Prepares the intake of a collection; `admit` is asked where a body may be large. */
 export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit): Intake {
   const maxBytes = app.model.limits.body;
+
+  async function readJson(request: Request): Promise<Received> {
+    const body = await readBody(request, maxBytes);
+    return { body, upload: null, data: body };
+  }
+
   if (!upload) {
     return {
       options: () => ({ payload: jsonPayload }),
-      read: async (request, write) => write(await readBody(request, maxBytes), null),
+      read: readJson,
     };
   }
   const { maxFileSize } = upload;
@@ -61,16 +68,21 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
         },
       },
     }),
-    read: async (request, write) => {
-      const writeAnew: typeof write = async (body, upload) => {
-        // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For one who
-        // was thrown out meanwhile none is asked, and nothing is kept.
+    read: async (request) => {
+      const isForm = request.mime === formType;
+      const received = isForm
+        ? await receiveForm({ app, request, options: upload, readTexts })
+        : await readJson(request);
+      // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For one who
+      // was thrown out meanwhile none is asked, and nothing is kept.
+      try {
         requireLiving(app, request);
-        request.app.user = null;
-        return write(body, upload);
-      };
-      if (request.mime === formType) return withUpload({ app, request, options: upload, readTexts }, writeAnew);
-      return writeAnew(await readBody(request, maxBytes), null);
+      } catch (error) {
+        await received.upload?.release(error);
+        throw error;
+      }
+      request.app.user = null;
+      return received;
     },
   };
 }

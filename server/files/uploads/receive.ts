@@ -3,7 +3,7 @@ import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import type { UploadOptions } from '../../../config/model.ts';
-import { isObject, type JsonObject } from '../../../config/schema.ts';
+import type { JsonObject } from '../../../config/schema.ts';
 import type { FileValues } from '../../../config/uploads.ts';
 import { UnknownOutcomeError, UnreadError } from '../../../events/log.ts';
 import { receiveFile } from '../../../storage/incoming.ts';
@@ -25,25 +25,28 @@ export type Upload = {
    * @throws BlobsUnavailableError.
    */
   keep: () => Promise<void>;
+  /**
+   * Ends the upload, with the error that a write ended with, or null: the received file goes. Its bytes, if the write has kept them,
+   * are taken out of the store again only when it was refused; where it is not known whether it was recorded, they are held for
+   * as long as this process lives, and the next start knows.
+   */
+  release: (error: unknown) => Promise<void>;
 };
+
+/** What a write is sent with; `data` is the body as rules may look at it: with what is said of the file. */
+export type Received = { body: unknown; upload: Upload | null; data: unknown };
 
 type Receiving = { app: App; request: Request; options: UploadOptions; readTexts: (texts: Texts) => JsonObject };
 
 /**
- * Reads a form, its file into the folder of files that come in, and runs a write with both. Whatever happens, the received
- * file is gone in the end. Its bytes, if the write has kept them, are taken out of the store again only when it was refused; where
- * nobody knows whether it was recorded, they are held for as long as this process lives, and the next start knows.
+ * Reads a form, its file into the folder of files that come in. The upload has to be released, whatever comes of it.
  *
- * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file.
+ * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file. Then nothing of it is left.
  */
-export async function withUpload<T>(
-  { app, request, options, readTexts }: Receiving,
-  write: (body: JsonObject, upload: Upload | null) => Promise<T>,
-): Promise<T> {
+export async function receiveForm({ app, request, options, readTexts }: Receiving): Promise<Received> {
   const received: string[] = [];
   const kept: string[] = [];
   let held: string[] = [];
-  let discarded: string[] = [];
 
   async function take({ filename, content }: FilePart): Promise<Upload> {
     const inspector = inspectFile(options);
@@ -61,18 +64,13 @@ export async function withUpload<T>(
       kept.push(sha256);
       await app.blobs.keep(file);
     });
-    return { values, hold, keep };
+    return { values, hold, keep, release };
   }
 
-  try {
-    const { texts, file } = await readForm(request, app.model.limits.body, take);
-    return await write(readTexts(texts), file);
-  } catch (error) {
+  async function release(error: unknown): Promise<void> {
     if (error instanceof UnknownOutcomeError) held = [];
     // A write that was overtaken, by the end of its document for instance, leaves no bytes behind.
-    if (isRefusal(error)) discarded = kept;
-    throw error;
-  } finally {
+    const discarded = isRefusal(error) ? kept : [];
     await Promise.allSettled([
       ...received.map((path) => rm(path, { force: true })),
       // In this order: what is pinned is not discarded.
@@ -80,9 +78,18 @@ export async function withUpload<T>(
       ...discarded.map((sha256) => app.pins.discard(sha256)),
     ]);
   }
+
+  try {
+    const { texts, file: upload } = await readForm(request, app.model.limits.body, take);
+    const body = readTexts(texts);
+    return { body, upload, data: upload ? { ...body, ...upload.values } : body };
+  } catch (error) {
+    await release(error);
+    throw error;
+  }
 }
 
-/** True for the no of somebody who knows: the log, a rule, a hook, the store. Any other error tells nothing of what is recorded. */
+/** True for a refusal by the log, a rule, a hook or the store. Any other error tells nothing of what is recorded. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof UnreadError) return false;
   return error instanceof DomainError || Boom.isBoom(error) || isStoreFailure(error);
@@ -92,9 +99,4 @@ function isRefusal(error: unknown): boolean {
 export function fileMissing(): DomainError {
   const message = `${filePart} is required: send the document as ${formType}, with a part "${filePart}"`;
   return new DomainError('invalid', message, [{ field: filePart, message }]);
-}
-
-/** A body as rules may look at it: with what is said of the file that came with it. */
-export function withFileValues(body: unknown, upload: Upload | null): unknown {
-  return upload ? { ...(isObject(body) ? body : {}), ...upload.values } : body;
 }

@@ -1,0 +1,120 @@
+import type { JsonObject } from '../../config/schema.ts';
+import type { Today, Where } from '../../projections/where.ts';
+import type { Call } from '../app.ts';
+import { actorOf, isTrusted, momentOf } from '../http/requests.ts';
+import type { Reach } from '../queries/paths.ts';
+import { allows, refuse } from './access.ts';
+import { answerInAdvance, mayInAdvance, ruleName, ruleOf, unlessRefused } from './asking.ts';
+import { filterableFields } from './field-access.ts';
+
+/** Which documents a caller may see: those that meet `where` and pass `row`; null means no condition. */
+export type ListScope = { where: Where | null; row: ((doc: JsonObject) => Promise<boolean>) | null };
+
+const everything: ListScope = { where: null, row: null };
+
+/**
+ * Decides on a list: which documents of it the caller may see.
+ *
+ * @throws DomainError as {@link authorize} does when it may see none whatever they are.
+ */
+export async function authorizeList(call: Call): Promise<ListScope> {
+  return (await scopeOf(call)) ?? refuse(call, 'read');
+}
+
+/** As {@link authorizeList}, where another target is what was asked for: null when nothing of this one is shown, also by a rule that throws. */
+export function scopeElsewhere(call: Call): Promise<ListScope | null> {
+  return unlessRefused(scopeOf(call), null);
+}
+
+/**
+ * What the caller may see of a target; null when nothing. A rule that does not look at the document answers for all of
+ * them; one that does is asked for every document, so that `total` and the pages are right for this caller.
+ */
+async function scopeOf(call: Call): Promise<ListScope | null> {
+  const scope = await scopeToday(call);
+  return scope && momentOf(call.request) ? scopeThen(call, scope) : scope;
+}
+
+async function scopeToday(call: Call): Promise<ListScope | null> {
+  const { request, target } = call;
+  if (isTrusted(request, target.model)) return everything;
+  const rule = ruleOf(call, 'read');
+  if (!rule) return actorOf(request).type === 'anonymous' ? null : everything;
+
+  const answer = await answerInAdvance(rule);
+  if (answer === null) return { where: null, row: (document) => allowsRow(call, document) };
+  if (typeof answer === 'boolean') return answer ? everything : null;
+  return { where: answer, row: null };
+}
+
+/**
+ * What the caller may see as of then: what meets the rules as it was, and as it is where it lives. A caller who looks back by
+ * reading alone sees only what lives.
+ */
+function scopeThen(call: Call, { where, row }: ListScope): ListScope | null {
+  const { request, target } = call;
+  const sight = momentOf(request)?.sightOf(target);
+  if (!sight) return null;
+  const orGone = sight === 'every';
+  const today: Today = { today: where, tables: target.tables, orGone };
+  const isAsked = where !== null || !orGone;
+  return {
+    where: isAsked ? { and: [...(where ? [where] : []), today] } : null,
+    row: row && ((document) => allowsRowThen(call, document, orGone)),
+  };
+}
+
+async function allowsRowThen(call: Call, document: JsonObject, orGone: boolean): Promise<boolean> {
+  const text = call.target.documents.text(String(document.id));
+  if (text === null ? !orGone : !(await allowsRow(call, JSON.parse(text)))) return false;
+  return allowsRow(call, document, true);
+}
+
+/** A document that a rule fails over is not shown; the list goes on. */
+function allowsRow(call: Call, document: JsonObject, isPast = false): Promise<boolean> {
+  return unlessRefused(allows(call, 'read', { doc: () => document, data: null, isPast }), false);
+}
+
+/** What the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
+export async function reachOf(call: Call, known = new Map<string, ReturnType<Reach['related']>>()): Promise<Reach> {
+  const { app, request, target } = call;
+
+  function related(slug: string): ReturnType<Reach['related']> {
+    const found = known.get(slug) ?? look(slug);
+    known.set(slug, found);
+    return found;
+  }
+
+  async function look(slug: string): ReturnType<Reach['related']> {
+    const other = app.collections.get(slug);
+    const elsewhere = other && { app, request, target: other };
+    const scope = elsewhere && (await scopeElsewhere(elsewhere));
+    // A rule that looks at each document cannot be part of a query.
+    if (!scope || scope.row) return null;
+    return { reach: await reachOf(elsewhere, known), filter: scope.where };
+  }
+
+  return { tables: target.tables, fields: await filterableFields(call), related };
+}
+
+/** Receives the name of a rule that gave no answer, for example `the read rule of posts`, and why. */
+export type TellFault = (rule: string, error: unknown) => void;
+
+/**
+ * What the user who calls may do with a target, each right by its name. True is also what they may do to some documents
+ * only: where a rule answers with a condition, or looks at a document or a body, which are not there yet. It is false of a rule
+ * that throws, or whose answer is not valid: one wrong rule must not hide what all others say.
+ */
+export async function rightsOf(call: Call, tell: TellFault): Promise<{ [right: string]: boolean }> {
+  const { target } = call;
+  const rights = rightsTo[target.model.kind].map(async (operation) => {
+    const may = await mayInAdvance(call, operation).catch((error) => {
+      tell(ruleName(target, operation), error);
+      return false;
+    });
+    return [operation, may] as const;
+  });
+  return Object.fromEntries(await Promise.all(rights));
+}
+
+const rightsTo = { collection: ['read', 'create', 'update', 'delete'], global: ['read', 'update'] } as const;

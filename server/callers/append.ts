@@ -1,0 +1,9 @@
+import type { Request } from '@hapi/hapi';
+import type { Append } from '../../events/log.ts';
+import type { App } from '../app.ts';
+import { actorOf } from '../http/requests.ts';
+
+/** The append of what a request causes: what the operator does is never refused because too many wait. */
+export function appendOf(app: App, request: Request): Append {
+  return actorOf(request).type === 'system' ? app.appendAnyway : app.append;
+}

@@ -1,0 +1,32 @@
+import { InvalidBody } from '../../config/invalid-body.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { hasChangeHooks } from '../../config/traits.ts';
+import type { FileValues } from '../../config/uploads.ts';
+import { checkFieldsWritable, withOwnHints } from '../access/field-access.ts';
+import { noteRequest } from '../http/pulse.ts';
+import { beforeChange, type Occasion } from './hooks.ts';
+import { checkRelations } from './relations.ts';
+
+/**
+ * What a body comes to, in the decided order: field access (403), validation (400), field hooks, the collection's hooks.
+ *
+ * @param file what is said of the file that came with it: hooks see that, and cannot change it.
+ */
+export async function checkedValues(
+  occasion: Occasion & { operation: 'create' | 'update' },
+  body: unknown,
+  file: FileValues | null = null,
+): Promise<JsonObject> {
+  const { request, target, operation, doc } = occasion;
+  await checkFieldsWritable(occasion, operation, { body, doc });
+  noteRequest(request);
+  let values: JsonObject;
+  try {
+    values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
+  } catch (error) {
+    throw error instanceof InvalidBody ? await withOwnHints(occasion, error) : error;
+  }
+  checkRelations(occasion, values, doc);
+  if (hasChangeHooks(target.model)) values = await beforeChange(occasion, file ? { ...file, ...values } : values);
+  return file ? { ...file, ...values } : values;
+}

@@ -1,0 +1,122 @@
+import { createHmac } from 'node:crypto';
+import type { Request, ResponseObject } from '@hapi/hapi';
+import { DomainError, invalidField } from '../../../config/errors.ts';
+import { isObject, memberOf } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import { decideNothing } from '../../../events/accounts.ts';
+import { type Attempt, type FirstAnswer, UnknownOutcomeError } from '../../../events/log.ts';
+import type { App, RouteCall } from '../../app.ts';
+import { actorOf } from '../../http/requests.ts';
+import { streamOf } from '../current.ts';
+import type { Write, WriteStep } from '../write-steps.ts';
+import { RepeatedError } from '../writes.ts';
+import { replay } from './replay.ts';
+
+const header = 'idempotency-key';
+const maxLength = 255;
+/** Deeper than any field takes; what goes deeper would be refused anyway. */
+const maxDepth = 500;
+
+/**
+ * Makes a write happen at most once for each `Idempotency-Key`: a client that sends it again gets the first answer again. Of two
+ * that come at once the log decides which is first; the other one gets that answer, whatever it failed over.
+ *
+ * A step of writes: `repeated` throws DomainError `invalid` for a key that is not valid, `unprocessable` for one that came with
+ * another request.
+ */
+export function idempotency(write: Write): WriteStep {
+  const { app, request, upload } = write;
+  let attempt: Attempt | null = null;
+
+  return {
+    async repeated() {
+      attempt = attemptOf(write);
+      request.app.attempt = attempt;
+      return attempt && answerAgain(attempt, find(attempt));
+    },
+    async beforeAppend({ id, change, version }) {
+      // A change of nothing is not recorded, but for the key under which it may be repeated.
+      return attempt && !change ? [decideNothing(streamOf(write.target, id), version)] : [];
+    },
+    async failed(error) {
+      if (!attempt || error instanceof UnknownOutcomeError) return null;
+      return answerAgain(attempt, error instanceof RepeatedError ? error.first : find(attempt));
+    },
+  };
+
+  function find({ key }: Attempt): FirstAnswer | null {
+    return app.attempts.find(key, app.clock.believed());
+  }
+
+  async function answerAgain(attempt: Attempt, first: FirstAnswer | null): Promise<ResponseObject | null> {
+    if (!first) return null;
+    refuseOther(attempt, first);
+    await upload?.hold();
+    const response = await replay(write, first);
+    // The bytes came along once more: a store that has lost them has them again.
+    await upload?.keep();
+    return response;
+  }
+}
+
+/** True when a request has an idempotency key, valid or not. */
+export function hasIdempotencyKey({ headers }: Request): boolean {
+  return headers[header] !== undefined;
+}
+
+/** True when something was done under the key of a request, before it is known whether it is the same. */
+export function isRecorded({ app, request }: RouteCall): boolean {
+  return hasIdempotencyKey(request) && app.attempts.find(keyOf(app, request), app.clock.believed()) !== null;
+}
+
+function refuseOther({ fingerprint }: Attempt, first: FirstAnswer): void {
+  if (first.fingerprint === fingerprint) return;
+  const message = `${header} was used before, for another request`;
+  throw new DomainError('unprocessable', message, [{ field: header, message }]);
+}
+
+function attemptOf({ app, request, target, body, upload }: Write): Attempt | null {
+  const given: unknown = request.headers[header];
+  if (given === undefined) return null;
+  const name = String(given);
+  if (name.length > maxLength || !/^[\x21-\x7e]+$/.test(name)) {
+    throw invalid(`must be 1 to ${maxLength} visible ASCII characters, got ${show(name)}`);
+  }
+  if (actorOf(request).type === 'anonymous')
+    throw invalid('needs a credential: callers without one cannot be told apart');
+  const isAccount = target.model.kind === 'collection' && target.model.auth !== null;
+  if (isAccount && isObject(body) && memberOf(body, 'password') !== undefined) {
+    throw invalid('does not go with a password, of which nothing is kept to know it by');
+  }
+  const { query, headers } = request;
+  const about = [headers['if-match'], headers['x-change-reason']].map((value) => value ?? null);
+  const sent = [canonical(body ?? null), canonical(query), about, upload ? canonical(upload.values) : null];
+  return { key: keyOf(app, request), fingerprint: keyed(app, 'fingerprint', sent) };
+}
+
+/** By caller and route: the same key of another caller is another one. */
+function keyOf(app: App, request: Request): string {
+  const { type, id = null } = actorOf(request);
+  const { method, path, headers } = request;
+  return keyed(app, 'key', [type, id, method, path, String(headers[header])]);
+}
+
+/** A hash that tells nothing without the secret, not even whether a guess is right. */
+function keyed({ attemptSecret }: App, kind: string, what: readonly unknown[]): string {
+  return createHmac('sha256', attemptSecret)
+    .update(JSON.stringify([kind, ...what]))
+    .digest('base64url');
+}
+
+/** The same text for bodies that differ only in the order of their members. */
+function canonical(value: unknown, depth = 0): string {
+  if (depth > maxDepth) throw new DomainError('invalid', `the body must not nest more than ${maxDepth} levels`);
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1))}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name], depth + 1)}`)}}`;
+}
+
+function invalid(problem: string): DomainError {
+  return invalidField(header, problem);
+}

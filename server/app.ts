@@ -16,6 +16,7 @@ import type { Documents } from '../projections/documents.ts';
 import type { JoinField, JoinRequest, Sources } from '../projections/joins.ts';
 import type { Past } from '../projections/past.ts';
 import type { Tables } from '../projections/tables.ts';
+import type { Where } from '../projections/where.ts';
 import type { BlobStore } from '../storage/blobs.ts';
 import type { State } from './platform/state.ts';
 import type { Api, ApiKey, Erasers, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
@@ -81,6 +82,8 @@ export type App = Writing & {
   accounts: Accounts;
   /** A user of an auth collection as rules, hooks and mails see it; null when there is none. */
   userOf: (collection: string, id: string) => User | null;
+  /** Reads the condition that a rule of a target answers with. @throws DomainError `invalid`. */
+  readCondition: (target: Target, condition: object) => Promise<Where>;
   keeper: Keeper;
   notary: Notary;
   /** Where the bytes of uploads are. */

@@ -10,7 +10,7 @@ import { admits, answerInAdvance, answerOf, ruleOf, type Subject, unlessRefused 
 
 /**
  * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
- * code, and its rules are not asked. A missing rule admits any authenticated caller; one that throws admits nobody; one
+ * code, and its rules are not asked. A missing rule admits any authenticated caller; one that throws admits no caller; one
  * that returns a condition admits to the documents that meet it.
  */
 export async function authorize(call: Call, operation: Operation, subject: Subject): Promise<void> {
@@ -51,7 +51,7 @@ export async function authorizeDeleted(
   if (!(await admitsThen(call, await answerOf(rule, subject), then))) refuse(call, operation);
 }
 
-/** Whether the rule for reading lets the caller see what a document was. */
+/** Whether the rule for reading lets the caller see a document as it was. */
 export async function readsPast(call: Call, then: Then): Promise<boolean> {
   if (isTrusted(call.request, call.target.model)) return true;
   const rule = ruleOf(call, 'read');

@@ -4,10 +4,10 @@ import { ruleNameOf } from '../../config/rules.ts';
 import type { Target } from '../app.ts';
 import { actorOf, isTrusted } from '../http/requests.ts';
 
-/** What stands in an event in place of a rule where none was asked: docs/events.md says what each means. */
+/** The text that stands in an event in place of a rule where none was asked: docs/events.md says what each means. */
 export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
 
-/** What an event names where no rule is set, and the service's own default decided. */
+/** The text that an event has behind the name of a rule that is not set, and the service's own default decided. */
 export const byDefault = ' (default)';
 
 /** Notes which rule admits what the request is about to write: its events name it. */

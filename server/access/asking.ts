@@ -5,14 +5,12 @@ import { withHiddenPassword } from '../../config/passwords.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { Where } from '../../projections/where.ts';
 import { messageOf } from '../../storage/errors.ts';
-import type { App, Call, Target } from '../app.ts';
+import type { Call, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { momentOf, requestId, userOf, viewOf } from '../http/requests.ts';
-import type { Reach } from '../queries/paths.ts';
-import { readWhereObject } from '../queries/where.ts';
 
 /**
- * What a rule may look at. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. `isPast`: it
+ * The document and values that a rule is asked about. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. `isPast`: it
  * is as of the moment that the request looks back to.
  */
 export type Subject = { doc: () => JsonObject | null; data: unknown; isPast?: boolean };
@@ -39,7 +37,7 @@ export function ruleOf(call: Call, operation: Operation): Rule | null {
   return { call, operation, decide: ownOrAdmin };
 }
 
-/** What a rule answers about a subject. @throws DomainError `forbidden` when it throws. */
+/** Asks a rule about a subject. @throws DomainError `forbidden` when it throws. */
 export async function answerOf(rule: Rule, subject: Subject): Promise<boolean | Where> {
   const { request, target } = rule.call;
   let result: unknown;
@@ -51,7 +49,7 @@ export async function answerOf(rule: Rule, subject: Subject): Promise<boolean | 
   return readAnswer(rule, result);
 }
 
-/** What a rule's answer means for one document. */
+/** Whether the answer of a rule admits to one document. */
 export async function admits({ call, operation }: Rule, answer: boolean | Where, subject: Subject): Promise<boolean> {
   if (typeof answer === 'boolean') return answer;
   // A condition is about documents: nothing that is yet to be created meets it.
@@ -62,7 +60,7 @@ export async function admits({ call, operation }: Rule, answer: boolean | Where,
   return moment ? app.past.matches(moment.position, target.tables, id, answer) : target.documents.matches(id, answer);
 }
 
-/** What was asked for, or something else where a rule threw, which is not the end of the request. */
+/** Gives another answer where a rule threw, which is not the end of the request. */
 export async function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
   try {
     return await asked;
@@ -73,7 +71,7 @@ export async function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise
 }
 
 /**
- * What a rule answers before there is a body, and a document unless one is given; null when it looked for what is not
+ * Asks a rule before there is a body, and a document unless one is given; null when it looked for what is not
  * there: then its answer, or its failure, was about that.
  *
  * @throws DomainError `forbidden` when it throws.
@@ -86,7 +84,7 @@ export async function answerInAdvance(rule: Rule, doc: JsonObject | null = null)
 }
 
 /**
- * What the caller may do in advance: true also where a rule answers with a condition, or looks at a document or a body.
+ * Whether the caller may do something, before it is known to which document: true also where a rule answers with a condition, or looks at a document or a body.
  *
  * @throws what the rule throws.
  */
@@ -103,7 +101,7 @@ export async function mayInAdvance(call: Call, operation: Operation): Promise<bo
 
 type Asking = { hasThrown: false; result: unknown } | { hasThrown: true; error: unknown };
 
-/** What comes of asking a rule; null when it looked for what is not there. */
+/** Asks a rule; null when it looked for what is not there. */
 async function askInAdvance({ call, operation, decide }: Rule, doc: JsonObject | null): Promise<Asking | null> {
   const unseen = new Unseen(operation, doc);
   let asking: Asking;
@@ -115,7 +113,7 @@ async function askInAdvance({ call, operation, decide }: Rule, doc: JsonObject |
   return unseen.hasLooked ? null : asking;
 }
 
-/** What a rule is asked about in advance, perhaps with a document. It notes whether the rule looks at what is not there yet. */
+/** The subject of a rule that is asked in advance, perhaps with a document. It notes whether the rule looks at what is not there yet. */
 class Unseen implements Subject {
   hasLooked = false;
   readonly #operation: Operation;
@@ -173,28 +171,16 @@ class Asked implements AccessArgs {
 
 async function readAnswer({ call, operation }: Rule, result: unknown): Promise<boolean | Where> {
   if (typeof result === 'boolean') return result;
-  // What a rule reads from a document may have no value: that is no permission.
+  // A member that a rule reads from a document may have no value: that is no permission.
   if (result === undefined || result === null) return false;
   const rule = ruleName(call.target, operation);
   if (typeof result !== 'object')
     throw new Error(`${rule} returned ${typeof result}: true, false or a where is wanted`);
   try {
-    return await readWhereObject(result, authorsReach(call.app, call.target));
+    return await call.app.readCondition(call.target, result);
   } catch (cause) {
     throw new Error(`${rule} returned a where that is wrong: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** The reach of the configuration's author, whose rules may look at everything. */
-function authorsReach(app: App, { tables, model }: Target): Reach {
-  return {
-    tables,
-    fields: model.fields,
-    related: async (slug) => {
-      const other = app.collections.get(slug);
-      return other ? { reach: authorsReach(app, other), filter: null } : null;
-    },
-  };
 }
 
 function ruleThrew({ call: { app, request, target }, operation }: Rule, err: unknown): DomainError {

@@ -38,10 +38,11 @@ async function readableThen(call: Call<Collection>, moment: Moment): Promise<Sto
 
 /** Those of the documents that meet a condition, by id: today, or as of the moment that the request looks back to. */
 export function someOf(
-  { app, request, target: { documents, tables } }: Call,
+  { app, request, target }: Call,
   ids: readonly string[],
   where: Where | null,
 ): Map<string, string> | Promise<Map<string, string>> {
+  const { documents, tables } = target;
   const moment = momentOf(request);
   return moment ? app.past.some(moment.position, tables, ids, where) : documents.some(ids, where);
 }

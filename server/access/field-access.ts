@@ -50,10 +50,11 @@ export async function readableFields(call: Asked, document: JsonObject, id: stri
 
 /** Leaves out the fields that the caller may not read in one of these states of the document. */
 export async function readableWith(
-  { request, target: { model } }: Asked,
+  { request, target }: Asked,
   document: JsonObject,
   states: readonly JsonObject[],
 ): Promise<JsonObject> {
+  const { model } = target;
   if (isTrusted(request, model)) return document;
   const args = states.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
   return walk(model.fields, document, '', async ({ access }, value) => {

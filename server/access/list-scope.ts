@@ -27,7 +27,7 @@ export function scopeElsewhere(call: Call): Promise<ListScope | null> {
 }
 
 /**
- * What the caller may see of a target; null when nothing. A rule that does not look at the document answers for all of
+ * The documents that the caller may see of a target; null when there are none. A rule that does not look at the document answers for all of
  * them; one that does is asked for every document, so that `total` and the pages are right for this caller.
  */
 async function scopeOf(call: Call): Promise<ListScope | null> {
@@ -48,7 +48,7 @@ async function scopeToday(call: Call): Promise<ListScope | null> {
 }
 
 /**
- * What the caller may see as of then: what meets the rules as it was, and as it is where it lives. A caller who looks back by
+ * The documents that the caller may see as of then: those that meet the rules as they were, and as they are where they live. A caller who looks back by
  * reading alone sees only what lives.
  */
 function scopeThen(call: Call, { where, row }: ListScope): ListScope | null {
@@ -75,7 +75,7 @@ function allowsRow(call: Call, document: JsonObject, isPast = false): Promise<bo
   return unlessRefused(allows(call, 'read', { doc: () => document, data: null, isPast }), false);
 }
 
-/** What the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
+/** The fields that the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
 export async function reachOf(call: Call, known = new Map<string, ReturnType<Reach['related']>>()): Promise<Reach> {
   const { app, request, target } = call;
 
@@ -101,8 +101,7 @@ export async function reachOf(call: Call, known = new Map<string, ReturnType<Rea
 export type TellFault = (rule: string, error: unknown) => void;
 
 /**
- * What the user who calls may do with a target, each right by its name. True is also what they may do to some documents
- * only: where a rule answers with a condition, or looks at a document or a body, which are not there yet. It is false of a rule
+ * The rights of the user who calls to a target, each by its name. A right to some documents only is true too: where a rule answers with a condition, or looks at a document or a body, which are not there yet. It is false of a rule
  * that throws, or whose answer is not valid: one wrong rule must not hide what all others say.
  */
 export async function rightsOf(call: Call, tell: TellFault): Promise<{ [right: string]: boolean }> {

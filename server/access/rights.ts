@@ -6,7 +6,7 @@ import { schemaKey } from '../../events/upcasters.ts';
 import type { App } from '../app.ts';
 import { actorOf, requestId, userOf, viewOf } from '../http/requests.ts';
 
-/** What a caller may see of the history. */
+/** The parts of the history that a caller may see. */
 export type AuditRights = {
   has: (scope: AuditScope) => boolean;
   /** Whether the payloads of a stream are for this caller: to a key, accounts are what they are everywhere else. */
@@ -18,8 +18,8 @@ const none: ReadonlySet<AuditScope> = new Set();
 const every: ReadonlySet<AuditScope> = new Set(scopes);
 
 /**
- * What the caller may see of the history, by the configuration's audit rule; without one, users of the admin collection, API
- * keys and the operator may see everything. The rule is asked in every request; one that throws admits nobody.
+ * The rights of the caller to the history, by the configuration's audit rule; without one, users of the admin collection, API
+ * keys and the operator may see everything. The rule is asked in every request; one that throws admits no caller.
  */
 export async function auditRightsOf(app: App, request: Request): Promise<AuditRights> {
   const granted = await scopesOf(app, request);
@@ -56,7 +56,7 @@ async function scopesOf(app: App, request: Request): Promise<ReadonlySet<AuditSc
 
 function readAnswer(answer: unknown): ReadonlySet<AuditScope> {
   if (answer === true) return every;
-  // What a rule reads from a user may have no value: that is no permission.
+  // A member that a rule reads from a user may have no value: that is no permission.
   if (answer === false || answer === undefined || answer === null) return none;
   const isList = Array.isArray(answer) && answer.every((one) => scopes.includes(one));
   if (!isList) throw new Error(`the audit rule must return true, false or a list of ${showAll(scopes)}`);

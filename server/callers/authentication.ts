@@ -24,7 +24,7 @@ export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => 
 /**
  * Registers how the credential of a request is read (contract, section 5). No credential is fine here, whether one is
  * needed is for the access rules to say; one that is presented in a header and wrong is refused everywhere. A bad cookie,
- * which nobody chose to send, counts as none.
+ * which no client chose to send, counts as none.
  */
 export function registerAuthentication(server: Server, app: App): void {
   const authenticate = authenticator(app);
@@ -53,7 +53,7 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
   const { apiKeys, accounts, collections, clock } = app;
   const readToken = tokenReader(app.secrets, app.site);
 
-  /** What a token says, if its session is still there, and so its user. */
+  /** The claims of a token, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
     const claims = readToken(token, clock.believed());
     if (!claims || !collections.get(claims.collection)?.model.auth) return null;

@@ -7,7 +7,7 @@ import { isOperatorCall } from './authentication.ts';
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
-    /** True for a route that writes nothing to the log before it answers, though it is none of those that only read. */
+    /** True for a route that writes nothing to the log before it answers, though it does not only read. */
     neverShed?: true;
   }
 }
@@ -37,7 +37,7 @@ export function shedWrites(server: Server, app: App): void {
     throw tooMany();
   });
 
-  /** Each refusal has its line as every request has; this one is for whoever looks for why. */
+  /** Each refusal has its line as every request has; this one says why. */
   function tell(): void {
     if (performance.now() < nextLine) return;
     nextLine = performance.now() + lineMilliseconds;

@@ -4,7 +4,7 @@ import { createCache } from '../../projections/cache.ts';
 import type { App } from '../app.ts';
 import type { AuthTarget } from './sessions.ts';
 
-/** What a token of a session says (RFC 7519). Times are seconds since the epoch. `site`: where a process has several. */
+/** The claims of a token of a session (RFC 7519). Times are seconds since the epoch. `site`: where a process has several. */
 export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
 
 const require = createRequire(import.meta.url);
@@ -59,7 +59,7 @@ export function tokenReader(
   };
 }
 
-/** What a token says, whatever it is one of; null for one that no secret of ours has signed, or that is of another site. */
+/** The claims of a token of any kind; null for one that no secret of ours has signed, or that is of another site. */
 export function signedClaims(
   secrets: readonly string[],
   site: string | null,

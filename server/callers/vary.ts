@@ -30,7 +30,7 @@ function addCaller(request: Request, headers: AnswerHeaders, names: string): voi
 }
 
 function looksAtCaller({ route }: Request): boolean {
-  // `false` for routes that look at nobody, and absent where there was no route yet.
+  // `false` for routes that look at no credential, and absent where there was no route yet.
   return route.settings.auth?.strategies?.[0] === strategy;
 }
 

@@ -8,9 +8,9 @@ import { beforeChange, type Occasion } from './hooks.ts';
 import { checkRelations } from './relations.ts';
 
 /**
- * What a body comes to, in the decided order: field access (403), validation (400), field hooks, the collection's hooks.
+ * The values that a body comes to, checked in this order: field access (403), validation (400), field hooks, the collection's hooks.
  *
- * @param file what is said of the file that came with it: hooks see that, and cannot change it.
+ * @param file the values of the file that came with it: hooks see them, and cannot change them.
  */
 export async function checkedValues(
   occasion: Occasion & { operation: 'create' | 'update' },

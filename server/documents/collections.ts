@@ -22,7 +22,7 @@ import {
   updateOperation,
 } from './operations.ts';
 import { accounts, countSignUp } from './passwords.ts';
-import { lookBack, tellPosition } from './past/as-of.ts';
+import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restore } from './past/restore.ts';
 import { sendTagged, sendText } from './sending.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
@@ -55,7 +55,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, plugins: { openApi: () => listOperation(app.model, model) } },
       handler: async (request, h) => {
         const call = callOf(request);
-        const moment = await lookBack(app, request, target);
+        const moment = await readAsOf(app, request, target);
         const scope = await authorizeList(call);
         const query = await readListQuery(request.query, () => reachOf(call));
         const page = await pageOf(call, query, { scope, moment });
@@ -68,7 +68,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       path: `${path}/{id}`,
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
-        const moment = await lookBack(app, request, target);
+        const moment = await readAsOf(app, request, target);
         const { text, version } = await readableDocument(callOf(request));
         const depth = readDepth(request.query);
         const answer = await present.text(request, text, depth);

@@ -11,7 +11,7 @@ import { ifMatch } from './concurrency/precondition.ts';
 import { currentOf, currentThen } from './current.ts';
 import { update } from './document-writes.ts';
 import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from './global-operations.ts';
-import { lookBack, tellPosition } from './past/as-of.ts';
+import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restore } from './past/restore.ts';
 import { sendTagged } from './sending.ts';
 import { perform, receive, type Writable } from './write-steps.ts';
@@ -43,7 +43,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(app.model, model) } },
       handler: async (request, h) => {
         const call = { app, request, target };
-        const moment = await lookBack(app, request, target);
+        const moment = await readAsOf(app, request, target);
         const today = currentOf(target, slug);
         await authorize(call, 'read', { doc: () => today.document, data: null });
         const then = moment && currentThen(target, slug, moment.position);

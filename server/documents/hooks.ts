@@ -6,7 +6,7 @@ import type { Call } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
 
-/** What hooks are told: the operation, and the document as it was before it (null on create). */
+/** The arguments of hooks: the operation, and the document as it was before it (null on create). */
 export type Occasion = Call & { operation: Operation; doc: JsonObject | null };
 
 /**

@@ -15,8 +15,8 @@ const busySeconds = 5;
 export type Keep = () => Promise<string>;
 
 /**
- * Runs a write that records a new password. When the write is refused, nothing of the password is left. When nobody knows
- * whether it was recorded, it is: a start removes what no event names, and nothing brings back what one does.
+ * Runs a write that records a new password. When the write is refused, nothing of the password is left. When it is not
+ * known whether it was recorded, it stays: a start removes what no event names, and nothing brings back what one does.
  *
  * @throws DomainError `unavailable` when too many wait for theirs to be hashed.
  */

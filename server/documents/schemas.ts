@@ -8,18 +8,18 @@ import { strategy } from '../callers/authentication.ts';
 import { actorOf } from '../http/requests.ts';
 import { schemasOperation } from '../openapi/system-operations.ts';
 import { readOnly } from '../queries/query.ts';
-import { lookBackAtSchemas, tellPosition } from './past/as-of.ts';
+import { readSchemasAsOf, tellPosition } from './past/as-of.ts';
 import { sendText } from './sending.ts';
 
 /**
- * What the collections and globals are made of (contract, section 4.5), as text that is made once. Only for a user it is
+ * The fields of the collections and globals (contract, section 4.5), as text that is made once. Only for a user it is
  * made anew, with what this one may do.
  */
 export function schemas(server: Server, app: App): void {
   const { model } = app;
   const all = schemasOf(model.schema);
   const text = JSON.stringify(all);
-  /** The rules that have been told of: whoever opens a page built on this would have them told again each time. */
+  /** The rules that have been logged: each page built on this would log them again. */
   const told = new Set<string>();
   server.route({
     method: 'GET',
@@ -27,7 +27,7 @@ export function schemas(server: Server, app: App): void {
     options: { auth: strategy, plugins: { openApi: () => schemasOperation(model) } },
     handler: async (request, h) => {
       requireSchemaAccess(model, request);
-      const moment = await lookBackAtSchemas(app, request);
+      const moment = await readSchemasAsOf(app, request);
       readOnly(request.query, ['asOf']);
       const shown = moment ? schemasOf(schemaAt(moment.position)) : all;
       if (actorOf(request).type === 'user') return tellPosition(request, sendText(h, await textFor(request, shown)));
@@ -57,7 +57,7 @@ export function schemas(server: Server, app: App): void {
     return Promise.all(
       entries.map(async (entry) => {
         const target = targets.get(entry.slug);
-        // What is configured no longer is nobody's to read or write.
+        // No caller reads or writes what is configured no longer.
         return { ...entry, access: target ? await rightsOf({ app, request, target }, tellOnce) : {} };
       }),
     );

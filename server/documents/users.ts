@@ -4,7 +4,7 @@ import { populateAll } from './populate.ts';
 
 /**
  * A user as rules, hooks and mails see it (contract, section 2.2): the document as it is stored, which never holds a
- * password, its relations followed to `auth.depth` without asking anybody's rights; null when there is none.
+ * password, its relations followed to `auth.depth` without asking the rights of anybody; null when there is no such user.
  */
 export function readUser(app: Pick<App, 'collections'>, slug: string, id: string): User | null {
   const target = app.collections.get(slug);

@@ -9,7 +9,7 @@ import type { Presenter } from './answers.ts';
 /** A request about documents of a target, and how they are shown. */
 export type ShownCall = Call & { present: Presenter };
 
-/** What documents of a target are written with, prepared once: the steps in the order in which they are taken. */
+/** The means of writing documents of a target, prepared once: the steps in the order in which they are taken. */
 export type Writable = {
   app: App;
   target: Target;
@@ -33,12 +33,15 @@ export type Write = ShownCall & {
 };
 
 /**
- * What has been decided of a document: null where it stays as it is. `version` is that of its stream before the change; `id` of
+ * A decision on a document: `change` is null where it stays as it is. `version` is that of its stream before the change; `id` of
  * a global is its slug.
  */
 export type Decision = { id: string; change: Change | null; version: number };
 
-/** What one feature adds to a write, at each moment of it. All that throw refuse the write, but for the last. */
+/**
+ * The part that one feature has in a write, moment by moment. What `repeated`, `admitted` and `beforeAppend` throw refuses the write.
+ * The state of a step is of one write, and its own.
+ */
 export type WriteStep = {
   /** With the body: gives the answer where there is one already, so that nothing is written. */
   repeated?: () => Promise<ResponseObject | null>;

@@ -8,8 +8,8 @@ import { actorOf, contextOf, requestId } from '../http/requests.ts';
 import { mostWaiting, tooMany } from '../writer/waiting.ts';
 
 /**
- * What a request makes of the current state: what to append, if anything, and how to answer once it is durable. `also`: what is
- * to be recorded with the decision, or without one, in other streams.
+ * The decision of a request on the current state: the change to append, if any, and the answer once it is durable. `also`: changes
+ * of other streams, recorded with the decision, or without one.
  */
 export type Decided<T> = { decision: Change | null; also?: Change[]; answer: T };
 
@@ -34,7 +34,7 @@ const lines = new Map<string, { last: Promise<unknown>; length: number }>();
  * Decides and appends until no rival got in between. Every try decides anew on the current state, so the access rules
  * see what is really there, and concurrent changes of different fields all survive.
  *
- * @param actor who events name as their cause, where that is not who the request came from.
+ * @param actor the cause that events name, where it is not the caller.
  * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` where too many wait.
  */
 export function write<T>(

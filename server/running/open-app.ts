@@ -22,6 +22,7 @@ import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { readCondition } from '../access/conditions.ts';
 import type { App, Target } from '../app.ts';
 import { keyHistory } from '../audit/notary/key-history.ts';
 import { readUser } from '../documents/users.ts';
@@ -110,6 +111,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     clock,
     accounts: openAccounts(read),
     userOf: (collection, id) => readUser(targets, collection, id),
+    readCondition: (target, condition) => readCondition(targets, target, condition),
     keeper,
     notary,
     blobs,

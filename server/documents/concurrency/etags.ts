@@ -3,7 +3,7 @@ import type { Request } from '@hapi/hapi';
 import { type DomainError, invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 
-/** What stands between the quotes of an `ETag`: the version of the document, and what tells apart how it may be shown. */
+/** The text between the quotes of an `ETag`: the version of the document, and what tells apart how it may be shown. */
 export type Tag = string;
 
 /** The tag of an answer that is the same for everybody: `shape` changes when documents are shown with other fields. */
@@ -23,10 +23,10 @@ export type Expected = '*' | ReadonlySet<number>;
 const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
 
 /**
- * Reads `If-Match`; null when there is none. Of a tag only the version counts, whatever stood beside it and whatever was done
+ * Reads `If-Match`; null without one. Of a tag only the version counts, whatever stood beside it and whatever was done
  * to it on the way: proxies that compress mark tags, or make them weak.
  *
- * @throws DomainError `invalid` for what is no list of entity tags.
+ * @throws DomainError `invalid` for a value that is not a list of entity tags.
  */
 export function expectedVersions({ headers }: Request): Expected | null {
   const given: unknown = headers['if-match'];

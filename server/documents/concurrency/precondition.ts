@@ -26,7 +26,7 @@ export function ifMatch(write: Write): WriteStep {
  * Holds the `If-Match` of a request against the document: to be asked in each try of a write, once the caller is known to be
  * let in, and before anything is kept for it.
  *
- * @param current null: there is none, which no tag can name.
+ * @param current null for a document that does not exist, which no tag can name.
  * @throws DomainError `precondition-failed` with the version that there is, and for readers its `etag` and the fields that differ.
  */
 export async function requireExpected(call: ShownCall, current: Current | null): Promise<void> {

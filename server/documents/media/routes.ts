@@ -15,7 +15,7 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 import { isUtf8, pathProblem } from '../../http/url.ts';
 import { readOnly } from '../../queries/query.ts';
 import { presenterOf } from '../answers.ts';
-import { lookBack, tellPosition } from '../past/as-of.ts';
+import { readAsOf, tellPosition } from '../past/as-of.ts';
 import { watchDownload } from './download.ts';
 import { mediaOperation } from './operations.ts';
 import { servingOf } from './serving.ts';
@@ -78,7 +78,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
 
   /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
   async function readableFile(request: Request): Promise<FileValues> {
-    const moment = await lookBack(app, request, target);
+    const moment = await readAsOf(app, request, target);
     const { text } = await readableDocument({ app, request, target });
     readOnly(request.query, app.site === null ? ['asOf'] : ['asOf', 'site']);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.

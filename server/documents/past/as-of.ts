@@ -14,12 +14,12 @@ const patienceMilliseconds = 5000;
 type Subject = { model: Collection | Global; slug: string };
 
 /**
- * Has a request with `asOf` look back: from here on what it reads is as of then. The right comes from the audit scope
+ * Makes a request with `asOf` look back: from here on it reads as of then. The right comes from the audit scope
  * `payloads`, or in a collection with public history from reading alone.
  *
- * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` names no moment.
+ * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` does not name a moment.
  */
-export async function lookBack(app: App, request: Request, target: Subject): Promise<Moment | null> {
+export async function readAsOf(app: App, request: Request, target: Subject): Promise<Moment | null> {
   const { asOf } = request.query;
   if (asOf === undefined) return null;
   const rights = await auditRightsOf(app, request);
@@ -35,11 +35,11 @@ export async function lookBack(app: App, request: Request, target: Subject): Pro
 }
 
 /**
- * As {@link lookBack}, for what is no document: the scope `headers` is enough, and null is of today.
+ * As {@link readAsOf}, for what is not a document: the scope `headers` is enough, and null is of today.
  *
  * @throws DomainError as it does.
  */
-export async function lookBackAtSchemas(app: App, request: Request): Promise<Moment | null> {
+export async function readSchemasAsOf(app: App, request: Request): Promise<Moment | null> {
   const { asOf } = request.query;
   if (asOf === undefined) return null;
   await requireAudit(app, request, 'headers');

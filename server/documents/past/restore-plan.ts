@@ -18,7 +18,7 @@ import { type Past, pastOf } from './versions.ts';
 /** Which version is wanted: by its number, or as the log stood at a position. */
 export type Wanted = { version: number } | { position: number };
 
-/** What a restore comes to: `values` are the fields that it changes, `document` all of them. */
+/** The outcome of a restore: `values` are the fields that it changes, `document` all of them. */
 export type Plan = {
   current: Current | null;
   end: Current;
@@ -101,7 +101,7 @@ function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainErro
   return invalidField(field, `must be one at which there was something: at ${given} there was nothing yet`);
 }
 
-/** What a document that is gone was last: whatever is said of it from now on is later. */
+/** The last state of a deleted document: all that is recorded of it from now on is later. */
 async function endOf(app: App, stream: string, version: number): Promise<JsonObject> {
   if ((await pastOf(app, stream, { version }))?.document) {
     // It is being restored at this moment, and the read tables do not have it yet.
@@ -154,7 +154,7 @@ function withValue(values: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }
 
-/** What the server says of a file. */
+/** The values that the server makes of a file. */
 function madeIn({ model }: Target, values: JsonObject): JsonObject {
   const made = new Set(model.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name));
   return Object.fromEntries(Object.entries(values).filter(([name]) => made.has(name)));

@@ -83,7 +83,7 @@ function changeOf({ target, ...call }: Call, { current, end, source, document }:
   return decideRestore(restored, idIn({ ...call, target }), from, document, at);
 }
 
-/** What would be different, without a hook and without a trace. */
+/** Answers what would be different, without a hook and without a trace. */
 async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
   const { app, request, target, present, h } = write;
   if (hasIdempotencyKey(request)) {

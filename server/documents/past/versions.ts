@@ -9,7 +9,7 @@ import type { App, Call } from '../../app.ts';
 import { eventsOf } from './reading.ts';
 
 /**
- * What a stream had come to at one of its versions: its fields, in today's names; null when it was deleted then. `isErased`: what
+ * The state of a stream at one of its versions: its fields, in today's names; null when it was deleted then. `isErased`: what
  * it held then is known no longer.
  */
 export type Past = { version: number; position: number; document: JsonObject | null; isErased: boolean };

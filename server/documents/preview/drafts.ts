@@ -27,7 +27,7 @@ const usual: Rooms = {
 };
 const lifetime = previewSeconds * 1000;
 const purgeMilliseconds = 30_000;
-/** Between two steps of a purge, so that a long one holds up nobody. */
+/** Between two steps of a purge, so that a long one does not hold up others. */
 const restMilliseconds = 20;
 /** How many may wait to be written. They come one by one, and what else the main thread has to do in between. */
 const maxWaiting = 64;
@@ -106,7 +106,7 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
   };
 }
 
-/** Who keeps a draft, by the kind and the id of an actor. */
+/** The caller who keeps a draft, by the kind and the id of an actor. */
 export function callerOf(type: string, id = ''): string {
   return `${type}:${id}`;
 }

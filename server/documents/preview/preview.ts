@@ -52,7 +52,7 @@ export async function readPreview({ secrets, site, keeper, clock }: App, token: 
   return draft;
 }
 
-/** A password is for nobody's eyes, and is never kept as it came. */
+/** Leaves out a password, which is never kept as it came. */
 function withoutPassword({ model }: Target<Collection>, data: JsonObject): JsonObject {
   if (!model.auth) return data;
   const { password: _, ...rest } = data;

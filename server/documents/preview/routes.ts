@@ -11,7 +11,7 @@ import { sendText } from '../sending.ts';
 import { previewDataOperation, previewTokenOperation } from './operations.ts';
 import { keepPreview, readPreview } from './preview.ts';
 
-/** Drafts, shown to whoever has the token, before they are written (contract, section 4.6). */
+/** Drafts, shown to any caller who has the token, before they are written (contract, section 4.6). */
 export function preview(server: Server, app: App): void {
   const { model } = app;
 

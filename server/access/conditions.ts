@@ -1,0 +1,24 @@
+import type { Where } from '../../projections/where.ts';
+import type { App, Target } from '../app.ts';
+import type { Reach } from '../queries/paths.ts';
+import { readWhereObject } from '../queries/where.ts';
+
+/**
+ * Reads the condition that a rule of a target answers with. It reaches every field: it is the author's.
+ *
+ * @throws DomainError `invalid`.
+ */
+export function readCondition(app: Pick<App, 'collections'>, target: Target, condition: object): Promise<Where> {
+  return readWhereObject(condition, authorsReach(app, target));
+}
+
+function authorsReach(app: Pick<App, 'collections'>, { tables, model }: Target): Reach {
+  return {
+    tables,
+    fields: model.fields,
+    related: async (slug) => {
+      const other = app.collections.get(slug);
+      return other ? { reach: authorsReach(app, other), filter: null } : null;
+    },
+  };
+}

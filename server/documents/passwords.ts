@@ -99,9 +99,8 @@ function newPassword(write: Write, password: string): WriteStep {
       isRecorded = true;
       if (before !== null) await app.keeper.forget(before);
     },
-    async failed(error) {
+    async ended(error) {
       if (!isRecorded) await refused(error);
-      return null;
     },
   };
 }

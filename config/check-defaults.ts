@@ -2,6 +2,7 @@ import { defaultDocument } from './documents.ts';
 import { fieldTypes, validation } from './fields.ts';
 import { problemText } from './messages.ts';
 import type { Field } from './model.ts';
+import { fieldsOfObject } from './nesting.ts';
 import { type Checking, join, report } from './problems.ts';
 import type { FieldSchema, Json } from './schema.ts';
 import { compileShapeValue } from './shape.ts';
@@ -60,8 +61,9 @@ function compileDefault(field: Field): (value: unknown) => Default {
  * A missing object is made of the defaults of its fields, if there are any; but not when a required one has none, since
  * an object that nobody sent would then be refused.
  */
-function defaultOfParts({ type, fields = [] }: Field): (() => Json) | undefined {
-  if (type !== 'object' || !fields.some(({ makeDefault }) => makeDefault)) return undefined;
+function defaultOfParts(field: Field): (() => Json) | undefined {
+  const fields = fieldsOfObject(field);
+  if (!fields?.some(({ makeDefault }) => makeDefault)) return undefined;
   if (fields.some(({ required, makeDefault }) => required && !makeDefault)) return undefined;
   return () => defaultDocument(fields);
 }

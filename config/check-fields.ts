@@ -1,6 +1,7 @@
 import { checkDefault } from './check-defaults.ts';
 import { checkFieldAccess, checkFieldHooks } from './check-functions.ts';
 import { readOptions } from './check-options.ts';
+import { type FieldType, typeFacts } from './field-types.ts';
 import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
 import { otherWord } from './other-words.ts';
@@ -19,7 +20,7 @@ import {
   type Taken,
   take,
 } from './problems.ts';
-import type { FieldSchema, FieldType } from './schema.ts';
+import type { FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 const anyOption = [...new Set(['type', ...Object.values(fieldTypes).flatMap(({ options }) => options)])];
@@ -211,10 +212,11 @@ function checkCombinations(checking: Checking, path: string, field: FieldSchema,
 }
 
 function checkNested(checking: Checking, path: string, input: Entry, type: FieldType, place: Place): Nested {
-  const inner: Place = { ...place, isTop: false, isInList: place.isInList || type !== 'object', reserved: new Map() };
-  if (type === 'blocks') return checkBlocks(checking, join(path, 'blocks'), own(input, 'blocks'), inner);
-  if (type !== 'object' && type !== 'array') return { schema: {}, model: {} };
-  const { schema, fields } = checkFields(checking, join(path, 'fields'), own(input, 'fields'), inner);
+  const { inside, isList = false } = typeFacts[type];
+  if (!inside) return { schema: {}, model: {} };
+  const inner: Place = { ...place, isTop: false, isInList: place.isInList || isList, reserved: new Map() };
+  if (inside === 'blocks') return checkBlocks(checking, join(path, inside), own(input, inside), inner);
+  const { schema, fields } = checkFields(checking, join(path, inside), own(input, inside), inner);
   return { schema: { fields: schema }, model: { fields } };
 }
 

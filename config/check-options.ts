@@ -1,3 +1,4 @@
+import type { FieldType } from './field-types.ts';
 import { type FieldOption, fieldTypes, jsonProblem, typesThatTake } from './fields.ts';
 import { otherWord } from './other-words.ts';
 import { readPattern } from './patterns/pattern.ts';
@@ -15,7 +16,7 @@ import {
   rules,
   wholeNumber,
 } from './problems.ts';
-import type { FieldSchema, FieldType, Json, JsonObject } from './schema.ts';
+import type { FieldSchema, Json, JsonObject } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 /** A field without what is read elsewhere: its name and what is inside it. */

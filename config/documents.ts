@@ -1,10 +1,12 @@
 import Joi from 'joi';
 import { DomainError } from './errors.ts';
+import { cutField, type FieldError } from './errors.ts';
+import { isList } from './field-types.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { InvalidBody } from './invalid-body.ts';
 import type { AuthOptions, Field } from './model.ts';
 import { newPassword } from './passwords.ts';
-import { isList, type JsonObject } from './schema.ts';
+import type { JsonObject } from './schema.ts';
 import { compileShape, compileShapeValue } from './shape.ts';
 
 /** What the server assigns itself. In a body it is ignored, so that a document read can be sent back. */

@@ -1,10 +1,11 @@
 import Joi from 'joi';
 import { isPlainText, normalEmail } from './addresses.ts';
 import { counted } from './counted.ts';
+import type { FieldType } from './field-types.ts';
 import type { Field } from './model.ts';
 import { readPattern } from './patterns/pattern.ts';
-import type { FieldSchema, FieldType } from './schema.ts';
-import { readTime } from './times.ts';
+import type { FieldSchema } from './schema.ts';
+import { readDate, readDatetime, readTime } from './times.ts';
 
 /** An option that some field type takes. */
 export type FieldOption = keyof FieldSchema | 'access' | 'hooks';
@@ -45,7 +46,7 @@ const lengths = ['minLength', 'maxLength'] as const;
 const texts = [...stored, ...keys, ...lengths, 'pattern'] as const;
 const maxJsonDepth = 100;
 
-/** Everything the service knows about a field type, but its column (`config/columns.ts`). To add one, add an entry. */
+/** The options of each field type and the check of its values; other properties of it are in `config/field-types.ts`. */
 export const fieldTypes: Record<FieldType, FieldKind> = {
   text: { options: texts, schema: (field) => text(field) },
   textarea: { options: texts, schema: (field) => text(field) },
@@ -226,24 +227,6 @@ function accountEmail(): Joi.StringSchema {
 function readUrl(value: string): string | undefined {
   // The WHATWG parser forgives much: spaces around, a missing "//". Those would not be found again as they were sent.
   return /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value) ? value : undefined;
-}
-
-/** A calendar date, `YYYY-MM-DD`, as it is; undefined for what is none. */
-export function readDate(value: string): string | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return undefined;
-  const date = new Date(`${value}T00:00:00Z`);
-  // Date makes 1 March of 30 February.
-  return Number.isNaN(date.getTime()) || !date.toISOString().startsWith(value) ? undefined : value;
-}
-
-/** A date and time with a zone, normalised to UTC with milliseconds; undefined for what is none. */
-export function readDatetime(value: string): string | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(value)) return undefined;
-  const time = Date.parse(value);
-  if (Number.isNaN(time) || readDate(value.slice(0, 10)) === undefined) return undefined;
-  const utc = new Date(time).toISOString();
-  // An offset can push the first and the last year out of four digits, where texts no longer sort as times.
-  return /^\d/.test(utc) ? utc : undefined;
 }
 
 function number({ min, max, integer }: Field): Joi.NumberSchema {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AuditRule, Collection, Field, Global, RuleWords } from './model.ts';
+import { partsOf } from './nesting.ts';
 import type { Rules } from './schema.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: of a function nothing but its text is looked at
@@ -49,8 +50,7 @@ export function rulesOf({ collections, globals, audit, auditWords }: Parts): Rul
     for (const field of fields) {
       const at = `${path}.${field.name}`;
       noteAll(at, field);
-      noteFields(at, field.fields ?? []);
-      for (const block of field.blocks ?? []) noteFields(`${at}.${block.slug}`, block.fields);
+      for (const { slug, fields } of partsOf(field)) noteFields(slug === null ? at : `${at}.${slug}`, fields);
     }
   }
 

@@ -1,32 +1,10 @@
+import type { FieldType } from './field-types.ts';
+
 /** A JSON value, as it comes out of `JSON.parse`. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
-
-/** Every field type an author may use. */
-export type FieldType =
-  | 'text'
-  | 'textarea'
-  | 'richText'
-  | 'email'
-  | 'url'
-  | 'number'
-  | 'boolean'
-  | 'date'
-  | 'datetime'
-  | 'time'
-  | 'select'
-  | 'radio'
-  | 'multiSelect'
-  | 'relationship'
-  | 'upload'
-  | 'object'
-  | 'array'
-  | 'blocks'
-  | 'json'
-  | 'join'
-  | 'row';
 
 /**
  * One field as plain data: what the configuration declares, without its functions. Options that are not set are
@@ -112,15 +90,4 @@ export function dataFields(fields: readonly FieldSchema[]): DataField[] {
 
 function isNamed(field: FieldSchema): field is DataField {
   return field.name !== undefined;
-}
-
-/** True for the types whose value is a list, answered as `[]` when there is none. */
-export function isList(field: FieldSchema): boolean {
-  return (
-    field.type === 'multiSelect' ||
-    field.type === 'array' ||
-    field.type === 'blocks' ||
-    field.type === 'join' ||
-    field.hasMany === true
-  );
 }

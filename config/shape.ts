@@ -1,7 +1,7 @@
-import { type DataField, dataFields, isList, type Json, type JsonObject } from './schema.ts';
+import { isList } from './field-types.ts';
+import { compileInside, tagOf } from './nesting.ts';
+import { type DataField, dataFields, type Json, type JsonObject } from './schema.ts';
 import { mediaPath } from './uploads.ts';
-
-type Shape<T> = (value: T) => Json;
 
 /**
  * Prepares the stable shape of an answer: every field present in the order of the configuration, null or [] where there
@@ -49,35 +49,16 @@ export function compileGlobal(fields: readonly DataField[]): DocumentShape {
 
 /** Prepares the stable shape of one field's value; undefined is a missing one. */
 export function compileShapeValue(field: DataField): (value: Json | undefined) => Json {
-  const empty = isList(field) ? () => [] : () => null;
-  const shape = compileNested(field);
+  const holdsList = isList(field);
+  const empty = holdsList ? () => [] : () => null;
+  const shape = compileInside(field, (part) => {
+    const tag = tagOf(part);
+    const inside = compileShape(dataFields(part.fields));
+    return (values) => ({ ...tag, ...inside(values) });
+  });
   if (!shape) return (value) => value ?? empty();
-  return (value) => (value === undefined || value === null ? empty() : shape(value));
-}
-
-function compileNested(field: DataField): Shape<Json> | undefined {
-  if (field.type === 'object') return onObject(compileShape(dataFields(field.fields ?? [])));
-  if (field.type === 'array') return onItems(onObject(compileShape(dataFields(field.fields ?? []))));
-  if (field.type === 'blocks') return onItems(onObject(compileBlock(field.blocks ?? [])));
-  return undefined;
-}
-
-function compileBlock(blocks: NonNullable<DataField['blocks']>): (item: JsonObject) => JsonObject {
-  const shapes = new Map<Json, (values: JsonObject) => JsonObject>();
-  for (const { slug, fields } of blocks) shapes.set(slug, compileShape(dataFields(fields)));
-
-  return (item) => {
-    const blockType = Object.hasOwn(item, 'blockType') ? (item.blockType ?? null) : null;
-    const shape = shapes.get(blockType);
-    // A kind of block that is configured no longer: its data is all there is to know about it.
-    return shape ? { blockType, ...shape(item) } : item;
+  return (value) => {
+    if (value === undefined || value === null) return empty();
+    return Array.isArray(value) === holdsList ? shape(value) : value;
   };
-}
-
-function onObject(shape: (values: JsonObject) => JsonObject): Shape<Json> {
-  return (value) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? shape(value) : value);
-}
-
-function onItems(shape: Shape<Json>): Shape<Json> {
-  return (value) => (Array.isArray(value) ? value.map(shape) : value);
 }

@@ -1,5 +1,6 @@
-import { affinityOf } from './columns.ts';
+import { affinityOf } from './field-types.ts';
 import type { Field } from './model.ts';
+import { fieldsOfObject } from './nesting.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 /** The server's own fields of every document, as fields. */
@@ -38,18 +39,21 @@ export function readOwnSort(text: string, fields: readonly Field[]): { keys: Own
 /** The field at the end of a path, or why there is none to sort by. */
 function follow(path: readonly string[], fields: readonly Field[]): Field | string {
   const shown = show(path.join('.'));
-  let level = fields;
+  let level: readonly Field[] = fields;
   for (const [index, name] of path.entries()) {
     const field = level.find((one) => one.name === name);
     if (!field) {
-      const names = level.filter((one) => one.type === 'object' || affinityOf(one) !== null).map((one) => one.name);
+      const names = level
+        .filter((one) => fieldsOfObject(one) !== null || affinityOf(one) !== null)
+        .map((one) => one.name);
       const where = index === 0 ? '' : ` of ${show(path.slice(0, index).join('.'))}`;
       return `${show(name)} is not a field${where} to sort by${didYouMean(name, names)}; allowed: ${showAll(names)}`;
     }
     if (index === path.length - 1) return affinityOf(field) ? field : `${shown} has no single value to sort by`;
     if (field.relationTo) return `${shown} goes through a relationship, which the sort of a join cannot`;
-    if (field.type !== 'object') return `${shown} leads into ${show(name)}, which is no object`;
-    level = field.fields ?? [];
+    const inside = fieldsOfObject(field);
+    if (!inside) return `${shown} leads into ${show(name)}, which is not an object`;
+    level = inside;
   }
   return `${shown} has no single value to sort by`;
 }

@@ -1,4 +1,5 @@
 import type { Collection, Field, Global } from './model.ts';
+import { fieldsInside } from './nesting.ts';
 
 /** True when a write of this target runs hooks, so that what they return has to be checked again. */
 export function hasChangeHooks({ hooks, fields }: Collection | Global): boolean {
@@ -12,10 +13,7 @@ export function hasReadHooks({ hooks, fields }: Collection | Global): boolean {
 
 /** True when a field, at any depth, passes the test. */
 export function anyField(fields: readonly Field[], passes: (field: Field) => boolean): boolean {
-  return fields.some((field) => {
-    const inside = [field.fields ?? [], ...(field.blocks ?? []).map((block) => block.fields)];
-    return passes(field) || inside.some((nested) => anyField(nested, passes));
-  });
+  return fields.some((field) => passes(field) || anyField(fieldsInside(field), passes));
 }
 
 /** True when some field of this target is not for every reader. */

@@ -1,3 +1,4 @@
+import { fieldsOfObject } from '../config/nesting.ts';
 import { dataFields, type FieldSchema, type Json, type JsonObject } from '../config/schema.ts';
 import { readTime } from '../config/times.ts';
 import type { Claim } from './log.ts';
@@ -9,7 +10,8 @@ export type UniqueField = { scope: string; path: string[]; isTime: boolean };
 export function uniqueFields(slug: string, fields: readonly FieldSchema[], prefix: string[] = []): UniqueField[] {
   return dataFields(fields).flatMap((field) => {
     const path = [...prefix, field.name];
-    if (field.type === 'object') return uniqueFields(slug, field.fields ?? [], path);
+    const inside = fieldsOfObject(field);
+    if (inside) return uniqueFields(slug, inside, path);
     return field.unique ? [{ scope: `${slug}.${path.join('.')}`, path, isTime: field.type === 'time' }] : [];
   });
 }

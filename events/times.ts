@@ -1,4 +1,5 @@
-import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, memberOf } from '../config/schema.ts';
+import { compileInside } from '../config/nesting.ts';
+import { dataFields, type FieldSchema, type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { readTime } from '../config/times.ts';
 
 type Bring<T> = (value: T) => T;
@@ -24,17 +25,7 @@ export function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> 
   };
 }
 
-function bringValue({ type, fields, blocks }: FieldSchema): Bring<Json> | null {
-  if (type === 'time') return (value) => (typeof value === 'string' ? (readTime(value) ?? value) : value);
-  if (fields) return inObjects(compileTimes(fields));
-  const byBlock = new Map((blocks ?? []).map((block) => [block.slug, compileTimes(block.fields)]));
-  if (![...byBlock.values()].some((bring) => bring !== null)) return null;
-  return inObjects((item) => byBlock.get(String(item.blockType))?.(item) ?? item);
-}
-
-/** For an object, or each of a list of them. */
-function inObjects(bring: Bring<JsonObject> | null): Bring<Json> | null {
-  if (!bring) return null;
-  const one = (value: Json) => (isObject(value) ? bring(value) : value);
-  return (value) => (Array.isArray(value) ? value.map(one) : one(value));
+function bringValue(field: FieldSchema): Bring<Json> | null {
+  if (field.type === 'time') return (value) => (typeof value === 'string' ? (readTime(value) ?? value) : value);
+  return compileInside(field, ({ fields }) => compileTimes(fields));
 }

@@ -1,3 +1,4 @@
+import { partsOf, slugOf } from '../config/nesting.ts';
 import {
   type DataField,
   dataFields,
@@ -30,7 +31,7 @@ type Renames = {
   names: Map<string, string>;
   /** By new name: what is renamed inside the field. */
   inside: Map<string, Renames>;
-  /** By block slug, for the items of a `blocks` field. */
+  /** By slug, for objects that say of which part of the field they are. */
   blocks?: Map<string, Renames>;
 };
 
@@ -107,13 +108,12 @@ export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>
 }
 
 function renamesInside(before: FieldSchema, after: FieldSchema): Renames | undefined {
-  if (before.fields && after.fields) return renamesOf(before.fields, after.fields);
-  if (!before.blocks || !after.blocks) return undefined;
+  const old = new Map(partsOf(before).map(({ slug, fields }) => [slug, fields]));
   const blocks = new Map<string, Renames>();
-  for (const { slug, fields } of after.blocks) {
-    const old = before.blocks.find((block) => block.slug === slug);
-    const renames = old && renamesOf(old.fields, fields);
-    if (renames) blocks.set(slug, renames);
+  for (const { slug, fields } of partsOf(after)) {
+    const renames = renamesOf(old.get(slug) ?? [], fields);
+    if (renames && slug === null) return renames;
+    if (renames && slug !== null) blocks.set(slug, renames);
   }
   return blocks.size > 0 ? { names: new Map(), inside: new Map(), blocks } : undefined;
 }
@@ -150,6 +150,6 @@ function renameValue(renames: Renames, value: Json): Json {
   if (Array.isArray(value)) return value.map((item) => renameValue(renames, item));
   if (!isObject(value)) return value;
   if (!renames.blocks) return renameFields(renames, value);
-  const block = renames.blocks.get(String(value.blockType));
+  const block = renames.blocks.get(slugOf(value) ?? '');
   return block ? renameFields(block, value) : value;
 }

@@ -1,10 +1,12 @@
-import { type DataField, dataFields, type FieldSchema, isList, type Json, type Schema } from '../config/schema.ts';
+import { affinityOf, isList } from '../config/field-types.ts';
+import { fieldsOfObject, isNesting } from '../config/nesting.ts';
+import { type DataField, dataFields, type FieldSchema, type Json, type Schema } from '../config/schema.ts';
 import { documentStream } from '../events/catalogue.ts';
 import { claimOf, type UniqueField, uniqueFields } from '../events/claims.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { jsonPath, quote, tablesOf } from './tables.ts';
+import { jsonPath, quote } from './tables.ts';
 
 /** Where the documents of a read file have the value of a field; null where they have none. */
 export type Locate = (slug: string, path: readonly string[]) => readonly string[] | null;
@@ -42,7 +44,7 @@ function previousPath(
   const previous = field && previousOf(field, old);
   if (!previous) return null;
   if (rest.length === 0) return [previous.name];
-  const inside = previousPath(previous.fields, field?.fields ?? [], rest);
+  const inside = previousPath(fieldsOfObject(previous) ?? undefined, fieldsOfObject(field) ?? [], rest);
   return inside && [previous.name, ...inside];
 }
 
@@ -122,11 +124,10 @@ export function isOtherJson(before: DataField, after: DataField): boolean {
 }
 
 function jsonTypes(field: DataField): string[] | undefined {
-  const [tables] = tablesOf({ collections: [{ slug: 'any', fields: [field] }], globals: [] });
   if (field.type === 'join') return undefined;
   if (isList(field)) return ['array'];
-  if (field.type === 'object') return ['object'];
-  switch (tables?.columns[0]?.affinity) {
+  if (isNesting(field)) return ['object'];
+  switch (affinityOf(field)) {
     case 'TEXT':
       return ['text'];
     case 'REAL':

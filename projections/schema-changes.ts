@@ -1,5 +1,7 @@
 import { counted } from '../config/counted.ts';
-import { dataFields, type FieldSchema, isList, type Schema } from '../config/schema.ts';
+import { isList } from '../config/field-types.ts';
+import { partsOf } from '../config/nesting.ts';
+import { dataFields, type FieldSchema, type Schema } from '../config/schema.ts';
 import { fieldsByKey, previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { isOtherJson } from './fit.ts';
@@ -133,21 +135,21 @@ function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> 
       yield { place, condition: chooses(before, place), values: [value], tell };
     }
   }
-  if (before.type === 'object' && after.type === 'object') {
-    const inside = { ...place, name, path: [...place.path, before.name], isTop: false };
-    yield* asksAbout(inside, before.fields ?? [], after.fields ?? []);
-  }
-  if (before.type === 'array' && after.type === 'array') {
-    yield* asksAbout(itemsOf(place, before, name), before.fields ?? [], after.fields ?? []);
-  }
-  for (const { slug, fields } of (after.type === 'blocks' && before.blocks) || []) {
-    const block = after.blocks?.find((other) => other.slug === slug);
-    const inside = itemsOf(place, before, `${name}.${slug}`, slug);
+  if (before.type !== after.type) return;
+  const now = new Map(partsOf(after).map(({ slug, fields }) => [slug, fields]));
+  for (const { slug, fields } of partsOf(before)) {
+    const at = slug === null ? name : `${name}.${slug}`;
+    const inside = isList(before) ? itemsOf(place, before, at, slug) : memberOf(place, before, at);
     const tell = (documents: string) =>
       `${name} has no block "${slug}" any more: ${documents} had one, and keep it as it is`;
-    if (block) yield* asksAbout(inside, fields, block.fields);
+    const next = now.get(slug);
+    if (next) yield* asksAbout(inside, fields, next);
     else yield { place: inside, condition: '1', tell };
   }
+}
+
+function memberOf(place: Place, field: Field, name: string): Place {
+  return { ...place, name, path: [...place.path, field.name], isTop: false };
 }
 
 /** What values are taken for. Types that hold and mean the same are one. */
@@ -169,11 +171,11 @@ function otherwise(place: Place, name: string, before: Field, after: Field): Ask
 }
 
 /** The items of a list, or those of them that are blocks of one kind. */
-function itemsOf(place: Place, field: Field, name: string, block?: string): Place {
+function itemsOf(place: Place, field: Field, name: string, block: string | null): Place {
   const depth = place.depth + 1;
   const item = `item${depth}`;
   const list = `json_each(${place.json}, ${at([...place.path, field.name])})`;
-  const kind = block === undefined ? '' : ` AND ${item}.value ->> '$.blockType' = '${block}'`;
+  const kind = block === null ? '' : ` AND ${item}.value ->> '$.blockType' = '${block}'`;
   return {
     name,
     json: `${item}.value`,

@@ -1,13 +1,7 @@
 import { hash } from 'node:crypto';
-import { affinityOf } from '../config/columns.ts';
-import {
-  type DataField,
-  dataFields,
-  type FieldSchema,
-  type FieldType,
-  type JsonObject,
-  type Schema,
-} from '../config/schema.ts';
+import { type Affinity, affinityOf, typeFacts } from '../config/field-types.ts';
+import { fieldsOfObject, withParts } from '../config/nesting.ts';
+import { type DataField, dataFields, type FieldSchema, type JsonObject, type Schema } from '../config/schema.ts';
 import { globalStream } from '../events/catalogue.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -23,7 +17,7 @@ const { unicode } = process.versions;
 export type Column = {
   name: string;
   path: string[];
-  affinity: 'TEXT' | 'REAL' | 'INTEGER';
+  affinity: Affinity;
   /** False: computed from the document when it is asked for. Long texts are not worth a second copy in every row. */
   isStored: boolean;
   isIndexed: boolean;
@@ -121,8 +115,9 @@ function indexedPaths(fields: readonly DataField[], prefix = ''): Set<string> {
   const paths = new Set<string>();
   for (const field of fields) {
     const path = prefix + field.name;
-    if (field.type === 'object') {
-      for (const inside of indexedPaths(dataFields(field.fields ?? []), `${path}.`)) paths.add(inside);
+    const members = fieldsOfObject(field);
+    if (members) {
+      for (const inside of indexedPaths(dataFields(members), `${path}.`)) paths.add(inside);
     } else if (affinityOf(field) && (field.unique || field.index || (field.relationTo && !prefix))) {
       paths.add(path);
     }
@@ -134,18 +129,17 @@ function indexedPaths(fields: readonly DataField[], prefix = ''): Set<string> {
 function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: string[] = []): Column[] {
   return fields.flatMap((field) => {
     const path = [...prefix, field.name];
-    if (field.type === 'object') return columnsOf(dataFields(field.fields ?? []), indexed, path);
+    const members = fieldsOfObject(field);
+    if (members) return columnsOf(dataFields(members), indexed, path);
     const affinity = affinityOf(field);
     const isIndexed = indexed.has(path.join('.'));
     if (!affinity || (prefix.length > 0 && !isIndexed)) return [];
-    const hasCase = affinity === 'TEXT' && !field.relationTo && !caseless.has(field.type);
+    const hasCase = affinity === 'TEXT' && !field.relationTo && !typeFacts[field.type].time;
     const key = hasCase && isIndexed ? quote(`k.${path.join('.')}`) : null;
     const isStored = field.type !== 'textarea' || isIndexed;
     return [{ name: quote(`f.${path.join('.')}`), path, affinity, isStored, isIndexed, hasCase, key }];
   });
 }
-
-const caseless: ReadonlySet<FieldType> = new Set<FieldType>(['date', 'datetime', 'time']);
 
 /** The value of a column: what SQLite keeps of it, or null when the document's value is of another type. */
 export function columnValue({ path, affinity }: Column, document: JsonObject): string | number | null {
@@ -224,14 +218,8 @@ export function projectionHash(schema: Schema, upcaster: Upcaster): string {
 }
 
 function contentOf(field: DataField): object {
-  const { name, type, hasMany, fields, blocks } = field;
-  return {
-    name,
-    type,
-    hasMany,
-    fields: fields && dataFields(fields).map(contentOf),
-    blocks: blocks?.map((block) => ({ slug: block.slug, fields: dataFields(block.fields).map(contentOf) })),
-  };
+  const { name, type, hasMany } = field;
+  return { name, type, hasMany, ...withParts(field, (fields) => dataFields(fields).map(contentOf)) };
 }
 
 /** An SQL identifier. Names come from the checked configuration, never from a request. */

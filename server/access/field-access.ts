@@ -2,6 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { InvalidBody } from '../../config/invalid-body.ts';
 import type { AccessArgs, Field, FieldRule } from '../../config/model.ts';
+import { fieldsInside, mapObjectsAsync, withParts } from '../../config/nesting.ts';
 import { withHiddenPassword } from '../../config/passwords.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Call } from '../app.ts';
@@ -91,7 +92,7 @@ export async function hiddenPaths(call: Asked): Promise<(path: string) => boolea
       if (/^\d+$/.test(name)) continue;
       const found = level.filter((field) => field.name === name);
       if (found.some((field) => !readable.has(field))) return true;
-      level = found.flatMap(({ fields = [], blocks = [] }) => [...fields, ...blocks.flatMap((block) => block.fields)]);
+      level = found.flatMap(fieldsInside);
     }
     return false;
   };
@@ -110,8 +111,7 @@ async function readableAlways(
   for (const field of fields) {
     if (field.access?.read && !(await readsWithoutDocument(request, field.access.read))) continue;
     found.add(field);
-    const inside = [field.fields ?? [], ...(field.blocks ?? []).map((block) => block.fields)];
-    for (const nested of inside) await readableAlways(request, nested, found);
+    await readableAlways(request, fieldsInside(field), found);
   }
   return found;
 }
@@ -119,13 +119,7 @@ async function readableAlways(
 function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
   return fields
     .filter((field) => wanted.has(field))
-    .map((field) => ({
-      ...field,
-      ...(field.fields ? { fields: pick(field.fields, wanted) } : {}),
-      ...(field.blocks
-        ? { blocks: field.blocks.map((block) => ({ ...block, fields: pick(block.fields, wanted) })) }
-        : {}),
-    }));
+    .map((field) => ({ ...field, ...withParts(field, (inside) => pick(inside, wanted)) }));
 }
 
 async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {
@@ -162,18 +156,11 @@ async function walk(fields: readonly Field[], values: JsonObject, prefix: string
     const path = prefix + field.name;
     const visited = await visit(field, value, path);
     if (visited === undefined) delete result[field.name];
-    else result[field.name] = await walkInside(field, visited, path, visit);
+    else {
+      result[field.name] = await mapObjectsAsync(field, visited, (inside) =>
+        walk(inside.fields, inside.values, `${path}${inside.path}.`, visit),
+      );
+    }
   }
   return result;
-}
-
-async function walkInside(field: Field, value: Json, path: string, visit: Visit): Promise<Json> {
-  const { fields, blocks } = field;
-  if (!fields && !blocks) return value;
-  if (Array.isArray(value)) {
-    return Promise.all(value.map((item, index) => walkInside(field, item, `${path}.${index}`, visit)));
-  }
-  if (!isObject(value)) return value;
-  const inside = fields ?? blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
-  return walk(inside, value, `${path}.`, visit);
 }

@@ -1,5 +1,5 @@
-import { readDate } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
+import { readDate } from '../../config/times.ts';
 import { type Correction, correctClock, isAhead } from '../../events/corrections.ts';
 import { inWords } from '../../events/durations.ts';
 import { createIds } from '../../events/ids.ts';

@@ -3,6 +3,8 @@ import { DomainError } from '../../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Call } from '../app.ts';
+import { mapObjectsAsync } from '../../config/nesting.ts';
+import type { App, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
 
@@ -18,7 +20,7 @@ export type Occasion = Call & { operation: Operation; doc: JsonObject | null };
 export async function beforeChange(occasion: Occasion, values: JsonObject): Promise<JsonObject> {
   const { model, validator } = occasion.target;
   const result = await aborting(async () => {
-    const changed = await runFieldHooks(model.fields, 'beforeChange', occasion, values, values);
+    const changed = await runFieldHooks(model.fields, { kind: 'beforeChange', occasion, values, data: values });
     return runHooks(model.hooks.beforeChange, occasion, changed);
   });
   try {
@@ -58,7 +60,7 @@ export async function onRead(occasion: Occasion, document: JsonObject): Promise<
   const { model } = occasion.target;
   return aborting(async () => {
     const read = await runHooks(model.hooks.beforeRead, occasion, document);
-    const fields = await runFieldHooks(model.fields, 'afterRead', occasion, read, read);
+    const fields = await runFieldHooks(model.fields, { kind: 'afterRead', occasion, values: read, data: read });
     return runHooks(model.hooks.afterRead, occasion, fields);
   });
 }
@@ -69,18 +71,18 @@ async function runHooks(hooks: Hooks[keyof Hooks], occasion: Occasion, data: Jso
   return result;
 }
 
-async function runFieldHooks(
-  fields: readonly Field[],
-  kind: keyof FieldHooks,
-  occasion: Occasion,
-  values: JsonObject,
-  data: JsonObject,
-): Promise<JsonObject> {
+/** A run of the hooks of fields: on these values, which stand in or are `data`. */
+type FieldRun = { kind: keyof FieldHooks; occasion: Occasion; values: JsonObject; data: JsonObject };
+
+async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<JsonObject> {
+  const { kind, occasion, values, data } = run;
   const result = { ...values };
   for (const field of fields) {
     const value = memberOf(values, field.name);
     if (value === undefined) continue;
-    let changed: Json = await runNested(field, kind, occasion, value, data);
+    let changed = await mapObjectsAsync(field, value, (inside) =>
+      runFieldHooks(inside.fields, { ...run, values: inside.values }),
+    );
     for (const hook of field.hooks?.[kind] ?? []) {
       const returned = await hook({ value: changed, ...argsOf(occasion, data) });
       // null clears the field; nothing returned leaves it as it is.
@@ -89,22 +91,6 @@ async function runFieldHooks(
     result[field.name] = changed;
   }
   return result;
-}
-
-async function runNested(
-  { fields, blocks }: Field,
-  kind: keyof FieldHooks,
-  occasion: Occasion,
-  value: Json,
-  data: JsonObject,
-): Promise<Json> {
-  if (!fields && !blocks) return value;
-  if (Array.isArray(value)) {
-    return Promise.all(value.map((item) => runNested({ fields, blocks } as Field, kind, occasion, item, data)));
-  }
-  if (value === null || typeof value !== 'object') return value;
-  const inside = fields ?? blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
-  return runFieldHooks(inside, kind, occasion, value, data);
 }
 
 function argsOf({ request, operation, doc }: Occasion, data: JsonObject): Parameters<Hook>[0] {

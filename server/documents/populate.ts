@@ -1,5 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
+import { type Inside, mapObjects } from '../../config/nesting.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { someOf } from '../access/document-access.ts';
 import { scopeElsewhere } from '../access/list-scope.ts';
@@ -138,7 +139,7 @@ function isInside(key: string, path: Path): boolean {
 function slotsOf(level: readonly Node[], most: number, depth: number): Slot[] {
   const slots: Slot[] = [];
   for (const { target, document, path } of level) {
-    collect(target.model.fields, document, path, slots);
+    collect(target.model.fields, document, { path, slots });
     if (slots.length > most) {
       const message = `depth ${depth} puts more than ${maxPopulated} documents into this answer: ask for less depth or a smaller limit`;
       throw new DomainError('invalid', message, [{ field: 'depth', message }]);
@@ -147,40 +148,42 @@ function slotsOf(level: readonly Node[], most: number, depth: number): Slot[] {
   return slots;
 }
 
-function collect(fields: readonly Field[], values: JsonObject, path: Path, slots: Slot[]): void {
+/** The places found so far of one document. */
+type Finding = { path: Path; slots: Slot[] };
+
+function collect(fields: readonly Field[], values: JsonObject, finding: Finding): void {
   for (const field of fields) {
     const value = Object.hasOwn(values, field.name) ? values[field.name] : null;
     if (value === null || value === undefined) continue;
-    const slug = field.relationTo ?? (path.up === null ? field.collection : undefined);
-    if (slug) collectIds(slug, values, field.name, value, path, slots);
-    else if (field.fields || field.blocks) values[field.name] = collectInside(field, value, path, slots);
+    const slug = field.relationTo ?? (finding.path.up === null ? field.collection : undefined);
+    values[field.name] = slug
+      ? collectIds(slug, value, finding, (document) => Reflect.set(values, field.name, document))
+      : mapObjects(field, value, (inside) => collectInside(inside, finding));
   }
 }
 
-function collectIds(slug: string, values: JsonObject, name: string, value: Json, path: Path, slots: Slot[]): void {
+/** Gives the value to put documents into: of a list a copy. */
+function collectIds(slug: string, value: Json, finding: Finding, set: Slot['set']): Json {
   if (!Array.isArray(value)) {
-    collectId(slug, value, path, slots, (document) => Reflect.set(values, name, document));
-    return;
+    collectId(slug, value, finding, set);
+    return value;
   }
   const list = [...value];
-  values[name] = list;
   for (const [index, id] of value.entries()) {
-    collectId(slug, id, path, slots, (document) => {
+    collectId(slug, id, finding, (document) => {
       list[index] = document;
     });
   }
+  return list;
 }
 
-function collectId(slug: string, id: Json, path: Path, slots: Slot[], set: Slot['set']): void {
+function collectId(slug: string, id: Json, { path, slots }: Finding, set: Slot['set']): void {
   if (typeof id === 'string' && !isInside(keyOf(slug, id), path)) slots.push({ slug, id, path, set });
 }
 
-/** Gives a copy to put documents into: the value may be shared with another place, or belong to a hook. */
-function collectInside(field: Field, value: Json, path: Path, slots: Slot[]): Json {
-  if (Array.isArray(value)) return value.map((item) => collectInside(field, item, path, slots));
-  if (value === null || typeof value !== 'object') return value;
-  const copy = { ...value };
-  const inside = field.fields ?? field.blocks?.find(({ slug }) => slug === value.blockType)?.fields ?? [];
-  collect(inside, copy, path, slots);
+/** Gives a copy to put documents into: the object may be shared with another place, or belong to a hook. */
+function collectInside({ fields, values }: Inside<Field>, finding: Finding): JsonObject {
+  const copy = { ...values };
+  collect(fields, copy, finding);
   return copy;
 }

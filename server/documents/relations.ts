@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
+import { objectsIn } from '../../config/nesting.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import type { App, Call } from '../app.ts';
@@ -33,34 +34,26 @@ export type Dangling = { field: string; id: Json; slug: string };
 /** The ids of documents that do not exist, wherever in the values they stand: at most 100. */
 export function danglingIn(app: App, fields: readonly Field[], values: JsonObject): Dangling[] {
   const found: Dangling[] = [];
-  walk(app, fields, values, '', found);
+  walk(fields, values, '', (slug, value, path) => {
+    const target = app.collections.get(slug);
+    const isList = Array.isArray(value);
+    for (const [index, id] of (isList ? value : [value]).entries()) {
+      if (found.length >= maxErrors || target?.documents.exists(String(id))) continue;
+      found.push({ field: isList ? `${path}.${index}` : path, id, slug });
+    }
+  });
   return found;
 }
 
-function walk(app: App, fields: readonly Field[], values: JsonObject, prefix: string, found: Dangling[]): void {
+type Visit = (slug: string, value: Json, path: string) => void;
+
+/** Visits the value of every field that points to documents. */
+function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): void {
   for (const field of fields) {
     const value = memberOf(values, field.name);
     if (value === undefined || value === null) continue;
     const path = prefix + field.name;
-    if (field.relationTo) check(app, field.relationTo, value, path, found);
-    else if (field.type === 'object') walk(app, field.fields ?? [], value as JsonObject, `${path}.`, found);
-    else if (field.type === 'array' || field.type === 'blocks')
-      walkItems(app, field, value as JsonObject[], path, found);
-  }
-}
-
-function walkItems(app: App, field: Field, items: readonly JsonObject[], path: string, found: Dangling[]): void {
-  items.forEach((item, index) => {
-    const block = field.blocks?.find(({ slug }) => slug === item.blockType);
-    walk(app, block?.fields ?? field.fields ?? [], item, `${path}.${index}.`, found);
-  });
-}
-
-function check(app: App, slug: string, value: Json, path: string, found: Dangling[]): void {
-  const target = app.collections.get(slug);
-  const isList = Array.isArray(value);
-  for (const [index, id] of (isList ? value : [value]).entries()) {
-    if (found.length >= maxErrors || target?.documents.exists(String(id))) continue;
-    found.push({ field: isList ? `${path}.${index}` : path, id, slug });
+    if (field.relationTo) visit(field.relationTo, value, path);
+    for (const inside of objectsIn(field, value, path)) walk(inside.fields, inside.values, `${inside.path}.`, visit);
   }
 }

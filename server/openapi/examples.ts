@@ -1,7 +1,8 @@
-import { affinityOf } from '../../config/columns.ts';
+import { affinityOf, isList, typeFacts } from '../../config/field-types.ts';
 import { fieldTypes, validation } from '../../config/fields.ts';
 import type { Collection, Field, UploadOptions } from '../../config/model.ts';
-import { type FieldType, isList, type Json, type JsonObject } from '../../config/schema.ts';
+import { isNesting, partsOf, tagOf } from '../../config/nesting.ts';
+import type { Json, JsonObject } from '../../config/schema.ts';
 import { mediaPath } from '../../config/uploads.ts';
 import type { Operator } from '../../projections/where.ts';
 import { leafOf } from '../queries/paths.ts';
@@ -85,12 +86,12 @@ function memberExample(field: Field): Json | undefined {
 
 /** The first value that comes to mind which the field takes. */
 function exampleOf(field: Field): Json | undefined {
-  const { type, defaultValue, admin, fields, blocks } = field;
+  const { type, defaultValue, admin } = field;
   if (defaultValue !== undefined && defaultValue !== '') return defaultValue;
   // What is inside has been looked at by itself.
-  if (fields || blocks) return ideas[type](field)[0];
+  if (isNesting(field)) return nestedExample(field);
   const schema = fieldTypes[type].schema(field);
-  return firstOf([...some(admin?.placeholder), ...ideas[type](field)], (idea) => {
+  return firstOf([...some(admin?.placeholder), ...ideasOf(field)], (idea) => {
     const { value, error } = schema.validate(idea, validation);
     return error ? undefined : value;
   });
@@ -104,30 +105,17 @@ function firstOf<T, R>(items: readonly T[], give: (item: T) => R | undefined): R
   return undefined;
 }
 
-/** What may be an example of each type; where a field has rules, they say which of these is one. */
-const ideas: Record<FieldType, (field: Field) => readonly Json[]> = {
-  text: texts,
-  textarea: texts,
-  richText: () => [{}],
-  email: () => ['ada@example.org'],
-  url: () => ['https://example.org/'],
-  number: ({ min, max }) => [1, ...[min, max, Math.ceil(min ?? 0)].filter((one) => one !== undefined)],
-  boolean: () => [true],
-  date: () => ['2024-02-29'],
-  datetime: () => ['2024-02-29T12:30:00.000Z'],
-  time: () => ['23:59:59'],
-  select: optionsOf,
-  radio: optionsOf,
-  multiSelect: (field) => [optionsOf(field).slice(0, Math.max(1, field.minLength ?? 0))],
-  relationship: references,
-  upload: references,
-  object: ({ fields = [] }) => some(objectExample(fields)),
-  array: (field) => repeated(field, objectExample(field.fields ?? [])),
-  blocks: (field) => repeated(field, blockExample(field)),
-  json: () => [{}],
-  join: () => [[id]],
-  row: () => [],
-};
+/** Values that may be an example; where the field has rules, they say which of these is one. */
+function ideasOf(field: Field): readonly Json[] {
+  const { type, options, relationTo, min, max, minLength = 0 } = field;
+  const { column, sample } = typeFacts[type];
+  const words = options?.map(({ value }) => value);
+  if (words) return isList(field) ? [words.slice(0, Math.max(1, minLength))] : words;
+  if (relationTo !== undefined) return field.hasMany ? repeated(field, id) : [id];
+  if (type === 'join') return [[id]];
+  if (column === 'REAL') return [sample, min, max, Math.ceil(min ?? 0)].filter((one) => one !== undefined);
+  return sample === undefined ? texts(field) : [sample];
+}
 
 /** No longer than needed, so that a pattern which takes long over a long text does not here. */
 const alphabets = ['abcdefghijkl', 'ABCDEFGHIJKL', '123456789012'];
@@ -138,18 +126,11 @@ function texts({ name, pattern, minLength = 0, maxLength = name.length }: Field)
   return alphabets.flatMap((letters) => [...letters].map((_, index) => letters.slice(0, index + 1)));
 }
 
-function optionsOf({ options = [] }: Field): string[] {
-  return options.map(({ value }) => value);
-}
-
-function references(field: Field): Json[] {
-  return field.hasMany ? repeated(field, id) : [id];
-}
-
-function blockExample({ blocks = [] }: Field): Json | undefined {
-  const examples = blocks.map(({ slug, fields }) => ({ slug, values: objectExample(fields) }));
-  const found = examples.find(({ values }) => values !== undefined);
-  return found && { blockType: found.slug, ...found.values };
+function nestedExample(field: Field): Json | undefined {
+  const objects = partsOf(field).map((part) => ({ tag: tagOf(part), values: objectExample(part.fields) }));
+  const found = objects.find(({ values }) => values !== undefined);
+  const example = found && { ...found.tag, ...found.values };
+  return isList(field) ? repeated(field, example)[0] : example;
 }
 
 /** As many as a list needs, where that is not too many to show. */

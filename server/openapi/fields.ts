@@ -1,5 +1,6 @@
+import { type FieldType, isList } from '../../config/field-types.ts';
 import type { Field } from '../../config/model.ts';
-import { type FieldType, isList, isObject, type Json } from '../../config/schema.ts';
+import { isObject, type Json } from '../../config/schema.ts';
 
 /** A schema object of OpenAPI 3.0. */
 export type Schema = { [keyword: string]: Json };

@@ -1,5 +1,6 @@
 import Joi from 'joi';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
+import { fieldsInside } from '../../config/nesting.ts';
 import { hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
 import type { Caller } from './callers.ts';
 import type { Examples } from './examples.ts';
@@ -136,7 +137,6 @@ function withinDepth({ collections }: Model, target: Collection | Global): Set<C
 function relatedIn(fields: readonly Field[]): string[] {
   return fields.flatMap((field) => {
     const slug = field.relationTo ?? field.collection;
-    const inside = [...(field.fields ?? []), ...(field.blocks ?? []).flatMap((block) => block.fields)];
-    return [...(slug ? [slug] : []), ...relatedIn(inside)];
+    return [...(slug ? [slug] : []), ...relatedIn(fieldsInside(field))];
   });
 }

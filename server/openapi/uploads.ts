@@ -1,6 +1,8 @@
 import { counted } from '../../config/counted.ts';
+import { isList, typeFacts } from '../../config/field-types.ts';
 import type { Collection, Field, UploadOptions } from '../../config/model.ts';
-import { type FieldType, isObject } from '../../config/schema.ts';
+import { isNesting } from '../../config/nesting.ts';
+import { isObject } from '../../config/schema.ts';
 import { objectOf, type Schema } from './fields.ts';
 
 /** An upload collection. */
@@ -55,13 +57,11 @@ const schemaNames = {
 };
 
 /** A list of texts repeats its name, and what is nested is JSON. */
-function encodingOf({ type, hasMany, isServerMade }: Field): Encoding | null {
-  if (isServerMade) return null;
-  if (inJson.has(type)) return { contentType: 'application/json' };
-  return type === 'multiSelect' || hasMany ? { style: 'form', explode: true } : null;
+function encodingOf(field: Field): Encoding | null {
+  if (field.isServerMade) return null;
+  if (isNesting(field) || typeFacts[field.type].isJson) return { contentType: 'application/json' };
+  return field.type !== 'join' && isList(field) ? { style: 'form', explode: true } : null;
 }
-
-const inJson: ReadonlySet<FieldType> = new Set<FieldType>(['object', 'array', 'blocks', 'json', 'richText']);
 
 function fileOf({ maxFileSize, mimeTypes }: UploadOptions): Schema {
   const types = mimeTypes ? `, of the types ${mimeTypes.join(', ')}. The type is` : '. Its type is';

@@ -1,6 +1,8 @@
 import Bourne from '@hapi/bourne';
+import { affinityOf, isList, typeFacts } from '../../config/field-types.ts';
 import type { Field } from '../../config/model.ts';
-import type { FieldType, Json } from '../../config/schema.ts';
+import { isNesting } from '../../config/nesting.ts';
+import type { Json } from '../../config/schema.ts';
 
 /** How a text becomes a value; undefined when it is none. `must` ends the sentence "must …". */
 export type Reading = { read: (text: string) => Json | undefined; must: string };
@@ -16,34 +18,19 @@ const asJson: Reading = { read: readJson, must: 'be JSON' };
 const asList: Reading = { read: readJson, must: 'be a list in JSON, for example ["a","b"]' };
 const asObject: Reading = { read: readJson, must: 'be an object in JSON, for example {"a":1}' };
 
-/** Only the form that a text must have: whether the value is right is for the validator to say. */
-const readings: Record<FieldType, Reading | null> = {
-  text: asText,
-  textarea: asText,
-  richText: asJson,
-  email: asText,
-  url: asText,
-  number: asNumber,
-  boolean: asBoolean,
-  date: asText,
-  datetime: asText,
-  time: asText,
-  select: asText,
-  radio: asText,
-  multiSelect: asList,
-  relationship: asText,
-  upload: asText,
-  object: asObject,
-  array: asList,
-  blocks: asList,
-  json: asJson,
-  join: null,
-  row: null,
-};
+const readings = { TEXT: asText, REAL: asNumber, INTEGER: asBoolean };
 
-/** How a text becomes a value of a field; null for a field that has none of its own. */
-export function readingOf({ type, hasMany }: Field): Reading | null {
-  return hasMany ? asList : readings[type];
+/**
+ * How a text becomes a value of a field: the form of the text alone, the validator judges the value. Null for a field without a value
+ * of its own.
+ */
+export function readingOf(field: Field): Reading | null {
+  const column = affinityOf(field);
+  if (field.type === 'join') return null;
+  if (column) return readings[column];
+  if (isList(field)) return asList;
+  if (isNesting(field)) return asObject;
+  return typeFacts[field.type].isJson ? asJson : null;
 }
 
 /** Whether the values of a field are texts in JSON. */

@@ -1,6 +1,6 @@
 import { type FieldError, invalidField } from '../../config/errors.ts';
-import { readDate, readDatetime } from '../../config/fields.ts';
 import { show } from '../../config/suggest.ts';
+import { readDate, readDatetime } from '../../config/times.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { caught } from './query.ts';
 

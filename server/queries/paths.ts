@@ -1,6 +1,6 @@
-import { affinityOf } from '../../config/columns.ts';
+import { affinityOf, isList } from '../../config/field-types.ts';
 import type { Field } from '../../config/model.ts';
-import { isList } from '../../config/schema.ts';
+import { type Block, blocksOf, fieldsInside, isNesting, partsOf, tagFields } from '../../config/nesting.ts';
 import { maxSortKeys, ownFields, readOwnSort } from '../../config/sorting.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Tables } from '../../projections/tables.ts';
@@ -53,7 +53,7 @@ async function enter(
   reach: Reach,
   rest: readonly string[],
 ): Promise<{ step: Step; level: Level } | null> {
-  const { name, type } = field;
+  const { name } = field;
   if (field.relationTo) {
     const related = await reach.related(field.relationTo);
     if (!related) return null;
@@ -66,19 +66,14 @@ async function enter(
     };
     return { step, level: { fields: [...ownFields, ...related.reach.fields], reach: related.reach, isTop: true } };
   }
-  if (type === 'object')
-    return { step: { kind: 'member', name }, level: { fields: field.fields ?? [], reach, isTop: false } };
-  if (type === 'array')
-    return {
-      step: { kind: 'items', name, blockTypes: null },
-      level: { fields: field.fields ?? [], reach, isTop: false },
-    };
-  if (type !== 'blocks') return null;
+  if (!isNesting(field)) return null;
+  if (!isList(field))
+    return { step: { kind: 'member', name }, level: { fields: fieldsInside(field), reach, isTop: false } };
   const blocks = blocksWith(field, rest);
-  const fields = (blocks ?? field.blocks ?? []).flatMap((block) => block.fields);
+  const fields = (blocks ?? partsOf(field)).flatMap((part) => part.fields);
   return {
     step: { kind: 'items', name, blockTypes: blocks?.map(({ slug }) => slug) ?? null },
-    level: { fields: [blockType(field), ...fields], reach, isTop: false },
+    level: { fields: [...tagFields(field), ...fields], reach, isTop: false },
   };
 }
 
@@ -86,9 +81,10 @@ async function enter(
  * The types of block that a path leads into: those where this caller may follow it, and where it ends at the same type of
  * field as in the first of them. Null when it leads into none, or is about every block.
  */
-function blocksWith({ blocks = [] }: Field, rest: readonly string[]): Field['blocks'] | null {
-  if (rest[0] === 'blockType') return null;
-  const ends = blocks.map((block) => endOf(block.fields, rest));
+function blocksWith(field: Field, rest: readonly string[]): Block<Field>[] | null {
+  const blocks = blocksOf(field);
+  if (tagFields(field).some(({ name }) => name === rest[0])) return null;
+  const ends = blocks.map(({ fields }) => endOf(fields, rest));
   const end = ends.find((one) => one !== null);
   return end === undefined ? null : blocks.filter((_, index) => ends[index] === end);
 }
@@ -99,15 +95,9 @@ function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): st
   if (!field) return null;
   const own = [field.type, field.hasMany === true, field.relationTo].join(' ');
   if (rest.length === 0 || field.relationTo) return own;
-  if (field.blocks && rest[0] === 'blockType') return own;
-  const inside = field.blocks ?? [{ slug: '', fields: field.fields ?? [] }];
-  const ends = inside.map((one) => `${one.slug} ${endOf(one.fields, rest)}`);
+  if (tagFields(field).some((tag) => tag.name === rest[0])) return own;
+  const ends = partsOf(field).map((part) => `${part.slug ?? ''} ${endOf(part.fields, rest)}`);
   return ends.every((one) => one.endsWith(' null')) ? null : [own, ...ends].join(' > ');
-}
-
-function blockType({ blocks = [] }: Field): Field {
-  const options = blocks.map(({ slug }) => ({ label: slug, value: slug }));
-  return { name: 'blockType', type: 'select', options };
 }
 
 /** What the value of a field is compared as; `isTop`: of a document, not of an object in it. */

@@ -1,8 +1,6 @@
 import { normalEmail } from '../../config/addresses.ts';
-import { readDate, readDatetime } from '../../config/fields.ts';
-import type { FieldType } from '../../config/schema.ts';
+import { typeFacts } from '../../config/field-types.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { readTime } from '../../config/times.ts';
 import type { Bound, Operator } from '../../projections/where.ts';
 import { lostNumberProblem } from '../platform/whole-numbers.ts';
 import type { Found } from './paths.ts';
@@ -14,7 +12,7 @@ export function operatorsFor({ leaf, field }: Found): readonly Operator[] {
   if (leaf.kind === 'json') return ['exists'];
   if (leaf.kind === 'list') return ['contains', 'in', 'not_in', 'exists'];
   if (field.isDocumentId) return [...always, 'like', ...ranges];
-  if (leaf.kind === 'number' || ['date', 'datetime', 'time'].includes(field.type)) return [...always, ...ranges];
+  if (leaf.kind === 'number' || typeFacts[field.type].time) return [...always, ...ranges];
   return leaf.kind === 'text' ? [...always, 'like'] : always;
 }
 
@@ -73,9 +71,9 @@ function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Re
   if ('problem' in read) return read;
   // As it is kept: `Ada@example.org` finds ada@example.org.
   const text = field.isAccountEmail ? normalEmail(String(read.value)) : String(read.value);
-  const form = forms[field.type];
-  const formed = form ? form.read(text) : text;
-  if (formed === undefined) return { problem: `must be ${form?.what}, got ${show(raw)}` };
+  const { time } = typeFacts[field.type];
+  const formed = time ? time.read(text) : text;
+  if (formed === undefined) return { problem: `must be ${time?.what}, got ${show(raw)}` };
   const options = field.options?.map(({ value }) => value);
   if (options && !options.includes(formed)) {
     return { problem: `must be one of ${showAll(options)}, got ${show(raw)}${didYouMean(formed, options)}` };
@@ -83,16 +81,6 @@ function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Re
   // The server's own times are kept as milliseconds.
   return { value: leaf.kind === 'number' ? Date.parse(formed) : formed };
 }
-
-/** The types whose values are texts of a form. A date alone is the first moment of its day, in UTC. */
-const forms: { [type in FieldType]?: { read: (text: string) => string | undefined; what: string } } = {
-  date: { read: readDate, what: 'a calendar date like "2024-02-29"' },
-  time: { read: readTime, what: 'a time like "23:59"' },
-  datetime: {
-    read: (text) => readDatetime(readDate(text) === undefined ? text : `${text}T00:00:00Z`),
-    what: 'a date, or a date and time with a zone like "2024-02-29T12:30:00Z"',
-  },
-};
 
 /** As JSON writes numbers: no blanks, no other bases. */
 const decimal = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;

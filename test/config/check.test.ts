@@ -373,8 +373,8 @@ describe('the limit and the sort of a join', () => {
       body: 'sort: "body" has no single value to sort by',
       seo: 'sort: "seo" has no single value to sort by',
       'seo.rnk': 'sort: "rnk" is not a field of "seo" to sort by; did you mean "rank"?; allowed: "rank"',
-      'links.url': 'sort: "links.url" leads into "links", which is no object',
-      'title.x': 'sort: "title.x" leads into "title", which is no object',
+      'links.url': 'sort: "links.url" leads into "links", which is not an object',
+      'title.x': 'sort: "title.x" leads into "title", which is not an object',
       'author.name': 'sort: "author.name" goes through a relationship, which the sort of a join cannot',
       [Array(11).fill('title').join()]: 'sort: must have at most 10 fields, got 11',
     };

@@ -17,7 +17,7 @@ const assigned = ['id', 'createdAt', 'updatedAt'];
 export function declareCollection(collection: Collection, context: Context): string[] {
   const { slug, fields, auth } = collection;
   const name = nameOf(collection, context);
-  const { references, declared } = declareParts(fields, name, context.names, relatedIn(context));
+  const { references, declared } = declareParts(fields, name, { names: context.names, related: relatedIn(context) });
   const written = fields.filter(({ type, isServerMade }) => type !== 'join' && !isServerMade);
   const made = fields.filter((field) => !written.includes(field)).map((field) => field.name);
   const ignored = [...assigned, ...made].map((one) => `  ${memberName(one)}?: unknown;`);
@@ -45,7 +45,7 @@ export function declareCollection(collection: Collection, context: Context): str
 export function declareGlobal(global: Global, context: Context): string[] {
   const { slug, fields } = global;
   const name = nameOf(global, context);
-  const { references, declared } = declareParts(fields, name, context.names, relatedIn(context));
+  const { references, declared } = declareParts(fields, name, { names: context.names, related: relatedIn(context) });
   return [
     ...comment(`The global \`${slug}\`${atDepth(fields)}. What has no default is null before it is written.`),
     `export interface ${withDepth(name, fields)} {`,

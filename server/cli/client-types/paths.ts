@@ -1,5 +1,6 @@
-import { affinityOf } from '../../../config/columns.ts';
+import { affinityOf, isList, typeFacts } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
+import { isNesting, partsOf, tagFields } from '../../../config/nesting.ts';
 import { ownFields } from '../../../config/sorting.ts';
 
 /** A path inside the documents of a collection, and what is to be said of it. */
@@ -20,44 +21,39 @@ export type Path = {
  *
  * @param nameOf the name of the options of a field, or of the types of its blocks.
  */
-export function pathsOf(fields: readonly Field[], nameOf: (field: Field) => string): Path[] {
-  return pathsIn([...ownFields, ...fields], '', false, nameOf);
+export function pathsOf(fields: readonly Field[], nameOf: NameOf): Path[] {
+  return pathsIn([...ownFields, ...fields], { before: '', isInList: false }, nameOf);
 }
 
-function pathsIn(
-  fields: readonly Field[],
-  before: string,
-  isInList: boolean,
-  nameOf: (field: Field) => string,
-): Path[] {
+type NameOf = (field: Field) => string;
+
+/** The place of fields: the path to them, and whether it goes through a list. */
+type Place = { before: string; isInList: boolean };
+
+function pathsIn(fields: readonly Field[], { before, isInList }: Place, nameOf: NameOf): Path[] {
   return fields.flatMap((field): Path[] => {
     if (field.type === 'join') return [];
     const path = before + field.name;
-    const inside = `${path}.`;
-    const own: Path = { path, ...endOf(field, isInList, nameOf) };
-    if (field.type === 'blocks') return [own, ...pathsInBlocks(field, inside, nameOf)];
-    return [own, ...pathsIn(field.fields ?? [], inside, isInList || field.type === 'array', nameOf)];
+    const inside: Place = { before: `${path}.`, isInList: isInList || isList(field) };
+    const tags = tagFields(field).map((tag) => {
+      return { path: inside.before + tag.name, filter: `TextFilter<${nameOf(field)}Type>`, ...inList };
+    });
+    const below = partsOf(field).flatMap((part) => pathsIn(part.fields, inside, nameOf));
+    // Blocks may have fields of one name: the first of them says what a path leads to.
+    const found = new Map<string, Path>();
+    for (const one of [...tags, ...below]) if (!found.has(one.path)) found.set(one.path, one);
+    return [{ path, ...endOf(field, isInList, nameOf) }, ...found.values()];
   });
-}
-
-/** Blocks may have fields of one name: the first of them says what a path leads to. */
-function pathsInBlocks(field: Field, inside: string, nameOf: (field: Field) => string): Path[] {
-  const blockType: Path = { path: `${inside}blockType`, filter: `TextFilter<${nameOf(field)}Type>`, ...inList };
-  const found = new Map([[blockType.path, blockType]]);
-  for (const block of field.blocks ?? []) {
-    for (const one of pathsIn(block.fields, inside, true, nameOf)) if (!found.has(one.path)) found.set(one.path, one);
-  }
-  return [...found.values()];
 }
 
 const inList = { sorts: false, isList: true };
 
 /** What a path that ends at a field is, by the operators of `server/queries/values.ts`. */
-function endOf(field: Field, isInList: boolean, nameOf: (field: Field) => string): Omit<Path, 'path'> {
+function endOf(field: Field, isInList: boolean, nameOf: NameOf): Omit<Path, 'path'> {
   const { type, options, relationTo, isDocumentId } = field;
   const to = relationTo === undefined ? {} : { relationTo };
   const item = options ? nameOf(field) : 'string';
-  if (type === 'multiSelect' || field.hasMany) return { filter: `ListFilter<${item}>`, ...inList, ...to };
+  if (isList(field) && !isNesting(field)) return { filter: `ListFilter<${item}>`, ...inList, ...to };
   const place = { sorts: !isInList, isList: isInList, ...to };
   switch (affinityOf(field)) {
     case 'REAL':
@@ -66,7 +62,7 @@ function endOf(field: Field, isInList: boolean, nameOf: (field: Field) => string
       return { filter: 'ValueFilter<boolean>', ...place };
     case 'TEXT':
       if (isDocumentId) return { filter: 'IdFilter', ...place };
-      if (['date', 'datetime', 'time'].includes(type)) return { filter: 'OrderFilter<string>', ...place };
+      if (typeFacts[type].time) return { filter: 'OrderFilter<string>', ...place };
       return { filter: options ? `TextFilter<${item}>` : 'TextFilter', ...place };
     default:
       return { filter: 'PresenceFilter', ...place, sorts: false };

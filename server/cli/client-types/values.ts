@@ -1,5 +1,6 @@
+import { isList, typeFacts } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
-import { type FieldType, isList } from '../../../config/schema.ts';
+import { fieldsInside, isNesting } from '../../../config/nesting.ts';
 import { comment, memberName } from './text.ts';
 
 /** Where a type stands: in an answer, of a global or not; in what is created, or in what is changed. */
@@ -11,31 +12,6 @@ export type References = {
   nameOf: (field: Field) => string;
   /** The document of a collection one level down. */
   related: (slug: string) => string;
-};
-
-/** How the values of each type of field are written; those of lists are told by their items. */
-const values: Record<FieldType, (field: Field, use: Use, references: References) => string> = {
-  text: () => 'string',
-  textarea: () => 'string',
-  richText: json,
-  email: () => 'string',
-  url: () => 'string',
-  number: () => 'number',
-  boolean: () => 'boolean',
-  date: () => 'string',
-  datetime: () => 'string',
-  time: () => 'string',
-  select: (field, _, { nameOf }) => nameOf(field),
-  radio: (field, _, { nameOf }) => nameOf(field),
-  multiSelect: (field, _, { nameOf }) => nameOf(field),
-  relationship: reference,
-  upload: reference,
-  object: part,
-  array: part,
-  blocks: part,
-  json,
-  join: ({ collection = '' }, _, { related }) => `Related<${related(collection)}, JoinDepth>`,
-  row: () => 'never',
 };
 
 /** The members of an object of fields, a line each and comments before them. */
@@ -67,9 +43,7 @@ export function hasJoins(fields: readonly Field[]): boolean {
 
 /** Whether documents stand somewhere in these fields when they are asked for with a depth. */
 export function followsDepth(fields: readonly Field[]): boolean {
-  return fields.some(({ relationTo, collection, fields: inside = [], blocks = [] }) => {
-    return relationTo || collection || followsDepth(inside) || blocks.some((block) => followsDepth(block.fields));
-  });
+  return fields.some((field) => field.relationTo || field.collection || followsDepth(fieldsInside(field)));
 }
 
 function isOptional({ access, required, makeDefault }: Field, use: Use): boolean {
@@ -78,17 +52,31 @@ function isOptional({ access, required, makeDefault }: Field, use: Use): boolean
 }
 
 function typeOf(field: Field, use: Use, references: References): string {
-  const { name, type } = field;
+  const { name } = field;
   const isAnswer = isAnswered(use);
   // Inside a field that is changed, what is required has to be given as in a new document.
-  const one = values[type](field, isAnswer ? 'answer' : 'create', references);
+  const one = oneOf(field, isAnswer ? 'answer' : 'create', references);
   const parts = [isList(field) ? `${isAnswer ? '' : 'readonly '}${one}[]` : one];
-  if (hasNull(field, use) && !(isJson(field) && !field.required)) parts.push('null');
+  if (hasNull(field, use) && !(typeFacts[field.type].isJson && !field.required)) parts.push('null');
   // To the compiler every object has these, so what may be left out has to allow for it.
   if (!isAnswer && isOptional(field, use) && Object.hasOwn(Object.prototype, name)) {
     parts.push(`typeof Object.prototype.${name}`);
   }
   return parts.join(' | ');
+}
+
+const columns = { TEXT: 'string', REAL: 'number', INTEGER: 'boolean' };
+
+/** How a value of a field is written; those of lists are told by their items. */
+function oneOf(field: Field, use: Use, { nameOf, related }: References): string {
+  const { type, options, relationTo, collection } = field;
+  if (options) return nameOf(field);
+  if (collection !== undefined) return `Related<${related(collection)}, JoinDepth>`;
+  if (relationTo !== undefined) return use === 'answer' ? `Related<${related(relationTo)}, Depth>` : 'string';
+  // What has fields of its own has a name of its own.
+  if (isNesting(field)) return partName(nameOf(field), use, followsDepth([field]));
+  const { column } = typeFacts[type];
+  return column ? columns[column] : json(field, use);
 }
 
 /** A global that was never written answers its defaults: what is required has no value where it has no default. */
@@ -101,21 +89,8 @@ function isAnswered(use: Use): boolean {
   return use === 'answer' || use === 'global';
 }
 
-function isJson({ type }: Field): boolean {
-  return type === 'json' || type === 'richText';
-}
-
 /** JSON has null in it. */
 function json({ required }: Field, use: Use): string {
   const type = use === 'answer' ? 'Json' : 'JsonInput';
   return required ? `Exclude<${type}, null>` : type;
-}
-
-function reference({ relationTo = '' }: Field, use: Use, { related }: References): string {
-  return use === 'answer' ? `Related<${related(relationTo)}, Depth>` : 'string';
-}
-
-/** What has fields of its own has a name of its own. */
-function part(field: Field, use: Use, { nameOf }: References): string {
-  return partName(nameOf(field), use, followsDepth([field]));
 }

@@ -1,4 +1,5 @@
 import { cutField, DomainError } from '../../../config/errors.ts';
+import { typeFacts } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
@@ -55,8 +56,7 @@ function readOne(field: Field, text: string): Json | undefined {
   if (textTypes.has(field.type)) return text;
   if (text === '') return null;
   const value = readingOf(field)?.read(text);
-  const isAnyJson = field.type === 'json' || field.type === 'richText';
-  return value === undefined && !isAnyJson ? text : value;
+  return value === undefined && !typeFacts[field.type].isJson ? text : value;
 }
 
 function refusal(problems: readonly [string, string][]): DomainError {

@@ -1,18 +1,17 @@
 import { maxEmailLength } from './addresses.ts';
 import type { AccountUrls, AuthOptions, Collection, Field } from './model.ts';
 import {
-  type Checking,
+  at,
   checkKeys,
   type Entry,
-  isEntry,
-  join,
-  own,
+  optionOf,
   passes,
   type Rule,
-  readOption,
   readSwitch,
   report,
   rules,
+  type Spot,
+  warn,
   wholeNumber,
 } from './problems.ts';
 import type { FieldSchema } from './schema.ts';
@@ -59,56 +58,57 @@ export const accountEmailField: Field = { ...emailSchema, isAccountEmail: true }
 const ownMembers = ['token', 'setupToken'];
 
 /** The options of an auth collection; null where the documents are no accounts. */
-export function checkAuth(checking: Checking, path: string, input: unknown): AuthOptions | null {
-  const entry = readSwitch(checking, path, input, authKeys, 'auth');
-  if (!entry) return null;
-  const lockTime = readOption(checking, path, entry, 'lockTime', seconds, 600);
+export function checkAuth(input: Spot): AuthOptions | null {
+  const spot = readSwitch(input, authKeys, 'auth');
+  if (!spot) return null;
+  const lockTime = optionOf(at(spot, 'lockTime'), seconds, 600);
   if (lockTime > secondsOfDay) {
-    checking.warnings.push(`${join(path, 'lockTime')}: ${lockTime} is more than a day; these are seconds`);
+    warn(at(spot, 'lockTime'), `${lockTime} is more than a day; these are seconds`);
   }
   return {
-    tokenExpiration: readOption(checking, path, entry, 'tokenExpiration', seconds, 7200),
-    maxLoginAttempts: readOption(checking, path, entry, 'maxLoginAttempts', wholeNumber(1), 5),
+    tokenExpiration: optionOf(at(spot, 'tokenExpiration'), seconds, 7200),
+    maxLoginAttempts: optionOf(at(spot, 'maxLoginAttempts'), wholeNumber(1), 5),
     lockTime,
-    useAPIKey: readOption(checking, path, entry, 'useAPIKey', rules.boolean, false),
-    depth: readOption(checking, path, entry, 'depth', wholeNumber(0, 10), 0),
-    cookies: checkCookies(checking, join(path, 'cookies'), own(entry, 'cookies')),
+    useAPIKey: optionOf(at(spot, 'useAPIKey'), rules.boolean, false),
+    depth: optionOf(at(spot, 'depth'), wholeNumber(0, 10), 0),
+    cookies: checkCookies(at(spot, 'cookies')),
   };
 }
 
-function checkCookies(checking: Checking, path: string, input: unknown): Cookies | null {
-  if (input === false) return null;
-  const entry: Entry = isEntry(input) ? input : {};
-  passes(checking, path, input, { ...rules.entry, must: 'be false or an object' });
-  checkKeys(checking, path, entry, cookieKeys, 'cookies');
+function checkCookies(input: Spot): Cookies | null {
+  if (input.value === false) return null;
+  const isGiven = passes(input, { ...rules.entry, must: 'be false or an object' });
+  const spot: Spot<Entry> = isGiven ? input : { ...input, value: {} };
+  checkKeys(spot, cookieKeys, 'cookies');
   const cookies: Cookies = {
-    secure: readOption(checking, path, entry, 'secure', rules.boolean, null),
-    sameSite: checkSameSite(checking, join(path, 'sameSite'), own(entry, 'sameSite')),
-    domain: readOption(checking, path, entry, 'domain', domain, null),
+    secure: optionOf(at(spot, 'secure'), rules.boolean, null),
+    sameSite: checkSameSite(at(spot, 'sameSite')),
+    domain: optionOf(at(spot, 'domain'), domain, null),
   };
   if (cookies.sameSite === 'None' && cookies.secure === false) {
-    report(checking, join(path, 'secure'), 'must not be false with sameSite "None": browsers refuse such a cookie');
+    report(at(spot, 'secure'), 'must not be false with sameSite "None": browsers refuse such a cookie');
   }
   return cookies;
 }
 
-function checkSameSite(checking: Checking, path: string, input: unknown): Cookies['sameSite'] {
+function checkSameSite(spot: Spot): Cookies['sameSite'] {
+  const { value: input } = spot;
   if (input === undefined) return 'Lax';
   const found = sameSites.find((policy) => typeof input === 'string' && policy.toLowerCase() === input.toLowerCase());
   if (found === undefined) {
-    report(checking, path, `must be one of ${showAll(sameSites)}, got ${show(input)}${didYouMean(input, sameSites)}`);
+    report(spot, `must be one of ${showAll(sameSites)}, got ${show(input)}${didYouMean(input, sameSites)}`);
   }
   return found ?? 'Lax';
 }
 
 /** The pages of the author's own that mails link to. */
-export function checkUrls(checking: Checking, path: string, input: unknown, isAuth: boolean): AccountUrls {
-  if (!passes(checking, path, input, rules.entry)) return {};
-  if (!isAuth) report(checking, path, 'is only for auth collections; this one has no auth');
-  checkKeys(checking, path, input, urlKeys, 'urls');
+export function checkUrls(spot: Spot, isAuth: boolean): AccountUrls {
+  if (!passes(spot, rules.entry)) return {};
+  if (!isAuth) report(spot, 'is only for auth collections; this one has no auth');
+  checkKeys(spot, urlKeys, 'urls');
   const urls: AccountUrls = {};
   for (const key of urlKeys) {
-    const url = readOption(checking, path, input, key, pageUrl, null);
+    const url = optionOf(at(spot, key), pageUrl, null);
     if (url !== null) urls[key] = url;
   }
   return urls;
@@ -119,13 +119,13 @@ function hasToken(url: string): boolean {
 }
 
 /** The fields of an auth collection: its own after the e-mail that every one has. */
-export function withEmail(checking: Checking, path: string, { schema, fields }: Fields): Fields {
+export function withEmail(spot: Spot, { schema, fields }: Fields): Fields {
   for (const { name, renamedFrom } of fields) {
     if (renamedFrom?.toLowerCase() === 'email') {
-      report(checking, join(join(path, name), 'renamedFrom'), `${show(renamedFrom)} is still a field here`);
+      report(at(at(spot, name), 'renamedFrom'), `${show(renamedFrom)} is still a field here`);
     }
     if (ownMembers.includes(name)) {
-      checking.warnings.push(`${join(path, name)}: cannot be given by a new user, whose "${name}" is something else`);
+      warn(at(spot, name), `cannot be given by a new user, whose "${name}" is something else`);
     }
   }
   return {
@@ -141,14 +141,13 @@ export function adminCollectionOf(collections: readonly Collection[]): string | 
 }
 
 /** Warns of collections that are open to the users of every auth collection, which few mean when there are several. */
-export function warnOfMissingRules(checking: Checking, collections: readonly Collection[]): void {
+export function warnOfMissingRules(spot: Spot, collections: readonly Collection[]): void {
   const users = collections.filter(({ auth }) => auth).map(({ slug }) => slug);
   if (users.length < 2) return;
   for (const { slug, auth, access } of collections) {
     const missing = (['read', 'create', 'update', 'delete'] as const).filter((operation) => !access[operation]);
     if (auth || missing.length === 0) continue;
-    const path = join(join('collections', slug), 'access');
     const message = `there is no rule for ${missing.join(', ')}, so every user of ${showAll(users)} may`;
-    checking.warnings.push(`${path}: ${message}`);
+    warn(at(at(spot, slug), 'access'), message);
   }
 }

@@ -1,4 +1,4 @@
-import { type Checking, join, passes, type Rule, report, rules } from './problems.ts';
+import { at, passes, type Rule, report, rules, type Spot } from './problems.ts';
 import { show } from './suggest.ts';
 
 const listOfOrigins: Rule<unknown[]> = { ...rules.list, must: "be a list of origins, or ['*'] for any" };
@@ -7,14 +7,15 @@ const listOfOrigins: Rule<unknown[]> = { ...rules.list, must: "be a list of orig
 const otherOrigin = /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(:\d{1,5})?$/;
 
 /** Checks the origins whose pages may call the service; none where it is left out. `*` is any. */
-export function checkCors(checking: Checking, input: unknown): readonly string[] {
-  if (input === false || !passes(checking, 'cors', input, listOfOrigins)) return [];
+export function checkCors(spot: Spot): readonly string[] {
+  if (spot.value === false || !passes(spot, listOfOrigins)) return [];
+  const { value: input } = spot;
   for (const [index, origin] of input.entries()) {
-    const path = join('cors', index);
+    const item = at(spot, index);
     if (origin === '*') {
-      if (input.length > 1) report(checking, path, "'*' is any origin: it must be the only one");
-    } else if (input.indexOf(origin) < index) report(checking, path, `${show(origin)} is listed twice`);
-    else if (!isOrigin(origin)) report(checking, path, problemOf(origin));
+      if (input.length > 1) report(item, "'*' is any origin: it must be the only one");
+    } else if (input.indexOf(origin) < index) report(item, `${show(origin)} is listed twice`);
+    else if (!isOrigin(origin)) report(item, problemOf(origin));
   }
   return input.filter((origin) => typeof origin === 'string');
 }

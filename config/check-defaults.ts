@@ -3,18 +3,14 @@ import { fieldTypes, validation } from './fields.ts';
 import { problemText } from './messages.ts';
 import type { Field } from './model.ts';
 import { fieldsOfObject } from './nesting.ts';
-import { type Checking, join, report } from './problems.ts';
+import { at, report, type Spot, warn } from './problems.ts';
 import type { FieldSchema, Json } from './schema.ts';
 import { compileShapeValue } from './shape.ts';
 
 /** Gives the field its `makeDefault`, and the schema the default as it is stored. */
-export function checkDefault(
-  checking: Checking,
-  path: string,
-  input: unknown,
-  field: Field,
-  schema: FieldSchema,
-): void {
+export function checkDefault(spot: Spot, field: Field, schema: FieldSchema): void {
+  const given = at(spot, 'defaultValue');
+  const { value: input } = given;
   if (input === undefined || input === null) {
     const made = defaultOfParts(field);
     if (made) field.makeDefault = made;
@@ -24,7 +20,7 @@ export function checkDefault(
   if (typeof input === 'function') {
     field.makeDefault = () => {
       const { value, problem } = readValue(input());
-      if (problem) throw new Error(`The default of ${path} ${problem.message}`);
+      if (problem) throw new Error(`The default of ${spot.path} ${problem.message}`);
       return value;
     };
     return;
@@ -32,15 +28,14 @@ export function checkDefault(
 
   const { value, problem } = readValue(input);
   if (problem) {
-    const at = [join(path, 'defaultValue'), ...problem.path].join('.');
-    report(checking, at, problem.message);
+    report({ ...given, path: [given.path, ...problem.path].join('.') }, problem.message);
     return;
   }
   schema.defaultValue = value;
   field.defaultValue = value;
   // Every document gets its own: a hook may change what it is given.
   field.makeDefault = typeof value === 'object' ? () => structuredClone(value) : () => value;
-  if (schema.unique) checking.warnings.push(`${path}: every document has the same default, and the field is unique`);
+  if (schema.unique) warn(spot, 'every document has the same default, and the field is unique');
 }
 
 type Default = { value: Json; problem?: { path: (string | number)[]; message: string } };
@@ -59,7 +54,7 @@ function compileDefault(field: Field): (value: unknown) => Default {
 
 /**
  * A missing object is made of the defaults of its fields, if there are any; but not when a required one has none, since
- * an object that nobody sent would then be refused.
+ * an object that was not sent would then be refused.
  */
 function defaultOfParts(field: Field): (() => Json) | undefined {
   const fields = fieldsOfObject(field);

@@ -2,17 +2,18 @@ import { isSmtpUrl, readSender } from './addresses.ts';
 import { fieldTypes } from './fields.ts';
 import type { EmailOptions, MailKind, MailTemplate } from './model.ts';
 import {
-  type Checking,
+  at,
   checkKeys,
   type Entry,
   isEntry,
   isFunction,
-  join,
+  optionOf,
   own,
   passes,
   type Rule,
   report,
   rules,
+  type Spot,
 } from './problems.ts';
 import { show } from './suggest.ts';
 
@@ -30,29 +31,29 @@ export const smtpUrlMust =
   'be an SMTP URL such as smtp://user:password@mail.example.org:587 or smtps://…, with / ? # and % of a password written as %2F %3F %23 %25';
 
 /** How mail goes out, as far as the configuration says; null when it says nothing. */
-export function checkEmail(checking: Checking, input: unknown): EmailOptions | null {
-  if (input === undefined || input === false) return null;
-  if (!isEntry(input)) {
-    report(checking, 'email', `must be false or an object, got ${showKind(input)}`);
+export function checkEmail(spot: Spot): EmailOptions | null {
+  const { value } = spot;
+  if (value === undefined || value === false) return null;
+  if (!isEntry(value)) {
+    report(spot, `must be false or an object, got ${showKind(value)}`);
     return null;
   }
-  const entry = input;
-  checkKeys(checking, 'email', entry, ['from', 'transport', 'templates'], 'email');
-  const from = own(entry, 'from');
-  const isSent = passes(checking, 'email.from', from, senderRule);
+  checkKeys({ ...spot, value }, ['from', 'transport', 'templates'], 'email');
+  const from = optionOf(at(spot, 'from'), senderRule, null);
   return {
-    ...(isSent ? { from } : {}),
-    ...checkTransport(checking, 'email.transport', own(entry, 'transport')),
-    templates: checkTemplates(checking, 'email.templates', own(entry, 'templates')),
+    ...(from === null ? {} : { from }),
+    ...checkTransport(at(spot, 'transport')),
+    templates: checkTemplates(at(spot, 'templates')),
   };
 }
 
-function checkTransport(checking: Checking, path: string, input: unknown): Pick<EmailOptions, 'transport'> {
+function checkTransport(spot: Spot): Pick<EmailOptions, 'transport'> {
+  const { value: input } = spot;
   if (input === undefined) return {};
   if (typeof input === 'string' && isSmtpUrl(input)) return { transport: input };
   // Options may hold what is no plain data, such as a socket's own.
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return { transport: input };
-  report(checking, path, `must ${smtpUrlMust}; or an object of nodemailer's options; got ${showKind(input)}`);
+  report(spot, `must ${smtpUrlMust}; or an object of nodemailer's options; got ${showKind(input)}`);
   return {};
 }
 
@@ -61,27 +62,25 @@ function showKind(input: unknown): string {
   return typeof input === 'string' ? 'a text that is none' : show(input);
 }
 
-function checkTemplates(checking: Checking, path: string, input: unknown): EmailOptions['templates'] {
+function checkTemplates(spot: Spot): EmailOptions['templates'] {
   const templates: EmailOptions['templates'] = {};
-  if (!passes(checking, path, input, rules.entry)) return templates;
-  checkKeys(checking, path, input, mailKinds, 'templates');
+  if (!passes(spot, rules.entry)) return templates;
+  checkKeys(spot, mailKinds, 'templates');
   for (const kind of mailKinds) {
-    const template = own(input, kind);
-    if (passes(checking, join(path, kind), template, rules.entry)) {
-      templates[kind] = checkTemplate(checking, join(path, kind), template);
-    }
+    const template = at(spot, kind);
+    if (passes(template, rules.entry)) templates[kind] = checkTemplate(template);
   }
   return templates;
 }
 
-function checkTemplate(checking: Checking, path: string, entry: Entry): MailTemplate {
+function checkTemplate(spot: Spot<Entry>): MailTemplate {
   const template: MailTemplate = {};
-  checkKeys(checking, path, entry, mailParts, 'a template');
+  checkKeys(spot, mailParts, 'a template');
   for (const part of mailParts) {
-    const make = own(entry, part);
+    const make = own(spot.value, part);
     if (make === undefined) continue;
     if (isFunction<NonNullable<MailTemplate[typeof part]>>(make)) template[part] = make;
-    else report(checking, join(path, part), `must be a function, got ${show(make)}`);
+    else report(at(spot, part), `must be a function, got ${show(make)}`);
   }
   return template;
 }

@@ -6,19 +6,21 @@ import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
 import { otherWord } from './other-words.ts';
 import {
-  type Checking,
+  at,
   checkKeys,
   type Entry,
+  entriesOf,
   isEntry,
-  itemPath,
-  join,
   namePattern,
+  optionOf,
   own,
   passes,
   report,
   rules,
+  type Spot,
   type Taken,
   take,
+  warn,
 } from './problems.ts';
 import type { FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
@@ -39,7 +41,8 @@ export type Place = {
   reserved: ReadonlyMap<string, string>;
 };
 
-type Siblings = Taken;
+/** The names of a list of fields, those inside its rows too, beside the place of the list. */
+type Level = { place: Place; siblings: Taken };
 type Nested = { schema: Pick<FieldSchema, 'fields' | 'blocks'>; model: Pick<Field, 'fields' | 'blocks'> };
 type Checked = { schema: FieldSchema[]; fields: Field[] };
 
@@ -89,21 +92,20 @@ const order: readonly (keyof FieldSchema)[] = [
 ];
 
 /** Checks a list of fields; what is wrong with them is among the problems afterwards. */
-export function checkFields(checking: Checking, path: string, input: unknown, place: Place): Checked {
-  const siblings: Siblings = new Map();
+export function checkFields(spot: Spot, place: Place): Checked {
+  const siblings: Taken = new Map();
   const reserved = new Map([...whereWords, ...place.reserved]);
-  const checked = checkList(checking, path, input, { ...place, reserved }, siblings);
-  checkRenames(checking, path, checked.fields, siblings);
+  const checked = checkList(spot, { place: { ...place, reserved }, siblings });
+  checkRenames(spot, checked.fields, siblings);
   return checked;
 }
 
-function checkList(checking: Checking, path: string, input: unknown, place: Place, siblings: Siblings): Checked {
+function checkList(spot: Spot, level: Level): Checked {
   const schema: FieldSchema[] = [];
   const fields: Field[] = [];
-  if (!passes(checking, path, input, rules.list)) return { schema, fields };
-
-  for (const [index, item] of input.entries()) {
-    const checked = checkField(checking, itemPath(path, item, index, 'name'), item, place, siblings);
+  if (!passes(spot, rules.list)) return { schema, fields };
+  for (const item of entriesOf(spot, 'name')) {
+    const checked = checkField(item, level);
     if (!checked) continue;
     schema.push(checked.schema);
     fields.push(...checked.fields);
@@ -111,72 +113,69 @@ function checkList(checking: Checking, path: string, input: unknown, place: Plac
   return { schema, fields };
 }
 
-function checkField(checking: Checking, path: string, input: unknown, place: Place, siblings: Siblings) {
-  if (!isEntry(input)) {
-    report(checking, path, `must be an object, got ${show(input)}`);
-    return undefined;
-  }
-  const type = checkType(checking, join(path, 'type'), own(input, 'type'));
+function checkField(spot: Spot<Entry>, level: Level) {
+  const { problems } = spot.checking;
+  const { place } = level;
+  const type = checkType(at(spot, 'type'));
   if (type === undefined) {
-    checkName(checking, path, input, place, siblings);
-    checkKeys(checking, path, input, anyOption, 'a field');
+    checkName(spot, level);
+    checkKeys(spot, anyOption, 'a field');
     return undefined;
   }
-  const problemsBefore = checking.problems.length;
-  const read = readOptions(checking, path, input, type);
+  const problemsBefore = problems.length;
+  const read = readOptions(spot, type);
   if (type === 'row') {
-    const inner = checkList(checking, join(path, 'fields'), own(input, 'fields'), place, siblings);
+    const inner = checkList(at(spot, 'fields'), level);
     return { schema: ordered({ ...read, fields: inner.schema }), fields: inner.fields };
   }
 
-  const name = checkName(checking, path, input, place, siblings);
-  checkCombinations(checking, path, read, place);
-  const ruled = checkFieldAccess(checking, join(path, 'access'), own(input, 'access'));
+  const name = checkName(spot, level);
+  checkCombinations(spot, read, place);
+  const ruled = checkFieldAccess(at(spot, 'access'));
   const isHidden = place.isHidden || ruled.access?.read !== undefined;
-  const nested = checkNested(checking, path, input, read.type, { ...place, isHidden });
+  const nested = checkNested(spot, read.type, { ...place, isHidden });
   const schema: FieldSchema = { ...read, ...nested.schema };
   const field: Field = { ...read, name: name ?? '', ...nested.model, ...ruled };
-  if (schema.unique && isHidden && !(ruled.access?.create && ruled.access.update)) warnOfGuesses(checking, path);
-  Object.assign(field, checkFieldHooks(checking, join(path, 'hooks'), own(input, 'hooks')));
-  checkReferences(checking, path, schema, place);
+  if (schema.unique && isHidden && !(ruled.access?.create && ruled.access.update)) warnOfGuesses(spot);
+  Object.assign(field, checkFieldHooks(at(spot, 'hooks')));
+  checkReferences(spot, schema, place);
   // The value's schema can only be made of a field that is right.
-  if (checking.problems.length === problemsBefore) {
-    checkDefault(checking, path, own(input, 'defaultValue'), field, schema);
-  }
+  if (problems.length === problemsBefore) checkDefault(spot, field, schema);
   if (name === undefined) return undefined;
   return { schema: ordered({ ...schema, name }), fields: [field] };
 }
 
-function warnOfGuesses(checking: Checking, path: string): void {
-  checking.warnings.push(
-    `${path}: is unique and not for every reader, and a 409 tells whoever may write it which values there are; ` +
-      'rules for create and update say who may',
-  );
+function warnOfGuesses(spot: Spot): void {
+  const message =
+    'is unique and not for every reader, and a 409 tells callers who may write it which values there are; rules for create and ' +
+    'update say who may';
+  warn(spot, message);
 }
 
-function checkType(checking: Checking, path: string, type: unknown): FieldType | undefined {
+function checkType(spot: Spot): FieldType | undefined {
+  const { value: type } = spot;
   const known = fieldTypeNames.find((name) => name === type);
   if (known !== undefined) return known;
   const word = typeof type === 'string' ? otherWord('a type of field', type) : '';
   const got = type === undefined ? 'it is missing' : `got ${show(type)}${didYouMean(type, fieldTypeNames)}`;
   // The word is told: the list would only hide it.
   const message = word
-    ? `${show(type)} is no type of field${word}`
+    ? `${show(type)} is not a type of field${word}`
     : `must be one of ${showAll(fieldTypeNames)}, ${got}`;
-  report(checking, path, message);
+  report(spot, message);
   return undefined;
 }
 
-function checkName(checking: Checking, path: string, input: Entry, place: Place, siblings: Siblings) {
-  const name = own(input, 'name');
-  const namePath = join(path, 'name');
-  if (name === undefined) report(checking, namePath, 'is missing');
-  if (!passes(checking, namePath, name, rules.text)) return undefined;
+function checkName(spot: Spot<Entry>, { place, siblings }: Level) {
+  const given = at(spot, 'name');
+  if (given.value === undefined) report(given, 'is missing');
+  if (!passes(given, rules.text)) return undefined;
 
+  const { value: name } = given;
   const problem = nameProblem(name, place);
-  if (problem) report(checking, namePath, problem);
-  if (breaking.has(name)) checking.warnings.push(`${path}: ${show(name)} ${breaks}`);
-  take(checking, namePath, siblings, name);
+  if (problem) report(given, problem);
+  if (breaking.has(name)) warn(spot, `${show(name)} ${breaks}`);
+  take(given, siblings, name);
   return name;
 }
 
@@ -190,10 +189,10 @@ function nameProblem(name: string, { reserved }: Place): string | undefined {
 }
 
 /** What single options cannot tell: pairs that exclude each other, and options in the wrong place. */
-function checkCombinations(checking: Checking, path: string, field: FieldSchema, place: Place): void {
+function checkCombinations(spot: Spot, field: FieldSchema, place: Place): void {
   const { type, min, max, minLength, maxLength, hasMany } = field;
   const isReference = type === 'relationship' || type === 'upload';
-  const refuse = (option: string, message: string) => report(checking, join(path, option), message);
+  const refuse = (option: string, message: string) => report(at(spot, option), message);
 
   if (min !== undefined && max !== undefined && min > max) refuse('min', `is above max: ${min} > ${max}`);
   if (minLength !== undefined && maxLength !== undefined && minLength > maxLength) {
@@ -211,85 +210,82 @@ function checkCombinations(checking: Checking, path: string, field: FieldSchema,
   }
 }
 
-function checkNested(checking: Checking, path: string, input: Entry, type: FieldType, place: Place): Nested {
+function checkNested(spot: Spot, type: FieldType, place: Place): Nested {
   const { inside, isList = false } = typeFacts[type];
   if (!inside) return { schema: {}, model: {} };
   const inner: Place = { ...place, isTop: false, isInList: place.isInList || isList, reserved: new Map() };
-  if (inside === 'blocks') return checkBlocks(checking, join(path, inside), own(input, inside), inner);
-  const { schema, fields } = checkFields(checking, join(path, inside), own(input, inside), inner);
+  if (inside === 'blocks') return checkBlocks(at(spot, inside), inner);
+  const { schema, fields } = checkFields(at(spot, inside), inner);
   return { schema: { fields: schema }, model: { fields } };
 }
 
-function checkBlocks(checking: Checking, path: string, input: unknown, place: Place): Nested {
+function checkBlocks(spot: Spot, place: Place): Nested {
   const schema: NonNullable<FieldSchema['blocks']> = [];
   const blocks: NonNullable<Field['blocks']> = [];
-  if (!passes(checking, path, input, rules.list)) return { schema: {}, model: {} };
-  if (input.length === 0) report(checking, path, 'must not be empty');
+  if (!passes(spot, rules.list)) return { schema: {}, model: {} };
+  if (spot.value.length === 0) report(spot, 'must not be empty');
 
   const slugs: Taken = new Map();
   const inner: Place = { ...place, reserved: new Map([['blocktype', 'tells which block an item is']]) };
-  for (const [index, given] of input.entries()) {
-    const item = given ?? null;
-    const at = itemPath(path, item, index, 'slug');
-    if (!passes(checking, at, item, rules.entry)) continue;
-    checkKeys(checking, at, item, ['slug', 'label', 'fields'], 'a block');
-    const slug = checkSlug(checking, join(at, 'slug'), own(item, 'slug'), slugs);
-    const label = own(item, 'label');
-    const isLabelled = passes(checking, join(at, 'label'), label, rules.text);
-    if (own(item, 'fields') === undefined) report(checking, join(at, 'fields'), 'is missing');
-    const checked = checkFields(checking, join(at, 'fields'), own(item, 'fields'), inner);
+  for (const item of entriesOf(spot, 'slug')) {
+    checkKeys(item, ['slug', 'label', 'fields'], 'a block');
+    const slug = checkSlug(at(item, 'slug'), slugs);
+    const label = optionOf(at(item, 'label'), rules.text, undefined);
+    const fields = at(item, 'fields');
+    if (fields.value === undefined) report(fields, 'is missing');
+    const checked = checkFields(fields, inner);
     if (slug === undefined) continue;
-    schema.push({ slug, ...(isLabelled ? { label } : {}), fields: checked.schema });
+    schema.push({ slug, ...(label === undefined ? {} : { label }), fields: checked.schema });
     blocks.push({ slug, fields: checked.fields });
   }
   return { schema: { blocks: schema }, model: { blocks } };
 }
 
 /** Checks a slug of a collection, a global or a block: the names of paths, streams and tables. */
-export function checkSlug(checking: Checking, path: string, input: unknown, taken: Taken): string | undefined {
-  if (input === undefined) report(checking, path, 'is missing');
-  if (!passes(checking, path, input, rules.text)) return undefined;
-  if (input.length > 64) report(checking, path, 'may have at most 64 characters');
-  else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(input)) {
-    report(checking, path, `must be letters, digits, "_" and "-", a letter or "_" first, got ${show(input)}`);
-  } else if (input === '__proto__') report(checking, path, '"__proto__" is reserved');
-  take(checking, path, taken, input);
-  return input;
+export function checkSlug(spot: Spot, taken: Taken): string | undefined {
+  if (spot.value === undefined) report(spot, 'is missing');
+  if (!passes(spot, rules.text)) return undefined;
+  const { value: slug } = spot;
+  if (slug.length > 64) report(spot, 'may have at most 64 characters');
+  else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(slug)) {
+    report(spot, `must be letters, digits, "_" and "-", a letter or "_" first, got ${show(slug)}`);
+  } else if (slug === '__proto__') report(spot, '"__proto__" is reserved');
+  take(spot, taken, slug);
+  return slug;
 }
 
-function checkReferences(checking: Checking, path: string, field: FieldSchema, place: Place): void {
+function checkReferences(spot: Spot, field: FieldSchema, place: Place): void {
   const { type, relationTo, collection, on, sort } = field;
-  const pointsTo = findTarget(checking, join(path, 'relationTo'), relationTo);
+  const pointsTo = findTarget(at(spot, 'relationTo'), relationTo);
   if (pointsTo && type === 'upload' && !own(pointsTo, 'upload')) {
-    report(checking, join(path, 'relationTo'), `${show(relationTo)} is not an upload collection`);
+    report(at(spot, 'relationTo'), `${show(relationTo)} is not an upload collection`);
   }
-  const joined = findTarget(checking, join(path, 'collection'), collection);
-  if (joined && collection !== undefined && on !== undefined && place.collection !== undefined) {
-    checkJoin(checking, join(path, 'on'), joined, collection, on, place.collection);
-  }
+  const joined = findTarget(at(spot, 'collection'), collection);
+  if (joined && on !== undefined && place.collection !== undefined) checkJoin(at(spot, 'on'), joined, place.collection);
   if (joined && collection !== undefined && sort !== undefined) {
-    checking.sorts.push({ path: join(path, 'sort'), collection, sort });
+    spot.checking.sorts.push({ spot: at(spot, 'sort'), collection, sort });
   }
 }
 
-function findTarget(checking: Checking, path: string, slug: string | undefined): Entry | undefined {
-  const target = slug === undefined ? undefined : checking.collections.get(slug);
-  if (slug !== undefined && !target) {
-    report(checking, path, `no collection ${show(slug)}${didYouMean(slug, checking.collections.keys())}`);
-  }
+function findTarget(spot: Spot, slug: string | undefined): Entry | undefined {
+  const { collections } = spot.checking;
+  const target = slug === undefined ? undefined : collections.get(slug);
+  if (slug !== undefined && !target) report(spot, `no collection ${show(slug)}${didYouMean(slug, collections.keys())}`);
   return target;
 }
 
 /** Looks at the other collection as it was written, since it may not have been checked yet. */
-function checkJoin(checking: Checking, path: string, target: Entry, collection: string, on: string, here: string) {
+function checkJoin(spot: Spot, target: Entry, here: string): void {
+  const { value: on } = spot;
   const pointers = topFields(own(target, 'fields')).filter((field) => {
     const type = own(field, 'type');
     return (type === 'relationship' || type === 'upload') && own(field, 'relationTo') === here;
   });
   const names = pointers.map((field) => String(own(field, 'name')));
-  if (names.includes(on)) return;
+  if (names.includes(String(on))) return;
   const hint = didYouMean(on, names) || (names.length > 0 ? `; such fields are ${showAll(names)}` : '; it has none');
-  report(checking, path, `${show(on)} is no top-level relationship of ${show(collection)} to ${show(here)}${hint}`);
+  const collection = show(own(target, 'slug'));
+  report(spot, `${show(on)} is not a top-level relationship of ${collection} to ${show(here)}${hint}`);
 }
 
 function topFields(input: unknown): Entry[] {
@@ -299,13 +295,13 @@ function topFields(input: unknown): Entry[] {
     .flatMap((field) => (own(field, 'type') === 'row' ? topFields(own(field, 'fields')) : [field]));
 }
 
-function checkRenames(checking: Checking, path: string, fields: readonly Field[], siblings: Siblings): void {
+function checkRenames(spot: Spot, fields: readonly Field[], siblings: Taken): void {
   const taken: Taken = new Map();
   for (const { name, renamedFrom } of fields) {
     if (renamedFrom === undefined) continue;
-    const at = join(join(path, name), 'renamedFrom');
-    if (siblings.has(renamedFrom.toLowerCase())) report(checking, at, `${show(renamedFrom)} is still a field here`);
-    else take(checking, at, taken, renamedFrom);
+    const given = at(at(spot, name), 'renamedFrom');
+    if (siblings.has(renamedFrom.toLowerCase())) report(given, `${show(renamedFrom)} is still a field here`);
+    else take(given, taken, renamedFrom);
   }
 }
 

@@ -10,7 +10,7 @@ import type {
   Hooks,
   RuleWords,
 } from './model.ts';
-import { type Checking, checkKeys, isEntry, isFunction, join, own, passes, report, rules } from './problems.ts';
+import { at, checkKeys, isEntry, isFunction, passes, report, rules, type Spot } from './problems.ts';
 import { show } from './suggest.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -26,87 +26,56 @@ const hookKeys: Record<Kind, readonly string[]> = {
   global: ['beforeChange', 'afterChange', 'beforeRead', 'afterRead'],
 };
 
-/** The access rules of a collection or global, and what their author says of them. */
-export function checkAccess(
-  checking: Checking,
-  path: string,
-  input: unknown,
-  kind: Kind,
-): { access: Access; ruleWords: RuleWords } {
-  return readRules<AccessRule>(checking, path, input, accessKeys[kind], `the access rules of a ${kind}`);
+/** The access rules of a collection or global, and their author's words on them. */
+export function checkAccess(spot: Spot, kind: Kind): { access: Access; ruleWords: RuleWords } {
+  return readRules<AccessRule>(spot, accessKeys[kind], `the access rules of a ${kind}`);
 }
 
 /** The hooks of a collection or global; a single one becomes a list. */
-export function checkHooks(checking: Checking, path: string, input: unknown, kind: Kind): Hooks {
-  return readFunctions(checking, path, input, hookKeys[kind], `the hooks of a ${kind}`, readList<Hook>);
+export function checkHooks(spot: Spot, kind: Kind): Hooks {
+  return readHooks<Hook>(spot, hookKeys[kind], `the hooks of a ${kind}`);
 }
 
 /** The access rules of a field, as the part of the field that they are; nothing when there are none. */
-export function checkFieldAccess(
-  checking: Checking,
-  path: string,
-  input: unknown,
-): { access?: FieldAccess; ruleWords?: RuleWords } {
+export function checkFieldAccess(spot: Spot): { access?: FieldAccess; ruleWords?: RuleWords } {
   const keys = ['read', 'create', 'update'];
-  const { access, ruleWords } = readRules<FieldRule>(checking, path, input, keys, 'the access rules of a field');
+  const { access, ruleWords } = readRules<FieldRule>(spot, keys, 'the access rules of a field');
   return {
     ...(Object.keys(access).length > 0 ? { access } : {}),
     ...(Object.keys(ruleWords).length > 0 ? { ruleWords } : {}),
   };
 }
 
-/** The rule of who may look into the history, and what its author says of it; null when there is none. */
-export function checkAudit(
-  checking: Checking,
-  input: unknown,
-): { rule: AuditRule | null; description: string | undefined } {
-  const { rule, description } = readRule<AuditRule>(checking, 'audit', input);
+/** The rule of access to the history, and its author's words on it; null when there is none. */
+export function checkAudit(spot: Spot): { rule: AuditRule | null; description: string | undefined } {
+  const { rule, description } = readRule<AuditRule>(spot);
   return { rule: rule ?? null, description };
 }
 
 /** The hooks of a field, as the part of the field that they are; nothing when there are none. */
-export function checkFieldHooks(checking: Checking, path: string, input: unknown): { hooks?: FieldHooks } {
-  const hooks = readFunctions(
-    checking,
-    path,
-    input,
-    ['beforeChange', 'afterRead'],
-    'the hooks of a field',
-    readList<FieldHook>,
-  );
+export function checkFieldHooks(spot: Spot): { hooks?: FieldHooks } {
+  const hooks = readHooks<FieldHook>(spot, ['beforeChange', 'afterRead'], 'the hooks of a field');
   return Object.keys(hooks).length > 0 ? { hooks } : {};
 }
 
-type Read<T> = (checking: Checking, path: string, input: unknown) => T | undefined;
+/** The members of an object of these keys that are given. */
+function givenIn(spot: Spot, keys: readonly string[], what: string): [key: string, given: Spot][] {
+  if (!passes(spot, rules.entry)) return [];
+  checkKeys(spot, keys, what);
+  return keys.map((key): [string, Spot] => [key, at(spot, key)]).filter(([, { value }]) => value !== undefined);
+}
 
-function readFunctions<T>(
-  checking: Checking,
-  path: string,
-  input: unknown,
-  keys: readonly string[],
-  what: string,
-  read: Read<T>,
-): { [key: string]: T } {
-  const result: { [key: string]: T } = {};
-  if (!passes(checking, path, input, rules.entry)) return result;
-  checkKeys(checking, path, input, keys, what);
-  for (const key of keys) {
-    const value = own(input, key);
-    const functions = value === undefined ? undefined : read(checking, join(path, key), value);
-    if (functions !== undefined) result[key] = functions;
-  }
-  return result;
+function readHooks<F extends AnyFunction>(spot: Spot, keys: readonly string[], what: string): { [key: string]: F[] } {
+  const lists = givenIn(spot, keys, what).map(([key, given]) => [key, readList<F>(given)] as const);
+  return Object.fromEntries(lists.flatMap(([key, list]) => (list ? [[key, list]] : [])));
 }
 
 function readRules<F extends AnyFunction>(
-  checking: Checking,
-  path: string,
-  input: unknown,
+  spot: Spot,
   keys: readonly string[],
   what: string,
 ): { access: { [key: string]: F }; ruleWords: RuleWords } {
-  const read = readFunctions(checking, path, input, keys, what, readRule<F>);
-  const entries = Object.entries(read);
+  const entries = givenIn(spot, keys, what).map(([key, given]) => [key, readRule<F>(given)] as const);
   const access = entries.flatMap(([key, { rule }]) => (rule ? [[key, rule] as const] : []));
   const words = entries.flatMap(([key, { description }]) =>
     description === undefined ? [] : [[key, description] as const],
@@ -115,33 +84,28 @@ function readRules<F extends AnyFunction>(
 }
 
 /** A function, or one with its author's words. */
-function readRule<F extends AnyFunction>(
-  checking: Checking,
-  path: string,
-  input: unknown,
-): { rule?: F; description?: string } {
-  if (input === undefined) return {};
-  if (isFunction<F>(input)) return { rule: input };
-  if (!isEntry(input)) {
-    report(checking, path, `must be a function or { rule, description }, got ${show(input)}`);
+function readRule<F extends AnyFunction>(spot: Spot): { rule?: F; description?: string } {
+  const { value } = spot;
+  if (value === undefined) return {};
+  if (isFunction<F>(value)) return { rule: value };
+  if (!isEntry(value)) {
+    report(spot, `must be a function or { rule, description }, got ${show(value)}`);
     return {};
   }
-  checkKeys(checking, path, input, ['rule', 'description'], 'a rule');
-  const [rule, description] = [own(input, 'rule'), own(input, 'description')];
-  const isRule = isFunction<F>(rule);
-  if (!isRule) {
-    report(checking, join(path, 'rule'), rule === undefined ? 'is missing' : `must be a function, got ${show(rule)}`);
-  }
-  if (description === undefined) report(checking, join(path, 'description'), 'is missing');
+  checkKeys({ ...spot, value }, ['rule', 'description'], 'a rule');
+  const [rule, description] = [at(spot, 'rule'), at(spot, 'description')];
+  const made = isFunction<F>(rule.value) ? rule.value : null;
+  if (!made) report(rule, rule.value === undefined ? 'is missing' : `must be a function, got ${show(rule.value)}`);
+  if (description.value === undefined) report(description, 'is missing');
   return {
-    ...(isRule ? { rule } : {}),
-    ...(passes(checking, join(path, 'description'), description, rules.text) ? { description } : {}),
+    ...(made ? { rule: made } : {}),
+    ...(passes(description, rules.text) ? { description: description.value } : {}),
   };
 }
 
-function readList<F extends AnyFunction>(checking: Checking, path: string, input: unknown): F[] | undefined {
-  const list: unknown[] = Array.isArray(input) ? input : [input];
+function readList<F extends AnyFunction>(spot: Spot): F[] | undefined {
+  const list: unknown[] = Array.isArray(spot.value) ? spot.value : [spot.value];
   if (list.every((item) => isFunction<F>(item))) return [...list];
-  report(checking, path, `must be a function or a list of functions, got ${show(input)}`);
+  report(spot, `must be a function or a list of functions, got ${show(spot.value)}`);
   return undefined;
 }

@@ -3,17 +3,18 @@ import { type FieldOption, fieldTypes, jsonProblem, typesThatTake } from './fiel
 import { otherWord } from './other-words.ts';
 import { readPattern } from './patterns/pattern.ts';
 import {
-  type Checking,
+  at,
   checkKeys,
   type Entry,
   isEntry,
-  join,
   namePattern,
   own,
   passes,
   type Rule,
   report,
   rules,
+  type Spot,
+  warn,
   wholeNumber,
 } from './problems.ts';
 import type { FieldSchema, Json, JsonObject } from './schema.ts';
@@ -46,57 +47,57 @@ const plainRules: { [option in FieldOption]?: Rule } = {
 };
 
 /** The options that stand for themselves. Those that hold fields and functions are read by others. */
-export function readOptions(checking: Checking, path: string, input: Entry, type: FieldType): PlainField {
+export function readOptions(spot: Spot<Entry>, type: FieldType): PlainField {
   const kind = fieldTypes[type];
   const read: Record<string, unknown> = { type };
-  for (const key of Object.keys(input)) {
+  for (const key of Object.keys(spot.value)) {
     if (kind.options.some((option) => option === key)) continue;
     const takers = typesThatTake(key);
     const message =
       takers.length > 0
         ? `is not an option of ${show(type)}; the types that take it: ${showAll(takers)}`
         : `is not an option of ${show(type)}${otherWord('a field', key) || didYouMean(key, kind.options)}`;
-    report(checking, join(path, key), message);
+    report(at(spot, key), message);
   }
   for (const option of kind.options) {
-    const value = own(input, option);
-    if (option === 'relationTo' && Array.isArray(value)) {
-      report(checking, join(path, option), `must be one slug, got ${show(value)}; write a field for each collection`);
+    const given = at(spot, option);
+    if (option === 'relationTo' && Array.isArray(given.value)) {
+      report(given, `must be one slug, got ${show(given.value)}; write a field for each collection`);
       continue;
     }
     const rule = plainRules[option];
-    if (rule && passes(checking, join(path, option), value, rule) && value !== false) read[option] = value;
+    if (rule && passes(given, rule) && given.value !== false) read[option] = given.value;
   }
   for (const option of kind.needs ?? []) {
-    if (own(input, option) === undefined) report(checking, join(path, option), `is missing; ${show(type)} needs it`);
+    if (own(spot.value, option) === undefined) report(at(spot, option), `is missing; ${show(type)} needs it`);
   }
-  Object.assign(read, checkChoices(checking, join(path, 'options'), type, own(input, 'options')));
-  Object.assign(read, checkPattern(checking, join(path, 'pattern'), type, input));
-  Object.assign(read, checkAdmin(checking, join(path, 'admin'), own(input, 'admin')));
+  if (kind.options.includes('options')) Object.assign(read, checkChoices(at(spot, 'options')));
+  if (kind.options.includes('pattern'))
+    Object.assign(read, checkPattern(at(spot, 'pattern'), own(spot.value, 'maxLength')));
+  Object.assign(read, checkAdmin(at(spot, 'admin')));
   return read as PlainField;
 }
 
-function checkChoices(checking: Checking, path: string, type: FieldType, input: unknown) {
-  if (!fieldTypes[type].options.includes('options') || !passes(checking, path, input, rules.list)) return {};
+function checkChoices(spot: Spot) {
+  if (!passes(spot, rules.list)) return {};
   const options: { label: string; value: string }[] = [];
-  for (const [index, item] of input.entries()) {
-    const itemPath = join(path, index);
+  for (const [index, item] of spot.value.entries()) {
     const option: unknown = typeof item === 'string' ? { value: item } : item;
     if (!isEntry(option)) {
-      report(checking, itemPath, `must be a text or { label, value }, got ${show(item)}`);
+      report(at(spot, index), `must be a text or { label, value }, got ${show(item)}`);
       continue;
     }
-    checkKeys(checking, itemPath, option, ['label', 'value'], 'an option');
-    const value = own(option, 'value');
-    const label = own(option, 'label') ?? value;
-    if (value === undefined) report(checking, join(itemPath, 'value'), 'is missing');
-    if (!passes(checking, join(itemPath, 'value'), value, rules.text)) continue;
-    if (!passes(checking, join(itemPath, 'label'), label, rules.text)) continue;
-    const isTaken = options.some((earlier) => earlier.value === value);
-    if (isTaken) report(checking, itemPath, `${show(value)} is declared twice`);
-    options.push({ label, value });
+    const given = { ...at(spot, index), value: option };
+    checkKeys(given, ['label', 'value'], 'an option');
+    const value = at(given, 'value');
+    const label = own(option, 'label') === undefined ? value : at(given, 'label');
+    if (value.value === undefined) report(value, 'is missing');
+    if (!passes(value, rules.text) || !passes(label, rules.text)) continue;
+    const isTaken = options.some((earlier) => earlier.value === value.value);
+    if (isTaken) report(given, `${show(value.value)} is declared twice`);
+    options.push({ label: label.value, value: value.value });
   }
-  if (input.length === 0) report(checking, path, 'must not be empty');
+  if (spot.value.length === 0) report(spot, 'must not be empty');
   return { options };
 }
 
@@ -116,27 +117,26 @@ const warnings = {
     'check by its OpenAPI document may not',
 };
 
-function checkPattern(checking: Checking, path: string, type: FieldType, field: Entry) {
-  const input = own(field, 'pattern');
-  const maxLength = own(field, 'maxLength');
+function checkPattern(spot: Spot, maxLength: unknown) {
   const longest = typeof maxLength === 'number' ? maxLength : bodyLength;
-  if (!fieldTypes[type].options.includes('pattern') || !passes(checking, path, input, rules.text)) return {};
+  if (!passes(spot, rules.text)) return {};
+  const { value: pattern } = spot;
   try {
-    const { backtracks, ways, isExponential } = readPattern(input);
-    if (backtracks !== null) checking.warnings.push(`${path}: ${backtracks}${warnings.backtracks}`);
-    if (ways * longest > maxSteps) checking.warnings.push(`${path}: ${warnings.ways(ways)}`);
-    if (isExponential()) checking.warnings.push(`${path}: ${warnings.isExponential}`);
+    const { backtracks, ways, isExponential } = readPattern(pattern);
+    if (backtracks !== null) warn(spot, backtracks + warnings.backtracks);
+    if (ways * longest > maxSteps) warn(spot, warnings.ways(ways));
+    if (isExponential()) warn(spot, warnings.isExponential);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    report(checking, path, `is no regular expression with the flag "u": ${why}`);
+    report(spot, `is not a regular expression with the flag "u": ${why}`);
   }
-  return { pattern: input };
+  return { pattern };
 }
 
-function checkAdmin(checking: Checking, path: string, input: unknown) {
-  if (!passes(checking, path, input, rules.entry)) return {};
+function checkAdmin(spot: Spot) {
+  if (!passes(spot, rules.entry)) return {};
   const admin: JsonObject = {};
-  checkKeys(checking, path, input, adminKeys, 'admin');
+  checkKeys(spot, adminKeys, 'admin');
   const adminRules: Record<(typeof adminKeys)[number], Rule<Json>> = {
     description: rules.text,
     hidden: rules.boolean,
@@ -148,8 +148,8 @@ function checkAdmin(checking: Checking, path: string, input: unknown) {
     },
   };
   for (const key of adminKeys) {
-    const value = own(input, key);
-    if (passes(checking, join(path, key), value, adminRules[key]) && value !== false) admin[key] = value;
+    const given = at(spot, key);
+    if (passes(given, adminRules[key]) && given.value !== false) admin[key] = given.value;
   }
   return Object.keys(admin).length > 0 ? { admin } : {};
 }

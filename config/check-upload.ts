@@ -1,5 +1,5 @@
 import type { UploadOptions } from './model.ts';
-import { type Checking, join, own, passes, readOption, readSwitch, report, rules, wholeNumber } from './problems.ts';
+import { at, optionOf, passes, readSwitch, report, rules, type Spot, wholeNumber } from './problems.ts';
 import type { CollectionSchema, FieldSchema } from './schema.ts';
 import { show } from './suggest.ts';
 import { type Fields, fileFields, fileSchemas } from './uploads.ts';
@@ -14,30 +14,23 @@ const mimePattern = /^[a-z\d][a-z\d!#$&^_.+-]*\/(\*|[a-z\d][a-z\d!#$&^_.+-]*)$/i
 export const namesInUploads: readonly string[] = ['file', ...fileSchemas.map(({ name }) => name)];
 
 /** The options of an upload collection; null where the documents are no files. */
-export function checkUpload(checking: Checking, path: string, input: unknown): UploadOptions | null {
-  const entry = readSwitch(checking, path, input, uploadKeys, 'upload');
-  if (!entry) return null;
+export function checkUpload(input: Spot): UploadOptions | null {
+  const spot = readSwitch(input, uploadKeys, 'upload');
+  if (!spot) return null;
   return {
-    maxFileSize: readOption(
-      checking,
-      path,
-      entry,
-      'maxFileSize',
-      wholeNumber(1, undefined, ' of bytes'),
-      defaultMaxFileSize,
-    ),
-    mimeTypes: checkMimeTypes(checking, join(path, 'mimeTypes'), own(entry, 'mimeTypes')),
+    maxFileSize: optionOf(at(spot, 'maxFileSize'), wholeNumber(1, undefined, ' of bytes'), defaultMaxFileSize),
+    mimeTypes: checkMimeTypes(at(spot, 'mimeTypes')),
   };
 }
 
-function checkMimeTypes(checking: Checking, path: string, input: unknown): string[] | null {
-  if (!passes(checking, path, input, rules.list)) return null;
-  const types = input.map((type, index) => {
+function checkMimeTypes(spot: Spot): string[] | null {
+  if (!passes(spot, rules.list)) return null;
+  const types = spot.value.map((type, index) => {
     const isType = typeof type === 'string' && mimePattern.test(type);
-    if (!isType) report(checking, join(path, index), `must be a type like "image/png" or "image/*", got ${show(type)}`);
+    if (!isType) report(at(spot, index), `must be a type like "image/png" or "image/*", got ${show(type)}`);
     return String(type).toLowerCase();
   });
-  if (types.length === 0) report(checking, path, 'must not be empty; leave it out to take any type');
+  if (types.length === 0) report(spot, 'must not be empty; leave it out to take any type');
   return types;
 }
 
@@ -47,11 +40,11 @@ export function schemaOf({ maxFileSize, mimeTypes }: UploadOptions): NonNullable
 }
 
 /** The fields of an upload collection: those that tell of the file, then its own. */
-export function withFile(checking: Checking, path: string, { schema, fields }: Fields): Fields {
+export function withFile(spot: Spot, { schema, fields }: Fields): Fields {
   const taken = new Set<string>(fileSchemas.map(({ name }) => name.toLowerCase()));
   for (const { name, renamedFrom } of fields) {
     if (renamedFrom !== undefined && taken.has(renamedFrom.toLowerCase())) {
-      report(checking, join(join(path, name), 'renamedFrom'), `${show(renamedFrom)} is still a field here`);
+      report(at(at(spot, name), 'renamedFrom'), `${show(renamedFrom)} is still a field here`);
     }
   }
   return {

@@ -7,21 +7,24 @@ import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.
 import { counted } from './counted.ts';
 import type { Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
 import {
+  at,
   type Checking,
   checkKeys,
   type Entry,
+  entriesOf,
   isAskedFor,
   isEntry,
-  itemPath,
   join,
+  optionOf,
   own,
   type Problem,
   passes,
   type Rule,
-  readOption,
   report,
   rules,
+  type Spot,
   type Taken,
+  warn,
   wholeNumber,
 } from './problems.ts';
 import { rulesOf } from './rules.ts';
@@ -79,20 +82,19 @@ const soundBcryptCost = 10;
  */
 export function checkConfig(input: unknown): Model {
   const checking: Checking = { problems: [], warnings: [], collections: new Map(), sorts: [] };
-  if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${whatIsNone(input)}` }]);
+  if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${showOther(input)}` }]);
 
-  checkKeys(checking, '', input, topKeys, 'the configuration');
-  const written = own(input, 'collections');
-  checking.collections = collectionsBySlug(written);
-  const collections = checkEntries(checking, 'collections', written, 'collection', checkCollection);
-  const globals = checkEntries(checking, 'globals', own(input, 'globals'), 'global', checkGlobal);
-  if (isEmpty(written) && isEmpty(own(input, 'globals'))) {
-    report(checking, 'collections', 'at least one collection or global is needed');
-  }
+  const spot: Spot<Entry> = { checking, path: '', value: input };
+  checkKeys(spot, topKeys, 'the configuration');
+  const written = [at(spot, 'collections'), at(spot, 'globals')] as const;
+  checking.collections = collectionsBySlug(written[0].value);
+  const collections = [...checkEntries(written[0], 'collection').map(checkCollection)];
+  const globals = [...checkEntries(written[1], 'global').map(checkGlobal)];
+  if (written.every(isEmpty)) report(written[0], 'at least one collection or global is needed');
   checkSorts(checking, collections);
-  const settings = checkSettings(checking, input);
-  const { rule: audit, description: auditWords } = checkAudit(checking, own(input, 'audit'));
-  warnOfMissingRules(checking, collections);
+  const settings = checkSettings(spot);
+  const { rule: audit, description: auditWords } = checkAudit(at(spot, 'audit'));
+  warnOfMissingRules(at(spot, 'collections'), collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
 
   return {
@@ -107,7 +109,7 @@ export function checkConfig(input: unknown): Model {
   };
 }
 
-function whatIsNone(input: unknown): string {
+function showOther(input: unknown): string {
   if (typeof input === 'function') return 'a function: export what it gives, export default defineConfig({ … })';
   if (input instanceof Promise) return 'a promise: write "await" before what gives it';
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return show(input);
@@ -125,69 +127,60 @@ function collectionsBySlug(input: unknown): Map<string, Entry> {
   return result;
 }
 
-function checkEntries<T>(
-  checking: Checking,
-  path: string,
-  input: unknown,
-  kind: Kind,
-  check: (checking: Checking, path: string, entry: Entry, slug: string) => T,
-): T[] {
-  const result: T[] = [];
+/** A collection or global before it is checked; the slug is empty where it has none. */
+type Written = { entry: Spot<Entry>; slug: string };
+
+function* checkEntries(spot: Spot, kind: Kind): Generator<Written, undefined> {
   const slugs: Taken = new Map();
-  if (!passes(checking, path, input, rules.list)) return result;
-  for (const [index, given] of input.entries()) {
-    const item = given ?? null;
-    const at = itemPath(path, item, index, 'slug');
-    if (!passes(checking, at, item, rules.entry)) continue;
-    checkKeys(checking, at, item, entryKeys[kind], `a ${kind}`);
-    const slug = checkSlug(checking, join(at, 'slug'), own(item, 'slug'), slugs);
-    if (slug !== undefined && reservedSlugs.includes(slug.toLowerCase())) {
-      report(checking, join(at, 'slug'), `${show(slug)} is reserved`);
-    }
-    if (own(item, 'fields') === undefined) report(checking, join(at, 'fields'), 'is missing');
-    result.push(check(checking, at, item, slug ?? ''));
+  if (!passes(spot, rules.list)) return undefined;
+  for (const entry of entriesOf(spot, 'slug')) {
+    checkKeys(entry, entryKeys[kind], `a ${kind}`);
+    const given = at(entry, 'slug');
+    const slug = checkSlug(given, slugs);
+    if (slug !== undefined && reservedSlugs.includes(slug.toLowerCase())) report(given, `${show(slug)} is reserved`);
+    if (own(entry.value, 'fields') === undefined) report(at(entry, 'fields'), 'is missing');
+    yield { entry, slug: slug ?? '' };
   }
-  return result;
+  return undefined;
 }
 
 /** Of a collection that has problems of its own, not every field is known. */
 function checkSorts(checking: Checking, collections: readonly Collection[]): void {
   const written = [...checking.problems];
-  for (const { path, collection, sort } of checking.sorts) {
+  for (const { spot, collection, sort } of checking.sorts) {
     const target = collections.find(({ slug }) => slug === collection);
     const isSound = !written.some((problem) => problem.path.startsWith(`${join('collections', collection)}.`));
     if (!target || !isSound) continue;
-    for (const problem of readOwnSort(sort, target.fields).problems) report(checking, path, problem);
+    for (const problem of readOwnSort(sort, target.fields).problems) report(spot, problem);
   }
 }
 
-function checkCollection(checking: Checking, path: string, entry: Entry, slug: string): Collection {
-  const isAuth = isAskedFor(entry, 'auth');
+function checkCollection({ entry: spot, slug }: Written): Collection {
+  const isAuth = isAskedFor(spot.value, 'auth');
   const reserved = new Map(serverFields);
-  const isUpload = isAskedFor(entry, 'upload');
+  const isUpload = isAskedFor(spot.value, 'upload');
   if (isAuth) for (const name of ['email', 'password']) reserved.set(name, 'is added to auth collections');
   if (isUpload) for (const name of namesInUploads) reserved.set(name.toLowerCase(), 'is added to upload collections');
-  if (isAuth && isUpload)
-    report(checking, join(path, 'upload'), 'must not be set with auth: a document is a file or an account');
+  if (isAuth && isUpload) report(at(spot, 'upload'), 'must not be set with auth: a document is a file or an account');
   const place: Place = { collection: slug, isTop: true, isInList: false, reserved };
-  const written = checkFields(checking, join(path, 'fields'), own(entry, 'fields'), place);
-  const upload = checkUpload(checking, join(path, 'upload'), own(entry, 'upload'));
+  const written = checkFields(at(spot, 'fields'), place);
+  const upload = checkUpload(at(spot, 'upload'));
   const withOwn = isAuth ? withEmail : isUpload ? withFile : null;
-  const { schema, fields } = withOwn ? withOwn(checking, join(path, 'fields'), written) : written;
-  const labels = checkLabels(checking, join(path, 'labels'), own(entry, 'labels'));
-  const hasPublicHistory = readOption(checking, path, entry, 'history', publicOnly, false) !== false;
-  const requiresReason = readOption(checking, path, entry, 'requireReason', rules.boolean, false);
+  const { schema, fields } = withOwn ? withOwn(at(spot, 'fields'), written) : written;
+  const labels = checkLabels(at(spot, 'labels'));
+  const hasPublicHistory = optionOf(at(spot, 'history'), publicOnly, false) !== false;
+  const requiresReason = optionOf(at(spot, 'requireReason'), rules.boolean, false);
   return {
     kind: 'collection',
     slug,
     fields,
-    auth: checkAuth(checking, join(path, 'auth'), own(entry, 'auth')),
+    auth: checkAuth(at(spot, 'auth')),
     upload,
-    urls: checkUrls(checking, join(path, 'urls'), own(entry, 'urls'), isAuth),
+    urls: checkUrls(at(spot, 'urls'), isAuth),
     hasPublicHistory,
     requiresReason,
-    ...checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'collection'),
-    hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'collection'),
+    ...checkAccess(at(spot, 'access'), 'collection'),
+    hooks: checkHooks(at(spot, 'hooks'), 'collection'),
     schema: {
       slug,
       ...labels,
@@ -202,18 +195,17 @@ function checkCollection(checking: Checking, path: string, entry: Entry, slug: s
 
 const publicOnly: Rule<'public'> = { passes: (value) => value === 'public', must: "be 'public', or left out" };
 
-function checkGlobal(checking: Checking, path: string, entry: Entry, slug: string): Global {
+function checkGlobal({ entry: spot, slug }: Written): Global {
   const place: Place = { isTop: true, isInList: false, reserved: serverFields };
-  const { schema, fields } = checkFields(checking, join(path, 'fields'), own(entry, 'fields'), place);
-  const label = own(entry, 'label');
-  const isLabelled = passes(checking, join(path, 'label'), label, rules.text);
+  const { schema, fields } = checkFields(at(spot, 'fields'), place);
+  const label = optionOf(at(spot, 'label'), rules.text, undefined);
   return {
     kind: 'global',
     slug,
     fields,
-    ...checkAccess(checking, join(path, 'access'), own(entry, 'access'), 'global'),
-    hooks: checkHooks(checking, join(path, 'hooks'), own(entry, 'hooks'), 'global'),
-    schema: { slug, ...(isLabelled ? { label } : {}), fields: schema },
+    ...checkAccess(at(spot, 'access'), 'global'),
+    hooks: checkHooks(at(spot, 'hooks'), 'global'),
+    schema: { slug, ...(label === undefined ? {} : { label }), fields: schema },
   };
 }
 
@@ -221,63 +213,58 @@ const serverFields: ReadonlyMap<string, string> = new Map(
   ['id', 'createdat', 'updatedat'].map((name) => [name, 'is assigned by the server']),
 );
 
-function checkLabels(checking: Checking, path: string, input: unknown) {
-  if (!passes(checking, path, input, rules.entry)) return {};
-  checkKeys(checking, path, input, ['singular', 'plural'], 'labels');
+function checkLabels(spot: Spot) {
+  if (!passes(spot, rules.entry)) return {};
+  checkKeys(spot, ['singular', 'plural'], 'labels');
   const [singular, plural] = ['singular', 'plural'].map((key) => {
-    const value = own(input, key);
-    if (value === undefined) report(checking, join(path, key), 'is missing');
-    return passes(checking, join(path, key), value, rules.text) ? value : '';
+    const given = at(spot, key);
+    if (given.value === undefined) report(given, 'is missing');
+    return optionOf(given, rules.text, '');
   });
   return { labels: { singular: singular ?? '', plural: plural ?? '' } };
 }
 
-function checkSettings(checking: Checking, input: Entry) {
-  const limits = own(input, 'limits');
-  const areLimits = passes(checking, 'limits', limits, rules.entry);
-  if (areLimits) checkKeys(checking, 'limits', limits, ['body'], 'limits');
+function checkSettings(spot: Spot<Entry>) {
+  const limits = at(spot, 'limits');
+  if (passes(limits, rules.entry)) checkKeys(limits, ['body'], 'limits');
   const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
-    cors: checkCors(checking, own(input, 'cors')),
-    publicSchema: readOption(checking, '', input, 'publicSchema', rules.boolean, false),
-    trustProxy: readOption(checking, '', input, 'trustProxy', rules.boolean, false),
-    limits: {
-      body: readOption(checking, 'limits', areLimits ? limits : {}, 'body', bytes, defaultBodyBytes),
-    },
-    email: checkEmail(checking, own(input, 'email')),
-    rateLimit: checkRateLimit(checking, own(input, 'rateLimit')),
-    bcryptCost: checkBcryptCost(checking, input),
-    openapi: checkOpenApi(checking, own(input, 'openapi')),
+    cors: checkCors(at(spot, 'cors')),
+    publicSchema: optionOf(at(spot, 'publicSchema'), rules.boolean, false),
+    trustProxy: optionOf(at(spot, 'trustProxy'), rules.boolean, false),
+    limits: { body: optionOf(at(limits, 'body'), bytes, defaultBodyBytes) },
+    email: checkEmail(at(spot, 'email')),
+    rateLimit: checkRateLimit(at(spot, 'rateLimit')),
+    bcryptCost: checkBcryptCost(at(spot, 'bcryptCost')),
+    openapi: checkOpenApi(at(spot, 'openapi')),
   };
 }
 
-function checkRateLimit(checking: Checking, input: unknown): RateLimit | null {
-  if (input === false) return null;
-  if (!passes(checking, 'rateLimit', input, { ...rules.entry, must: 'be false or an object' })) return defaultRateLimit;
+function checkRateLimit(spot: Spot): RateLimit | null {
+  if (spot.value === false) return null;
+  if (!passes(spot, { ...rules.entry, must: 'be false or an object' })) return defaultRateLimit;
   const calls = wholeNumber(1, undefined, ' of calls in a minute');
-  checkKeys(checking, 'rateLimit', input, ['address', 'email'], 'rateLimit');
+  checkKeys(spot, ['address', 'email'], 'rateLimit');
   return {
-    address: readOption(checking, 'rateLimit', input, 'address', calls, defaultRateLimit.address),
-    email: readOption(checking, 'rateLimit', input, 'email', calls, defaultRateLimit.email),
+    address: optionOf(at(spot, 'address'), calls, defaultRateLimit.address),
+    email: optionOf(at(spot, 'email'), calls, defaultRateLimit.email),
   };
 }
 
-function checkBcryptCost(checking: Checking, input: Entry): number {
-  const cost = readOption(checking, '', input, 'bcryptCost', wholeNumber(4, 20), defaultBcryptCost);
-  if (cost < soundBcryptCost) {
-    checking.warnings.push(`bcryptCost: ${cost} is for tests; passwords need ${soundBcryptCost} or more`);
-  }
+function checkBcryptCost(spot: Spot): number {
+  const cost = optionOf(spot, wholeNumber(4, 20), defaultBcryptCost);
+  if (cost < soundBcryptCost) warn(spot, `${cost} is for tests; passwords need ${soundBcryptCost} or more`);
   return cost;
 }
 
-function checkOpenApi(checking: Checking, input: unknown): OpenApiInfo {
-  if (!passes(checking, 'openapi', input, rules.entry)) return {};
+function checkOpenApi(spot: Spot): OpenApiInfo {
+  if (!passes(spot, rules.entry)) return {};
   const names = ['title', 'version', 'description'] as const;
-  checkKeys(checking, 'openapi', input, names, 'openapi');
-  const given = names.filter((name) => passes(checking, join('openapi', name), own(input, name), rules.text));
-  return Object.fromEntries(given.map((name) => [name, own(input, name)]));
+  checkKeys(spot, names, 'openapi');
+  const given = names.map((name) => [name, optionOf(at(spot, name), rules.text, undefined)] as const);
+  return Object.fromEntries(given.filter(([, text]) => text !== undefined));
 }
 
-function isEmpty(input: unknown): boolean {
-  return input === undefined || (Array.isArray(input) && input.length === 0);
+function isEmpty({ value }: Spot): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
 }

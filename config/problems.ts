@@ -4,15 +4,18 @@ import { didYouMean, show } from './suggest.ts';
 /** One thing wrong with a configuration: where, as `collections.posts.fields.title.requred`, and what. */
 export type Problem = { path: string; message: string };
 
-/** What one check of a configuration gathers and may look at. */
+/** The findings of a check of a configuration, and what all parts of it may look at. */
 export type Checking = {
   problems: Problem[];
   warnings: string[];
   /** The collections as written, by slug, for references forward. */
   collections: ReadonlyMap<string, Entry>;
-  /** The sorts of joins, for when all fields are known: where each stands, and of which collection it is. */
-  sorts: { path: string; collection: string; sort: string }[];
+  /** The sorts of joins, for when all fields are known: of which collection each is. */
+  sorts: { spot: Spot; collection: string; sort: string }[];
 };
+
+/** A value of the configuration, where it stands, and what its check gathers. */
+export type Spot<T = unknown> = { checking: Checking; path: string; value: T };
 
 /** An object of the configuration before it is checked. */
 export type Entry = { readonly [key: string]: unknown };
@@ -20,7 +23,7 @@ export type Entry = { readonly [key: string]: unknown };
 /** A test of an option's value, which is a T where it passes; `must` ends the sentence "must …". */
 export type Rule<T = unknown> = { passes: (value: unknown) => value is T; must: string };
 
-/** What a field may be called. */
+/** The form of a field's name. */
 export const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The rules that several options share. */
@@ -52,34 +55,47 @@ export function isFunction<F extends (...args: never[]) => unknown>(value: unkno
 }
 
 /** Adds a problem. */
-export function report(checking: Checking, path: string, message: string): void {
+export function report({ checking, path }: Omit<Spot, 'value'>, message: string): void {
   checking.problems.push({ path, message });
 }
 
-/** Reads `object[key]` if it is its own, so that `constructor` is not found where nobody wrote it. */
+/** Adds a warning: something that works and is probably not meant. */
+export function warn({ checking, path }: Omit<Spot, 'value'>, message: string): void {
+  checking.warnings.push(`${path}: ${message}`);
+}
+
+/** The member of an object or the item of a list; its value is undefined where there is none. */
+export function at({ checking, path, value }: Spot, key: string | number): Spot {
+  const found = Array.isArray(value) ? value[Number(key)] : isEntry(value) ? own(value, String(key)) : undefined;
+  return { checking, path: join(path, key), value: found };
+}
+
+/** The objects of a list, each by its name where it has one, else by its index; what is not an object is a problem. */
+export function* entriesOf(list: Spot<unknown[]>, nameKey: 'name' | 'slug'): Generator<Spot<Entry>> {
+  for (const [index, item] of list.value.entries()) {
+    const name = isEntry(item) ? own(item, nameKey) : undefined;
+    const step = typeof name === 'string' && name !== '' ? name : index;
+    const spot: Spot = { checking: list.checking, path: join(list.path, step), value: item ?? null };
+    if (passes(spot, rules.entry)) yield spot;
+  }
+}
+
+/** Reads `object[key]` if it is its own, so that `constructor` is not found where its author did not write it. */
 export function own(object: Entry, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** True if the value passes; if not, that is a problem. An absent value passes nothing and is none. */
-export function passes<T>(checking: Checking, path: string, value: unknown, { passes, must }: Rule<T>): value is T {
-  if (value === undefined) return false;
-  if (passes(value)) return true;
-  report(checking, path, `must ${must}, got ${show(value)}`);
+/** True if the value passes; if not, that is a problem. `undefined` fails the rule, but is not reported. */
+export function passes<T>(spot: Spot, { passes, must }: Rule<T>): spot is Spot<T> {
+  if (spot.value === undefined) return false;
+  if (passes(spot.value)) return true;
+  report(spot, `must ${must}, got ${show(spot.value)}`);
   return false;
 }
 
-/** Reads an option: its value where it passes, else what it is without one. */
-export function readOption<T, Otherwise>(
-  checking: Checking,
-  path: string,
-  entry: Entry,
-  key: string,
-  rule: Rule<T>,
-  otherwise: Otherwise,
-): T | Otherwise {
-  const value = own(entry, key);
-  return passes(checking, join(path, key), value, rule) ? value : otherwise;
+/** The value of an option where it passes, else what it is without one. */
+export function optionOf<T, Otherwise>(spot: Spot, rule: Rule<T>, otherwise: Otherwise): T | Otherwise {
+  return passes(spot, rule) ? spot.value : otherwise;
 }
 
 /** True for an option whose author asks for what it switches on, rightly or not. */
@@ -88,19 +104,14 @@ export function isAskedFor(entry: Entry, key: string): boolean {
   return value !== undefined && value !== false;
 }
 
-/** The options of what is switched on by `true` or by options of these keys; null where it is off. */
-export function readSwitch(
-  checking: Checking,
-  path: string,
-  input: unknown,
-  keys: readonly string[],
-  what: string,
-): Entry | null {
-  if (input === undefined || input === false) return null;
-  const entry: Entry = isEntry(input) ? input : {};
-  if (input !== true && !isEntry(input)) report(checking, path, `must be true, false or an object, got ${show(input)}`);
-  checkKeys(checking, path, entry, keys, what);
-  return entry;
+/** The options of a feature that is switched on by `true` or by options of these keys; null where it is off. */
+export function readSwitch(spot: Spot, keys: readonly string[], what: string): Spot<Entry> | null {
+  const { value } = spot;
+  if (value === undefined || value === false) return null;
+  if (value !== true && !isEntry(value)) report(spot, `must be true, false or an object, got ${show(value)}`);
+  const options = { ...spot, value: isEntry(value) ? value : {} };
+  checkKeys(options, keys, what);
+  return options;
 }
 
 /** The rule of a whole number in bounds; `what` says of what it is one, for example " of seconds". */
@@ -113,40 +124,28 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = '
 }
 
 /** Refuses keys that are not allowed; `what` is what has them, for example "a collection". */
-export function checkKeys(
-  checking: Checking,
-  path: string,
-  entry: Entry,
-  allowed: readonly string[],
-  what: string,
-): void {
-  for (const key of Object.keys(entry)) {
+export function checkKeys(spot: Spot<Entry>, allowed: readonly string[], what: string): void {
+  for (const key of Object.keys(spot.value)) {
     if (allowed.includes(key)) continue;
-    report(checking, join(path, key), `is not a key of ${what}${otherWord(what, key) || didYouMean(key, allowed)}`);
+    report(at(spot, key), `is not a key of ${what}${otherWord(what, key) || didYouMean(key, allowed)}`);
   }
 }
 
-/** A path one step on; a step that is no plain word is quoted. */
+/** A path one step on; a step that is not a plain word is quoted. */
 export function join(path: string, key: string | number): string {
   const step = typeof key === 'number' || /^[\w-]{1,64}$/.test(key) ? String(key) : show(key);
   return path === '' ? step : `${path}.${step}`;
-}
-
-/** The path of an item of a list: by its name where it has one, else by its index. */
-export function itemPath(path: string, item: unknown, index: number, nameKey: 'name' | 'slug'): string {
-  const name = isEntry(item) ? own(item, nameKey) : undefined;
-  return join(path, typeof name === 'string' && name !== '' ? name : index);
 }
 
 /** Names taken so far, to refuse a second one: SQLite does not tell the case of names apart. */
 export type Taken = Map<string, string>;
 
 /** Notes a name; a name that is taken, in this case or another, is a problem. */
-export function take(checking: Checking, path: string, taken: Taken, name: string): void {
+export function take(spot: Omit<Spot, 'value'>, taken: Taken, name: string): void {
   const key = name.toLowerCase();
   const earlier = taken.get(key);
-  if (earlier === name) report(checking, path, `${show(name)} is declared twice`);
-  else if (earlier !== undefined) report(checking, path, `${show(name)} differs from ${show(earlier)} only by case`);
+  if (earlier === name) report(spot, `${show(name)} is declared twice`);
+  else if (earlier !== undefined) report(spot, `${show(name)} differs from ${show(earlier)} only by case`);
   else taken.set(key, name);
 }
 

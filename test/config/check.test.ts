@@ -322,7 +322,7 @@ describe('references', () => {
     assert.deepEqual(problemsOf({ collections: [posts(inRow), authors(join('author'))] }), []);
     assert.match(
       problemsOf({ collections: [posts(author), authors(join('autor'))] }).join(),
-      /on: "autor" is no top-level relationship of "posts" to "authors"; did you mean "author"\?/,
+      /on: "autor" is not a top-level relationship of "posts" to "authors"; did you mean "author"\?/,
     );
     assert.equal(problemsOf({ collections: [posts(title), authors(join('title'))] }).length, 1);
     assert.equal(problemsOf({ collections: [posts(author)], globals: [authors(join('author'))] }).length, 2);
@@ -482,7 +482,7 @@ describe('functions', () => {
       { type: 'row', fields: [{ ...unique, name: 'inRow', access: { read: rule } }] },
     ];
     const guessed = (path: string) =>
-      `collections.posts.fields.${path}: is unique and not for every reader, and a 409 tells whoever may write it which values there are; rules for create and update say who may`;
+      `collections.posts.fields.${path}: is unique and not for every reader, and a 409 tells callers who may write it which values there are; rules for create and update say who may`;
     assert.deepEqual(
       checkConfig({ collections: [{ slug: 'posts', fields }] }).warnings,
       ['hidden', 'vault.fields.code', '5.fields.inRow'].map(guessed),

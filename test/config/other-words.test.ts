@@ -13,12 +13,12 @@ function fieldProblems(field: object): string[] {
 describe('the words of others', () => {
   it('are answered with ours, or with that there is none', () => {
     const typed = (type: string) => fieldProblems({ type }).join();
-    assert.equal(typed('checkbox'), 'type: "checkbox" is no type of field; write "boolean"');
-    assert.equal(typed('string'), 'type: "string" is no type of field; write "text"');
-    assert.equal(typed('group'), 'type: "group" is no type of field; write "object"');
-    assert.equal(typed('dynamicZone'), 'type: "dynamicZone" is no type of field; write "blocks"');
-    assert.equal(typed('integer'), 'type: "integer" is no type of field; write "number" with integer: true');
-    assert.match(typed('password'), /^type: "password" is no type of field; Annals has passwords of accounts only/);
+    assert.equal(typed('checkbox'), 'type: "checkbox" is not a type of field; write "boolean"');
+    assert.equal(typed('string'), 'type: "string" is not a type of field; write "text"');
+    assert.equal(typed('group'), 'type: "group" is not a type of field; write "object"');
+    assert.equal(typed('dynamicZone'), 'type: "dynamicZone" is not a type of field; write "blocks"');
+    assert.equal(typed('integer'), 'type: "integer" is not a type of field; write "number" with integer: true');
+    assert.match(typed('password'), /^type: "password" is not a type of field; Annals has passwords of accounts only/);
     assert.match(typed('txt'), /^type: must be one of "text", .* got "txt"; did you mean "text"\?$/);
     assert.match(typed('constructor'), /^type: must be one of .* got "constructor"$/);
 

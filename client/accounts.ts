@@ -6,7 +6,7 @@ import type { CallOptions } from './options.ts';
 import type { Login } from './types/answers.ts';
 import type { AnyConfig } from './types/config.ts';
 
-/** The calls of accounts. What begins a session makes its token the client's. */
+/** The calls of accounts. A call that begins a session makes its token the client's. */
 export function accountsOf({ bodyOf, session }: Caller, slug: string) {
   const path = `/api/collections/${slug}`;
 
@@ -27,7 +27,7 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
     async logout(options?: CallOptions) {
       const token = session.get();
       try {
-        // Who is logged out already is answered 401, so it may be sent again.
+        // A caller that is logged out already gets a 401, so it may be sent again.
         await bodyOf({ method: 'POST', path: `${path}/logout`, options, isRepeatable: true, isLogin: true });
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 401)) throw error;
@@ -54,7 +54,7 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
   } satisfies Record<keyof Accounts<AnyConfig, string>, unknown>;
 }
 
-/** A token that is none would be kept, and sent with every call that follows. */
+/** A wrong token would be kept, and sent with every call that follows. */
 function isLogin(body: unknown): boolean {
   return isObject(body) && typeof body.token === 'string' && body.token !== '';
 }

@@ -26,7 +26,7 @@ export function segment(name: string, value: string): string {
 /**
  * A text as part of an address.
  *
- * @throws TypeError for one that is no text in Unicode.
+ * @throws TypeError for one that is not a text in Unicode.
  */
 export function encoded(name: string, text: string): string {
   try {

@@ -1,6 +1,6 @@
 import { ApiError, type FieldProblem } from './errors.ts';
 
-/** What came back: the body parsed, null where it is empty. */
+/** An answer: its body parsed, null where it is empty. */
 export type Answer = { body: unknown; headers: Headers; status: number };
 
 /** How an answer is called in messages: without the query, which may hold a token. */
@@ -9,7 +9,7 @@ export type Asked = { method: string; url: string };
 /**
  * Reads an answer to its end.
  *
- * @throws ApiError for every status but 2xx, and for a body that is no JSON. What reading throws is for the caller to name.
+ * @throws ApiError for every status but 2xx, and for a body that is not JSON. Errors of reading are for the caller to name.
  */
 export async function readAnswer(asked: Asked, response: Response): Promise<Answer> {
   const { headers, ok, status } = response;
@@ -54,15 +54,15 @@ function refusal(asked: Asked, response: Response, body: unknown, text: string):
   });
 }
 
-/** What is JSON, and not what the route gives: something else at this address. */
+/** JSON that the route does not give: something else is at this address. */
 export function unexpected(asked: Asked, { body, headers, status }: Answer): ApiError {
-  const message = `${nameOf(asked)} was answered ${status} with what is no answer of the service: ${excerpt(JSON.stringify(body))}`;
+  const message = `${nameOf(asked)} was answered ${status} with a body that is not of the service: ${excerpt(JSON.stringify(body))}`;
   return new ApiError(message, { status, error: 'Invalid Answer', requestId: headers.get('x-request-id'), body });
 }
 
 /** A page of a proxy, of a captive portal, of another program at this address. */
 function foreign(asked: Asked, { status, headers }: Response, text: string): ApiError {
-  const message = `${nameOf(asked)} was answered ${status} with what is no JSON: ${excerpt(text)}`;
+  const message = `${nameOf(asked)} was answered ${status} with a body that is not JSON: ${excerpt(text)}`;
   const requestId = headers.get('x-request-id');
   return new ApiError(message, { status, error: 'Invalid Answer', requestId, body: text });
 }

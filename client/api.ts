@@ -33,7 +33,7 @@ export type ReadOptions<Depth extends number = number> = CallOptions & {
   asOf?: Moment | undefined;
 };
 
-/** What documents are read, and in which order. */
+/** The documents that are read, and their order. */
 export type ListOptions<
   C extends AnyConfig,
   Slug extends string,
@@ -57,13 +57,13 @@ export type HistoryOptions = CallOptions & { limit?: number | undefined; after?:
 /** A restore that is only tried. */
 export type DryRun = CallOptions & { dryRun: true };
 
-/** What every collection has. */
+/** The methods of every collection. */
 export type Documents<in out C extends AnyConfig, in out Slug extends string> = {
   /** One page of documents. */
   find: <const Depth extends number = 0>(
     options?: FindOptions<C, Slug, Depth>,
   ) => Promise<Page<DocumentOf<C, Slug, Depth>>>;
-  /** The document with an id, or the first one of a list; null where there is none that the caller may know of. */
+  /** The document with an id, or the first one of a list; null where the caller may know of none. */
   findOne: <const Depth extends number = 0>(
     idOrList: string | Omit<ListOptions<C, Slug, Depth>, 'limit'>,
     options?: ReadOptions<Depth>,
@@ -85,12 +85,12 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
   history: (id: string, options?: HistoryOptions) => Promise<{ document: StreamState } & Versions>;
 };
 
-/** What collections without files have. */
+/** The methods of collections without files. */
 export type Creation<in out C extends AnyConfig, in out Slug extends string> = {
   create: (data: CreateInput<C, Slug>, options?: KeyedOptions) => Promise<DocumentOf<C, Slug>>;
 };
 
-/** What collections of files have. */
+/** The methods of collections of files. */
 export type Files<in out C extends AnyConfig, in out Slug extends string> = {
   /** Sends a file and makes a document of it. */
   upload: (file: FileSource, data?: CreateInput<C, Slug>, options?: UploadOptions) => Promise<DocumentOf<C, Slug>>;
@@ -103,16 +103,16 @@ export type Files<in out C extends AnyConfig, in out Slug extends string> = {
   ) => Promise<DocumentOf<C, Slug>>;
 };
 
-/** What collections of accounts have. All but the last five work with the token that the client keeps. */
+/** The methods of collections of accounts. All but the last five work with the token that the client keeps. */
 export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   /** Logs in and keeps the token. */
   login: (
     credentials: { email: string; password: string },
     options?: CallOptions,
   ) => Promise<Login<DocumentOf<C, Slug>>>;
-  /** Ends the session and forgets the token; that it had ended already is no error. */
+  /** Ends the session and forgets the token; that it had ended already is not an error. */
   logout: (options?: CallOptions) => Promise<void>;
-  /** Who is logged in, related documents to `auth.depth`. */
+  /** The user who is logged in, related documents to `auth.depth`. */
   me: (options?: CallOptions) => Promise<UserOf<C, Slug>>;
   /** Keeps a token that is good for longer. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
@@ -156,7 +156,7 @@ export type GlobalClient<in out C extends AnyConfig, in out Slug extends string>
   history: (options?: HistoryOptions) => Promise<{ global: StreamState } & Versions>;
 };
 
-/** What a preview shows: a draft of a document that exists. */
+/** A preview: a draft of a document that exists. */
 export type Draft<C extends AnyConfig> = {
   collection: CollectionSlug<C>;
   id: string;
@@ -165,13 +165,13 @@ export type Draft<C extends AnyConfig> = {
 
 /** A client of one service. */
 export type Client<in out C extends AnyConfig = AnyConfig> = {
-  /** The token of who is logged in; null for nobody. */
+  /** The token of the user who is logged in; null without one. */
   token: string | null;
   collection: <Slug extends CollectionSlug<C>>(slug: Slug) => CollectionClient<C, Slug>;
   global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
-  /** What is configured, and for a user what they may do. */
+  /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
-  /** A token by which anybody can read a draft for a while. */
+  /** A token that lets its holder read a draft for a while. */
   previewToken: (draft: Draft<C>, options?: CallOptions) => Promise<{ token: string }>;
   /** The draft of a preview token; no login is needed or looked at. */
   previewData: (token: string, options?: CallOptions) => Promise<Draft<C>>;

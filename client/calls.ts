@@ -14,7 +14,7 @@ export type Call = {
   data?: unknown;
   /** A body of another form. */
   content?: FormContent;
-  /** What the caller said: what belongs to no call in general is the query. */
+  /** The caller's options: those that do not belong to every call are the query. */
   options?: object | undefined;
   /** The route does with an `Idempotency-Key` once what is sent twice. */
   isKeyed?: boolean;
@@ -22,7 +22,7 @@ export type Call = {
   isRepeatable?: boolean;
   /** The route looks at no login. */
   isPublic?: boolean;
-  /** A 401 is an answer to what was sent, not to who sent it. */
+  /** A 401 is about the data that was sent, not about the caller. */
   isLogin?: boolean;
   /** Milliseconds, where the caller says none. */
   timeout?: number;
@@ -30,17 +30,17 @@ export type Call = {
   gives?: (body: unknown) => boolean;
 };
 
-/** What the calls of a client go through, with the login that it holds. */
+/** The way of all calls of a client, with the login that it holds. */
 export type Caller = ReturnType<typeof openCaller>;
 
 const defaultTimeout = 30_000;
 const defaultRetries = 2;
 
-/** What every method of a client goes through. */
+/** Opens the way that every method of a client goes. */
 export function openCaller(baseUrl: string, options: ClientOptions) {
   const session = openSession(options.token || null, options);
   const tags = new WeakMap<object, string>();
-  // Looked up with each call, for it may be replaced; called as nobody's method, as browsers demand.
+  // Looked up with each call, for it may be replaced; called as a plain function, as browsers demand.
   const plainFetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
 
   async function call(asked: Call): Promise<Answer> {
@@ -113,7 +113,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
   };
 }
 
-/** Without a credential nobody tells one caller from the next, and of a password nothing is kept: then the service takes no key. */
+/** The service takes no key without a credential, which tells callers apart, and with a password, of which nothing is kept. */
 function takesKey(headers: Headers, data: unknown): boolean {
   if (headers.has('idempotency-key')) return false;
   const hasCredential = headers.has('authorization') || headers.has('x-api-key');
@@ -132,13 +132,13 @@ function entriesOf(headers: Record<string, string> | Headers | undefined): Itera
   return headers instanceof Headers ? headers.entries() : Object.entries(headers ?? {});
 }
 
-/** What `Headers` says of a value that it does not take shows the value, which may be a key. */
+/** The error of `Headers` for a value that it does not take shows the value, which may be a key. */
 function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);
   } catch {
     throw new TypeError(
-      `what is given for the header ${shown(name)} cannot be sent: it holds characters that none may have`,
+      `the value for the header ${shown(name)} cannot be sent: it holds characters that no header may have`,
     );
   }
 }

@@ -12,10 +12,10 @@ import type { AnyConfig } from './types/config.ts';
  *
  * The type of the configuration gives its calls theirs: `createClient<typeof config>({ baseUrl })`.
  *
- * @throws TypeError for a `baseUrl` that is none, and for an option that there is not.
+ * @throws TypeError for a `baseUrl` that is not a URL, and for an unknown option.
  */
 export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOptions): Client<C>;
-// What a call gives is for the configuration to say, and here it is not known.
+// The configuration says what a call gives, and here it is not known.
 export function createClient(options: ClientOptions): Record<keyof Client, unknown> {
   refuseUnknown(options);
   const baseUrl = readBaseUrl(options.baseUrl);

@@ -1,7 +1,7 @@
-/** What is wrong with one field or parameter; a nested field by its dotted path, `links.0.url`. */
+/** A problem of one field or parameter; a nested field by its dotted path, `links.0.url`. */
 export type FieldProblem = { field: string; message: string };
 
-/** What an `ApiError` is made of beside its message. */
+/** The parts of an `ApiError` beside its message. */
 type Facts = {
   status: number;
   error: string;
@@ -22,7 +22,7 @@ export class ApiError extends Error {
    * `Aborted`; `Invalid Answer` where what came is not from the service.
    */
   readonly error: string;
-  /** The fields or parameters that are to blame; empty where it is none of them. */
+  /** The fields or parameters that are to blame; empty where no field is to blame. */
   readonly errors: readonly FieldProblem[];
   /** After how many seconds the service asks to try again; null where it does not say. */
   readonly retryAfter: number | null;

@@ -1,6 +1,6 @@
 import { shown } from './address.ts';
 
-/** What can be sent as a file: a text is none, make a `Blob` of it. A Node stream is an `AsyncIterable`, a Buffer a typed array. */
+/** A file to be sent: of a text, make a `Blob`. A Node stream is an `AsyncIterable`, a Buffer a typed array. */
 export type FileSource =
   | Blob
   | ArrayBuffer
@@ -19,7 +19,7 @@ export type Form = { type: string } & (
  * turns the line ends of texts into CRLF.
  *
  * @param fields texts, numbers and booleans as they are, lists and objects as JSON; undefined ones are left out.
- * @throws TypeError for a value that a form cannot say, and for what is no file.
+ * @throws TypeError for a value that a form cannot hold, and for a file that is not one of these.
  */
 export function writeForm(fields: object, source: FileSource, filename: string | undefined): Form {
   const boundary = `annals-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;

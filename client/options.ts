@@ -1,7 +1,7 @@
 import type { ApiError } from './errors.ts';
 import type { Fetch } from './sending.ts';
 
-/** What a client is made from. */
+/** The options of a client. */
 export type ClientOptions = {
   /** The address of the service, with the path that it is mounted at. In a browser `/` or `/cms` is one of the page's origin. */
   baseUrl: string | URL;
@@ -25,7 +25,7 @@ export type ClientOptions = {
   retries?: number | undefined;
 };
 
-/** What every call takes. */
+/** The options of every call. */
 export type CallOptions = {
   signal?: AbortSignal | undefined;
   timeout?: number | undefined;
@@ -33,19 +33,19 @@ export type CallOptions = {
   retries?: number | undefined;
 };
 
-/** What calls take that say why they change something. */
+/** The options of calls that say why they change something. */
 export type ReasonOptions = CallOptions & {
   /** Why: one line of at most 500 characters, for auditors. */
   reason?: string | undefined;
 };
 
-/** What writes take that are done once however often they are sent. */
+/** The options of writes that are done once however often they are sent. */
 export type KeyedOptions = ReasonOptions & {
   /** The name of this attempt; the client makes one up. */
   idempotencyKey?: string | undefined;
 };
 
-/** What changes of a document take. */
+/** The options of changes of a document. */
 export type WriteOptions = KeyedOptions & {
   /** The version that the change is meant for, as `client.etagOf(document)` gives it; another one is a 412. */
   ifMatch?: string | undefined;

@@ -31,7 +31,7 @@ export async function* everyDocument(
     // A time may go on to gain events while it is today: the position that it stood for does not.
     if (asOf !== undefined) moment = headers.get('annals-position') ?? asOf;
     yield* docs.filter(({ id }) => id === undefined || !given.has(id));
-    // After a page with nothing on it there is none, whatever is said.
+    // An empty page is the last one, whatever is said.
     if (!hasNextPage || docs.length === 0) return;
     const end = docs.at(-1)?.createdAt;
     const isFurther = operator && typeof end === 'string' && end !== bound;

@@ -61,7 +61,7 @@ async function attemptOnce(exchange: Exchange, signal: AbortSignal): Promise<Ans
   return readAnswer(exchange, await fetch(url, init));
 }
 
-/** What ends a call early: the caller's signal, or the time that it may take. */
+/** The signal that ends a call early: the caller's signal, or the time that it may take. */
 function startClock({ signal, timeout }: Exchange) {
   const controller = new AbortController();
   const isBound = timeout > 0 && timeout <= longest;

@@ -1,6 +1,6 @@
 import type { ApiError } from './errors.ts';
 
-/** Who wants to know of the token. */
+/** Listeners to changes of the token. */
 export type Listeners = {
   onToken?: ((token: string | null) => void) | undefined;
   onUnauthorized?: ((error: ApiError) => void) | undefined;
@@ -9,7 +9,7 @@ export type Listeners = {
 /** The login that a client holds. */
 export type Session = ReturnType<typeof openSession>;
 
-/** The token of who is logged in, null for nobody. */
+/** The token of the user who is logged in; null without one. */
 export function openSession(initial: string | null, { onToken, onUnauthorized }: Listeners) {
   let token = initial;
   /** Whether it is known that this token, or to have none, is not enough. */

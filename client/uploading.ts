@@ -2,7 +2,7 @@ import { chunksOf, type FileSource, writeForm } from './form.ts';
 import type { KeyedOptions, WriteOptions } from './options.ts';
 import type { Content, Fetch } from './sending.ts';
 
-/** How many bytes have been handed over; `total` is null for a stream, whose end nobody knows. */
+/** How many bytes have been handed over; `total` is null for a stream, whose end is not known. */
 export type Progress = { sent: number; total: number | null };
 
 type FileOptions = {
@@ -12,10 +12,10 @@ type FileOptions = {
   onProgress?: ((progress: Progress) => void) | undefined;
 };
 
-/** What an upload takes. */
+/** The options of an upload. */
 export type UploadOptions = KeyedOptions & FileOptions;
 
-/** What the replacement of a file takes. */
+/** The options of the replacement of a file. */
 export type ReplaceOptions = WriteOptions & FileOptions;
 
 /** A body in the form of an upload; `fetch` where it goes another way. */
@@ -97,7 +97,7 @@ function sendWatched(url: string, init: RequestInit, onProgress: (progress: Prog
 }
 
 function answerOf(request: XMLHttpRequest, url: string): Response {
-  // It follows wherever it is sent, and what comes from there is no answer.
+  // It follows wherever it is sent, and another address does not answer for the service.
   if (request.responseURL !== url) {
     return new Response(null, { status: 302, headers: { location: request.responseURL } });
   }

@@ -18,7 +18,7 @@ export function isOneAddress(text: string): boolean {
   return isPlainText(text) && !/[(),:;<>[\\\]]/.test(text);
 }
 
-/** Who mail is from. `name` is '' where there is none. */
+/** The sender of mail; without a name, `name` is ''. */
 export type Sender = { name: string; address: string };
 
 /** Reads `Ada <ada@example.org>`, `"Lovelace, Ada" <ada@example.org>` or `ada@example.org`; undefined for everything else. */
@@ -31,7 +31,7 @@ export function readSender(text: string): Sender | undefined {
 const namedForm =
   /^(?:(?<plain>[^"<>()[\]\\,;:@\p{Cc}]*)|"(?<quoted>(?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)" *)<(?<address>[^<>]+)>$/u;
 
-/** True for an SMTP URL; what nodemailer would misread is none, such as a password with a bare `/`, `?` or `#`. */
+/** True for an SMTP URL; one that nodemailer would misread is refused, such as a password with a bare `/`, `?` or `#`. */
 export function isSmtpUrl(text: string): boolean {
   // The parser would leave out line breaks and tabs without a word.
   if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;

@@ -25,7 +25,7 @@ const cookieKeys = ['secure', 'sameSite', 'domain'] as const;
 const urlKeys = ['acceptInvite', 'resetPassword', 'login'] as const;
 const sameSites: readonly Cookies['sameSite'][] = ['Lax', 'Strict', 'None'];
 
-/** A hundred years: times beyond those of `Date` would be none. */
+/** A hundred years: `Date` has no times beyond its own. */
 const seconds = wholeNumber(1, 3_155_760_000, ' of seconds');
 const secondsOfDay = 86_400;
 
@@ -42,7 +42,7 @@ const pageUrl: Rule<string> = {
   must: 'be an absolute http or https URL without a parameter "token"',
 };
 
-/** What every auth collection has first, as plain data. */
+/** The first field of every auth collection, as plain data. */
 const emailSchema = {
   name: 'email',
   type: 'email',
@@ -51,13 +51,13 @@ const emailSchema = {
   maxLength: maxEmailLength,
 } as const satisfies FieldSchema;
 
-/** What every auth collection has first. */
+/** The first field of every auth collection. */
 export const accountEmailField: Field = { ...emailSchema, isAccountEmail: true };
 
 /** Names of the service's own in the bodies of account routes: a field of that name cannot be given there. */
 const ownMembers = ['token', 'setupToken'];
 
-/** The options of an auth collection; null where the documents are no accounts. */
+/** The options of an auth collection; null where the documents are not accounts. */
 export function checkAuth(input: Spot): AuthOptions | null {
   const spot = readSwitch(input, authKeys, 'auth');
   if (!spot) return null;

@@ -27,7 +27,7 @@ function isOrigin(value: unknown): boolean {
 }
 
 function problemOf(value: unknown): string {
-  if (value === 'null') return 'must not be "null": pages of anybody have that origin';
+  if (value === 'null') return 'must not be "null": pages of any author have that origin';
   // A page's origin is looked up as it is: nothing would ever match.
   if (typeof value === 'string' && value.includes('*')) return `must name one origin, got the pattern ${show(value)}`;
   const meant = typeof value === 'string' ? originIn(value.includes('//') ? value : `https://${value}`) : undefined;

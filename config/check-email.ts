@@ -20,13 +20,13 @@ import { show } from './suggest.ts';
 const mailKinds: readonly MailKind[] = ['invitation', 'welcome', 'passwordReset', 'passwordChanged'];
 const mailParts = ['subject', 'text', 'html'] as const;
 
-/** What the sender of all mail must be. */
+/** The rule of the sender of all mail. */
 export const senderRule: Rule<string> = {
   passes: (value): value is string => typeof value === 'string' && isSender(value),
   must: 'be an e-mail address, or "Name <address>"',
 };
 
-/** What an SMTP URL must be. It may hold a password, so nothing of it belongs into a message. */
+/** The form of an SMTP URL, as the end of "must …". A message shows nothing of a wrong one, which may hold a password. */
 export const smtpUrlMust =
   'be an SMTP URL such as smtp://user:password@mail.example.org:587 or smtps://…, with / ? # and % of a password written as %2F %3F %23 %25';
 
@@ -51,7 +51,7 @@ function checkTransport(spot: Spot): Pick<EmailOptions, 'transport'> {
   const { value: input } = spot;
   if (input === undefined) return {};
   if (typeof input === 'string' && isSmtpUrl(input)) return { transport: input };
-  // Options may hold what is no plain data, such as a socket's own.
+  // Options may hold other things than plain data, such as those of a socket.
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return { transport: input };
   report(spot, `must ${smtpUrlMust}; or an object of nodemailer's options; got ${showKind(input)}`);
   return {};
@@ -59,7 +59,7 @@ function checkTransport(spot: Spot): Pick<EmailOptions, 'transport'> {
 
 /** A text here is probably an SMTP URL with its password. */
 function showKind(input: unknown): string {
-  return typeof input === 'string' ? 'a text that is none' : show(input);
+  return typeof input === 'string' ? 'a text of another form' : show(input);
 }
 
 function checkTemplates(spot: Spot): EmailOptions['templates'] {

@@ -188,7 +188,7 @@ function nameProblem(name: string, { reserved }: Place): string | undefined {
   return reason && `${shown} is reserved: it ${reason}`;
 }
 
-/** What single options cannot tell: pairs that exclude each other, and options in the wrong place. */
+/** Refuses what single options cannot tell: pairs that exclude each other, and options in the wrong place. */
 function checkCombinations(spot: Spot, field: FieldSchema, place: Place): void {
   const { type, min, max, minLength, maxLength, hasMany } = field;
   const isReference = type === 'relationship' || type === 'upload';

@@ -103,7 +103,7 @@ function checkChoices(spot: Spot) {
 
 /** Of steps that a value may cost: beyond, they take a thread for seconds. */
 const maxSteps = 100_000_000;
-/** What a body may hold, if the configuration says nothing else. */
+/** The bytes of a body, unless the configuration says another number. */
 const bodyLength = 1024 * 1024;
 
 const warnings = {

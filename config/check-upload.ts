@@ -7,13 +7,13 @@ import { type Fields, fileFields, fileSchemas } from './uploads.ts';
 const uploadKeys = ['maxFileSize', 'mimeTypes'] as const;
 const defaultMaxFileSize = 7_000_000;
 
-/** What `*` may stand for is all that comes behind the slash. */
+/** A type, where `*` stands for all that may come behind the slash. */
 const mimePattern = /^[a-z\d][a-z\d!#$&^_.+-]*\/(\*|[a-z\d][a-z\d!#$&^_.+-]*)$/i;
 
 /** Names that an upload collection has already: those of the fields that tell of the file, and of the part it is sent as. */
 export const namesInUploads: readonly string[] = ['file', ...fileSchemas.map(({ name }) => name)];
 
-/** The options of an upload collection; null where the documents are no files. */
+/** The options of an upload collection; null where the documents are not files. */
 export function checkUpload(input: Spot): UploadOptions | null {
   const spot = readSwitch(input, uploadKeys, 'upload');
   if (!spot) return null;

@@ -47,7 +47,7 @@ const bodies = {
 };
 
 /**
- * Reads the body of a login. The e-mail is in its one form; a password that nobody can have chosen is '', which is as
+ * Reads the body of a login. The e-mail is in its one form; a password that cannot have been chosen is '', which is as
  * wrong, and neither long nor cut by bcrypt to one that is right.
  *
  * @throws InvalidBody with every wrong member. So do all that follow.

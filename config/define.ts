@@ -9,7 +9,7 @@ export type ConstantJson =
   | readonly ConstantJson[]
   | { readonly [key: string]: ConstantJson };
 
-/** What the admin UI is told about a field; the service itself does nothing with it. */
+/** Hints to the admin UI about a field; the service itself does nothing with it. */
 export type AdminConfig = {
   description?: string;
   hidden?: boolean;
@@ -217,7 +217,7 @@ export type GlobalConfig = {
   };
 };
 
-/** How mail goes out. What is left out may come from `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL`, which win. */
+/** How mail goes out. Options that are left out may come from `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL`, which win. */
 export type EmailConfig = {
   /** An address, or `Name <address>`. */
   from?: string;
@@ -235,7 +235,7 @@ export type RateLimitConfig = {
   email?: number;
 };
 
-/** What the OpenAPI document says of itself, so that who reads several knows which is which. */
+/** The texts of the OpenAPI document about itself, so that a reader of several can tell them apart. */
 export type OpenApiConfig = {
   /** Default `Annals`. */
   title?: string;
@@ -245,11 +245,11 @@ export type OpenApiConfig = {
   description?: string;
 };
 
-/** What `annals.config.ts` exports by default. At least one collection or global is needed. */
+/** The default export of `annals.config.ts`. At least one collection or global is needed. */
 export type Config = {
   collections?: readonly CollectionConfig[];
   globals?: readonly GlobalConfig[];
-  /** Who may look into the history of everything; default: users of the admin collection, and API keys. */
+  /** The rule of access to the history of everything; default: users of the admin collection, and API keys. */
   audit?: RuleConfig<AuditRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
@@ -281,7 +281,7 @@ export type Config = {
 /** Infers `T` from what `From` is of it, and asks for no more than `Then`. */
 type Inferring<T, From, Then> = [keyof T] extends [never] ? From : Then;
 
-/** Whoever infers `T` from it passes over the functions of which nothing is known yet, and over no more than those. */
+/** To infer `T` from it passes over the functions of which nothing is known yet, and over no more than those. */
 type PieceByPiece<T> = { readonly [Key in keyof T]: T[Key] | PieceByPiece<T[Key]> };
 
 /** TypeScript before 7 takes what was inferred of a literal for that literal, which may have no more members than asked for. */
@@ -301,7 +301,7 @@ export function defineConfig<Pieces, const C = Copied<Pieces>>(
 export type Seed = (api: {
   baseUrl: string;
   apiKey: string;
-  /** What requests name as `x-site-id`, where one process serves several sites; else null. */
+  /** The `x-site-id` of requests, where one process serves several sites; else null. */
   siteId: string | null;
   progress: (done: number, total: number) => void;
 }) => Promise<void>;

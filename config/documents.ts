@@ -9,7 +9,7 @@ import { newPassword } from './passwords.ts';
 import type { JsonObject } from './schema.ts';
 import { compileShape, compileShapeValue } from './shape.ts';
 
-/** What the server assigns itself. In a body it is ignored, so that a document read can be sent back. */
+/** The members that the server assigns. In a body it is ignored, so that a document read can be sent back. */
 const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 
 /** Beyond so many values, or members of one object, only the first wrong one is told: to list all would cost more than to take it. */
@@ -80,7 +80,7 @@ export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input
   };
 }
 
-/** A document that nobody has written yet, as a global is before its first PATCH: its defaults, null and []. */
+/** A document that was not written yet, as a global is before its first PATCH: its defaults, null and []. */
 export function defaultDocument(fields: readonly Field[]): JsonObject {
   const result: JsonObject = {};
   for (const field of fields) {

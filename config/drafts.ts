@@ -6,7 +6,7 @@ import type { JsonObject } from './schema.ts';
 /** Far deeper than any form, and less than what JSON can be written of. */
 const maxDepth = 1000;
 
-/** What somebody wants to look at before it is written: values of a document as a form has them, right or wrong. */
+/** A preview before a write: values of a document as a form has them, right or wrong. */
 export type DraftRequest = { collection: string; id: string; data: JsonObject };
 
 const anyText = Joi.string().min(0).required();

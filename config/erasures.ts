@@ -5,7 +5,7 @@ import { objectSchema } from './fields.ts';
 /** In characters. */
 const maxReason = 500;
 
-/** What is to be erased, and why. */
+/** The erasure that is asked for, and its reason. */
 export type ErasureRequest = { collection: string; id: string; reason: string };
 
 /** Why something is done that is recorded for ever. */

@@ -1,9 +1,9 @@
 import type { JsonObject } from './schema.ts';
 
-/** What went wrong, in words that mean nothing of HTTP; `server/http/errors.ts` is the one place that turns them into a status. */
+/** The kinds of errors, in words that mean nothing of HTTP; `server/http/errors.ts` alone turns them into a status. */
 export type ErrorCode =
   | 'invalid'
-  /** What was sent cannot be read at all, so no field is to blame. */
+  /** The request cannot be read at all, so no field is to blame. */
   | 'malformed'
   | 'unauthorized'
   | 'forbidden'
@@ -32,7 +32,7 @@ export class DomainError extends Error {
   readonly code: ErrorCode;
   /** Of `invalid` never empty (contract, section 7): where no single field is to blame, its field is the empty text. */
   readonly errors: readonly FieldError[];
-  /** After how many seconds it may work; null where waiting does not help, or nobody knows. */
+  /** After how many seconds it may work; null where waiting does not help, or the time is not known. */
   readonly retryAfter: number | null;
   /** Further members of the answer, beside the contract's. */
   readonly details: JsonObject | null;

@@ -10,7 +10,7 @@ type Form = { read: (text: string) => string | undefined; what: string };
 export type TypeFacts = {
   /** The column that serves where and sort; null for values that are lists, objects or any JSON. */
   column: Affinity | null;
-  /** The value is a list, `[]` where there is none. */
+  /** The value is a list, answered as `[]` when it is missing. */
   isList?: true;
   /** The value is any JSON. */
   isJson?: true;
@@ -74,7 +74,7 @@ export function affinityOf(field: { type: FieldType; hasMany?: true }): Affinity
   return field.hasMany ? null : typeFacts[field.type].column;
 }
 
-/** True for fields whose value is a list, answered as `[]` when there is none. */
+/** True for fields whose value is a list, answered as `[]` when it is missing. */
 export function isList(field: { type: FieldType; hasMany?: true }): boolean {
   return typeFacts[field.type].isList === true || field.hasMany === true;
 }

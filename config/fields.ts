@@ -15,7 +15,7 @@ type FieldKind = {
   options: readonly FieldOption[];
   /** Those of them that it cannot do without, beside `name`. */
   needs?: readonly FieldOption[];
-  /** What a value must be when there is one; messages are made by `config/messages.ts`. Types are never converted. */
+  /** The check of a value that is given; messages are made by `config/messages.ts`. Types are never converted. */
   schema: (field: Field) => Joi.Schema;
 };
 
@@ -120,7 +120,7 @@ export function typesThatTake(option: string): FieldType[] {
 
 /**
  * The joi schema of an object of these fields: unknown keys are refused, joins are not looked at. `extra` are keys
- * that are no fields, `words` those of them that a hint may name to anybody.
+ * that are not fields, `words` those of them that a hint may name to every caller.
  */
 export function objectSchema(
   fields: readonly Field[],
@@ -140,7 +140,7 @@ export function objectSchema(
   });
 }
 
-/** What is wrong with a value as JSON, as the end of "must …"; undefined when nothing is. */
+/** The problem of a value as JSON, as the end of "must …"; undefined without one. */
 export function jsonProblem(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return isClean(value) ? undefined : cleanText;
   // JSON.parse reads 1e400 as Infinity, which JSON cannot write again.
@@ -156,7 +156,7 @@ export function jsonProblem(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** How a field stands in an object: `null` is no value, a missing one takes the default. */
+/** How a field stands in an object: `null` is an empty value, a missing one takes the default. */
 function member(field: Field, mode: WriteMode): Joi.Schema {
   const { required, makeDefault } = field;
   let schema = fieldTypes[field.type].schema(field);
@@ -201,7 +201,7 @@ function form(read: (value: string) => string | undefined, must: string): Joi.St
   return named(schema, must).custom((value: string, helpers) => read(value) ?? helpers.error('must', { must }));
 }
 
-/** Says of a value that is no text at all what kind of text it must be. */
+/** Says of a value of another type what kind of text it must be. */
 function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
   return schema.error((reports) => {
     for (const report of reports) if (report.code === 'string.base') report.local.must = must;

@@ -1,4 +1,4 @@
-/** What `import … from 'annals'` gives: `defineConfig`, and the types of what stands in a configuration. Nothing is loaded. */
+/** The exports of `annals`: `defineConfig`, and the types of a configuration. Nothing is loaded. */
 export * from './define.ts';
 export type {
   AccessArgs,

@@ -4,7 +4,7 @@ import { didYouMean, show, showAll } from './suggest.ts';
 
 type Context = Joi.Context;
 
-/** What joi's own codes mean to the caller. Ours is `must` and brings its text along. */
+/** The messages of joi's own codes. Ours is `must` and brings its text along. */
 const musts: Record<string, (context: Context) => string> = {
   must: ({ must }) => must,
   'any.only': ({ valids }) => `be one of ${showAll(words(valids))}`,
@@ -28,7 +28,7 @@ export type MayName = (field: Field) => boolean;
 
 const anyField: MayName = () => true;
 
-/** What is wrong, without the field's name in front: `must be a text, got 3`. */
+/** The problem, without the field's name in front: `must be a text, got 3`. */
 export function problemText({ type, context = {} }: Joi.ValidationErrorItem, mayName: MayName = anyField): string {
   const { value, key } = context;
   if (type === 'any.required') return 'is required';

@@ -3,7 +3,7 @@ import type { CollectionSchema, FieldSchema, GlobalSchema, Json, JsonObject, Rul
 /** A user as access functions and hooks see it: the raw auth document without its password. */
 export type User = JsonObject & { id: string; collection: string };
 
-/** What access functions and hooks may look at of the request: no socket, no credentials. */
+/** The part of the request that access functions and hooks may look at: no socket, no credentials. */
 export type RequestView = { method: string; path: string; headers: Readonly<Record<string, string>>; ip: string };
 
 /** The argument of an access function. `doc` is null where there is no document yet. */
@@ -13,28 +13,29 @@ export type AccessArgs = { user: User | null; doc: JsonObject | null; data: Json
 export type AccessResult = boolean | JsonObject;
 /** Says whether a call may do something to a document, or to which ones. One that throws says no. */
 export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResult>;
-/** What the author says of rules, by what those decide about. */
+/** The author's words on rules, by what those decide about. */
 export type RuleWords = { [decides: string]: string };
-/** What a call does to a document. */
+/** The kind of a call to a document. */
 export type Operation = 'read' | 'create' | 'update' | 'delete';
 /** The rules of a collection or global, by what they decide about. */
 export type Access = { [operation in Operation]?: AccessRule };
 
 /**
- * What an auditor may see. `headers`: who did what to which document when, and the proofs of it. `payloads`: what was changed
- * and why, and documents as they were; it includes `headers`. `export`: taking much of it out at once.
+ * The part of the history that an auditor may see. `headers`: actor, time and document of each change, and the proofs of it.
+ * `payloads`: the content of changes, their reasons, and documents as they were; it includes `headers`. `export`: taking much of it
+ * out at once.
  */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
 /** The argument of an audit rule: a user, or the opaque id of an API key; both null without a credential. */
 export type AuditArgs = { user: User | null; apiKey: string | null; req: RequestView };
 
-/** Who may look into the history: true is every scope. */
+/** The rule of access to the history: true is every scope. */
 export type AuditRule = (args: AuditArgs) => boolean | readonly AuditScope[] | Promise<boolean | readonly AuditScope[]>;
 
 /** Says whether a call may read or write one field. One that throws says no. */
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
-/** The rules of a field; without one, it is for whoever may read or write the document. */
+/** The rules of a field; without one, it is for every caller who may read or write the document. */
 export type FieldAccess = { read?: FieldRule; create?: FieldRule; update?: FieldRule };
 
 /** The argument of a hook. */
@@ -47,7 +48,7 @@ export type HookArgs = {
   /** The document before the change; null on create. */
   doc: JsonObject | null;
 };
-/** Returns what to go on with; nothing leaves it as it was. What it throws before a change is recorded refuses the call. */
+/** Returns what to go on with; nothing leaves it as it was. An error before a change is recorded refuses the call. */
 export type Hook = (args: HookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
 /** The hooks of a collection or global, each run on what the one before returned. */
 export type Hooks = {
@@ -76,13 +77,13 @@ export type FieldHooks = { beforeChange?: FieldHook[]; afterRead?: FieldHook[] }
 /** A field with its functions. `row` is gone: the fields inside it stand where their values are. */
 export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   name: string;
-  /** Gives the default of a new value; absent when there is none. */
+  /** Gives the default of a new value; absent without one. */
   makeDefault?: () => Json;
   /** The e-mail that an account is found by: kept and compared in the form of `normalEmail`. */
   isAccountEmail?: true;
   /** The id that the service gives a document: later ones are greater. */
   isDocumentId?: true;
-  /** What the service says about an uploaded file: in a body it is ignored. */
+  /** A value that the service gives about an uploaded file: in a body it is ignored. */
   isServerMade?: true;
   access?: FieldAccess;
   ruleWords?: RuleWords;
@@ -111,7 +112,7 @@ export type AccountUrls = { acceptInvite?: string; resetPassword?: string; login
 /** The messages that accounts cause (contract, section 6). */
 export type MailKind = 'invitation' | 'welcome' | 'passwordReset' | 'passwordChanged';
 
-/** What a template is told. `user` is null in an invitation; `url` and `expiresAt` where the mail has a link. */
+/** The argument of a template. `user` is null in an invitation; `url` and `expiresAt` where the mail has a link. */
 export type MailArgs = {
   collection: string;
   email: string;
@@ -120,10 +121,10 @@ export type MailArgs = {
   expiresAt: Date | null;
 };
 
-/** What an author puts in the place of our texts, part by part. */
+/** The author's texts in the place of ours, part by part. */
 export type MailTemplate = { [part in 'subject' | 'text' | 'html']?: (args: MailArgs) => string | Promise<string> };
 
-/** How mail goes out. `transport` is an SMTP URL, or options of nodemailer. What is absent, the environment may give. */
+/** How mail goes out. `transport` is an SMTP URL, or options of nodemailer. The environment may give what is absent. */
 export type EmailOptions = {
   from?: string;
   transport?: string | object;
@@ -133,7 +134,7 @@ export type EmailOptions = {
 /** Calls of the public account routes in a minute. */
 export type RateLimit = { address: number; email: number };
 
-/** What the OpenAPI document says of itself, as far as its author does; `description` may be Markdown. */
+/** The texts of the OpenAPI document about itself, as far as its author gives them; `description` may be Markdown. */
 export type OpenApiInfo = { title?: string; version?: string; description?: string };
 
 /** A collection as the service uses it: checked, with every default in it. */
@@ -141,12 +142,12 @@ export type Collection = {
   kind: 'collection';
   slug: string;
   fields: Field[];
-  /** Null: documents of this collection are no accounts. */
+  /** Null: documents of this collection are not accounts. */
   auth: AuthOptions | null;
-  /** Null: documents of this collection are no files. */
+  /** Null: documents of this collection are not files. */
   upload: UploadOptions | null;
   urls: AccountUrls;
-  /** True: who may read a document may read it as it was. */
+  /** True: every reader of a document may read it as it was. */
   hasPublicHistory: boolean;
   requiresReason: boolean;
   access: Access;

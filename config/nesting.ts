@@ -120,7 +120,7 @@ function replaced(value: Json, objects: Iterator<JsonObject, undefined>): Json {
 }
 
 /**
- * Prepares a change of the object or of each object of the list that a field holds. What else its value is, and objects of a part that
+ * Prepares a change of the object or of each object of the list that a field holds. Other values, and objects of a part that
  * is configured no longer, stay as they are.
  *
  * @param compile prepares the change of the objects of one part; null where nothing is to be changed in them.

@@ -1,4 +1,4 @@
-/** What to write in the place of a word that another system has, or why there is nothing of the kind. */
+/** Gives the word to write in the place of one that another system has, or the reason why Annals has nothing of the kind. */
 type Words = { readonly [word: string]: string };
 
 const languages = 'Annals has no localized fields; write an object with a field for each language';
@@ -9,7 +9,7 @@ const versions =
 const noRoutes = 'Annals has no routes of your own; put it into a server of yours (annals/server) and add them there';
 const loginHooks = 'Annals has no hooks of logins';
 const inAdmin = 'it belongs into admin: { … } of the field';
-const setting = (environment: string) => `it is no part of the configuration; set ${environment}`;
+const setting = (environment: string) => `it is not part of the configuration; set ${environment}`;
 const write = (word: string) => `write "${word}"`;
 
 /** The types of fields, in lower case. */

@@ -7,7 +7,7 @@ export const minPasswordCharacters = 8;
 export const maxPasswordBytes = 72;
 
 /**
- * What is wrong with a password, as the end of "must …", without a trace of it; undefined when nothing is. Many a bcrypt ends
+ * The problem of a password, as the end of "must …", without a trace of it; undefined without one. Many a bcrypt ends
  * at a NUL, and halves of surrogate pairs all become the same character.
  */
 export function passwordProblem(password: string): string | undefined {
@@ -33,7 +33,7 @@ export function secret(problem: (text: string) => string | undefined = () => und
   });
 }
 
-/** A body as rules may look at it: that there is a password, but not which: it is for nobody's eyes, the author's neither. */
+/** A body as rules may look at it: that there is a password, but not which: rules and hooks must not see it either. */
 export function withHiddenPassword({ model }: { model: Collection | Global }, body: unknown): unknown {
   const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
   if (!isAccount || !Object.hasOwn(body, 'password')) return body;

@@ -49,7 +49,7 @@ export function isEntry(value: unknown): value is Entry {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** True for a function. What it takes and gives cannot be looked at: the caller says what it is meant to be. */
+/** True for a function. Its parameters and result cannot be looked at: the caller says what it is meant to be. */
 export function isFunction<F extends (...args: never[]) => unknown>(value: unknown): value is F {
   return typeof value === 'function';
 }
@@ -64,13 +64,13 @@ export function warn({ checking, path }: Omit<Spot, 'value'>, message: string): 
   checking.warnings.push(`${path}: ${message}`);
 }
 
-/** The member of an object or the item of a list; its value is undefined where there is none. */
+/** The member of an object or the item of a list; its value is undefined where it is missing. */
 export function at({ checking, path, value }: Spot, key: string | number): Spot {
   const found = Array.isArray(value) ? value[Number(key)] : isEntry(value) ? own(value, String(key)) : undefined;
   return { checking, path: join(path, key), value: found };
 }
 
-/** The objects of a list, each by its name where it has one, else by its index; what is not an object is a problem. */
+/** The objects of a list, each by its name where it has one, else by its index; anything but an object is a problem. */
 export function* entriesOf(list: Spot<unknown[]>, nameKey: 'name' | 'slug'): Generator<Spot<Entry>> {
   for (const [index, item] of list.value.entries()) {
     const name = isEntry(item) ? own(item, nameKey) : undefined;

@@ -9,7 +9,7 @@ type AnyFunction = Function;
 /** Anything of a configuration that has rules and hooks. */
 type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: { [when: string]: readonly AnyFunction[] } };
 
-/** What is in a configuration of rules. */
+/** The parts of a configuration that have rules. */
 export type Parts = {
   collections: readonly Collection[];
   globals: readonly Global[];

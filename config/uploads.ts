@@ -6,7 +6,7 @@ export type Fields = { schema: FieldSchema[]; fields: Field[] };
 
 const admin = { readOnly: true };
 
-/** What every upload collection tells of its files, before the fields of its own. `filesize` is bytes. */
+/** The fields about the file that every upload collection has, before its own. `filesize` is bytes. */
 export const fileSchemas = [
   { name: 'filename', type: 'text', required: true, index: true, admin },
   { name: 'mimeType', type: 'text', required: true, index: true, admin },
@@ -20,7 +20,7 @@ export const fileSchemas = [
 /** The same for the model. */
 export const fileFields: readonly Field[] = fileSchemas.map((schema): Field => ({ ...schema, isServerMade: true }));
 
-/** What an event records of a file: all that is told of it but the URL, which follows from the rest. */
+/** The part of these that an event records: all but the URL, which follows from the rest. */
 export type FileValues = {
   filename: string;
   mimeType: string;
@@ -30,7 +30,7 @@ export type FileValues = {
   sha256: string;
 };
 
-/** What the paths of all files begin with. */
+/** The beginning of the paths of all files. */
 export const mediaRoot = '/api/media/';
 
 /** The path of a file (contract's decisions, 'Uploads'): its name is for people, the document is found by its id. */

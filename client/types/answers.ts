@@ -11,13 +11,13 @@ export type Page<Document> = {
   prevPage: number | null;
 };
 
-/** What a login answers. */
+/** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 
 /** Whether what was asked for is on its way. */
 export type Success = { success: boolean; message: string };
 
-/** Who caused an event. */
+/** The cause of an event. */
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string };
 
 /** One version of a document or global; `reason` and `changed` are for who may see payloads. */
@@ -38,10 +38,10 @@ export type StreamState = { stream: string; exists: boolean; erased: boolean; ve
 /** Versions, oldest first; `next` is the `after` of the next ones, null at the end. */
 export type Versions = { versions: Version[]; next: number | null };
 
-/** What a restore goes back to: a version, or what was there when the log stood at a position. */
+/** The state that a restore goes back to: a version, or the state when the log stood at a position. */
 export type RestoreSource = { version: number } | { position: number };
 
-/** What a restore would do. */
+/** The effect that a restore would have. */
 export type RestorePlan = {
   source: { version: number; position: number };
   diff: { field: string; before: unknown; after: unknown }[];
@@ -52,7 +52,7 @@ export type RestorePlan = {
 /** A field as it is configured, without functions. */
 export type FieldSchema = { name?: string; type: string; fields?: FieldSchema[]; [option: string]: unknown };
 
-/** What a collection is made of; `access` is there for users. */
+/** A collection as it is configured; `access` is there for users. */
 export type CollectionSchema = {
   slug: string;
   labels: { singular?: string; plural?: string } | null;
@@ -62,7 +62,7 @@ export type CollectionSchema = {
   access?: { read: boolean; create: boolean; update: boolean; delete: boolean };
 };
 
-/** What a global is made of. */
+/** A global as it is configured. */
 export type GlobalSchema = {
   slug: string;
   label: string | null;

@@ -5,10 +5,10 @@ import type { Created, Updated, UpdatedGlobal } from './inputs.ts';
 import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './paths.ts';
 import type { Lists, LooseConditions, PartOf, Where } from './where.ts';
 
-/** What a client can be typed by: a configuration, or the types that `annals types` writes. */
+/** The types of a client: a configuration, or the types that `annals types` writes. */
 export type AnyConfig = Config | Written | Plain;
 
-/** What `annals types` writes of a service. */
+/** The types that `annals types` writes of a service. */
 export type Written = {
   readonly collections: { readonly [slug: string]: CollectionTypes };
   readonly globals: { readonly [slug: string]: GlobalTypes };
@@ -23,7 +23,7 @@ export interface CollectionTypes {
   document: object;
   create: object;
   update: object;
-  /** What a path inside the document is filtered by. */
+  /** The filter of each path inside the document. */
   filters: object;
   /** The paths that lists can be sorted by. */
   sorts: string;
@@ -39,7 +39,7 @@ export interface GlobalTypes {
   update: object;
 }
 
-/** A configuration whose literals were not kept, for example of a plain object: it says nothing, but is no error. */
+/** A configuration whose literals were not kept, for example of a plain object: it says nothing, but is not an error. */
 type Plain = {
   readonly collections?: readonly { readonly slug: string; readonly fields: readonly object[] }[];
   readonly globals?: readonly { readonly slug: string; readonly fields: readonly object[] }[];
@@ -63,7 +63,7 @@ export type DocumentOf<C extends AnyConfig, Slug extends string, Depth extends n
 export type UserOf<C extends AnyConfig, Slug extends string> =
   UserDepth<C, Slug> extends infer Depth extends number ? DocumentOf<C, Slug, Depth> : never;
 type UserDepth<C, Slug> = Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'userDepth'> : number;
-/** What a document is created from. */
+/** The data of a new document. */
 export type CreateInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'create'> : Loose;
 /** The fields of a document to be changed. */
@@ -119,7 +119,7 @@ type OfConfig<Bases> = { readonly [Slug in keyof Bases]: OfCollection<Bases, Bas
 type Globals<C> = C extends Written ? C['globals'] : OfConfigGlobals<BySlug<C, 'collections'>, BySlug<C, 'globals'>>;
 type OfConfigGlobals<Bases, All> = { readonly [Slug in keyof All]: OfGlobal<Bases, All[Slug]> };
 
-/** What a configuration says of a collection: the same as {@link CollectionTypes}. */
+/** The types of a collection of a configuration: the same as {@link CollectionTypes}. */
 interface OfCollection<Bases, K> {
   kind: IsOn<K, 'auth'> extends true ? 'accounts' : IsOn<K, 'upload'> extends true ? 'files' : 'documents';
   userDepth: K extends { readonly auth: { readonly depth: infer Depth extends number } } ? Depth : 0;

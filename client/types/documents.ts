@@ -1,9 +1,9 @@
 import type { Json } from '../../config/schema.ts';
 import type { AddedTo, AnyField, FieldsIn, Flat, HasDefault, OptionValue, Plain, Several } from './fields.ts';
 
-/** What every document has. */
+/** The members of every document. */
 export type Stored = { id: string; createdAt: string; updatedAt: string };
-/** What every global has, null as long as it was never written. */
+/** The members of every global, null as long as it was never written. */
 export type StoredGlobal = { createdAt: string | null; updatedAt: string | null };
 
 /** The depth that is left in the documents of the next level. More than 10 is 10. */

@@ -4,7 +4,7 @@ import type { fileSchemas } from '../../config/uploads.ts';
 /** The same type with its parts put together; `& {}` has editors show the members, and not how they came about. */
 export type Flat<T> = { [Key in keyof T]: T[Key] } & {};
 
-/** What a field has in any configuration; one that was not kept literally has `string` for both. */
+/** The members of a field in any configuration; one that was not kept literally has `string` for both. */
 export type AnyField = { readonly name: string; readonly type: string };
 
 /** The fields of something that has fields; those of a row stand where the row does. */
@@ -65,14 +65,14 @@ export type Several<F, Value> = F extends { readonly type: 'multiSelect' }
       : Value
     : Value;
 
-/** What an option of a select is stored as. */
+/** The stored value of an option of a select. */
 export type OptionValue<Option> = Option extends string
   ? Option
   : Option extends { readonly value: infer Value extends string }
     ? Value
     : never;
 
-/** What has to be given on create: what is required and has no default. */
+/** True for a field that a create must give: it is required and has no default. */
 export type IsNeeded<F> = F extends { readonly required: true } ? (HasDefault<F> extends true ? false : true) : false;
 
 /**

@@ -14,10 +14,10 @@ import type {
   Several,
 } from './fields.ts';
 
-/** What a document of a collection of a configuration is created from. */
+/** The data of a new document of a collection of a configuration. */
 export type Created<K> = Flat<NewMembers<WrittenIn<K>> & Password<K> & Ignored<K>>;
 
-/** What is changed of a document: fields that are not given stay, those that are given are replaced whole. */
+/** The changes of a document: fields that are not given stay, those that are given are replaced whole. */
 export type Updated<K> = Flat<
   { [F in WrittenIn<K> as F['name']]?: Input<F> | Inherited<F['name']> } & Password<K> & Ignored<K>
 >;

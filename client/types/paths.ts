@@ -33,7 +33,7 @@ export interface ListFilter<Value> {
   exists?: boolean;
 }
 
-/** The operator of what is not to be compared: objects, lists of objects, JSON. */
+/** The operator of values that cannot be compared: objects, lists of objects, JSON. */
 export interface PresenceFilter {
   exists?: boolean;
 }
@@ -41,7 +41,7 @@ export interface PresenceFilter {
 /** Every operator, where nothing is known of the field. */
 export type AnyFilter = { [operator in keyof (OrderFilter<unknown> & TextFilter & ListFilter<unknown>)]?: unknown };
 
-/** What a path of a collection leads to: its filter, the collection it points at, and whether it goes through a list. */
+/** The end of a path of a collection: its filter, the collection it points at, and whether it goes through a list. */
 type Entry = { path: string; filter: unknown; sorts: boolean; to: string | null; isList: boolean };
 
 /** Every path of a collection of a configuration that stays inside its documents. */

@@ -35,7 +35,7 @@ type Conditions<All, Slug> = {
 
 type Own<Filters> = { [Name in keyof Filters & string]: { path: Name; filter: Filters[Name] } }[keyof Filters & string];
 
-/** The paths that the documents of a collection can be sorted by; through lists there are none. */
+/** The paths that the documents of a collection can be sorted by, which do not lead through lists. */
 type Sorts<All, Slug> =
   | (PartOf<All, Slug, 'sorts'> & string)
   | SortsThrough<All, PartOf<All, Slug, 'relations'>>

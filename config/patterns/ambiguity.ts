@@ -58,7 +58,7 @@ function partOf(places: Places, node: AST.Element): Part {
     case 'Quantifier':
       return repeated(places, node);
     case 'Assertion':
-      // What is inside is looked at by itself: nothing comes before or after it.
+      // The inside is looked at by itself: nothing comes before or after it.
       if ('alternatives' in node) anyOf(places, node.alternatives);
       return nothing;
     default:

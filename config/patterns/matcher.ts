@@ -4,7 +4,7 @@ import type { Check, Program } from './program.ts';
 type State = { reads: Uint16Array; count: number; isEnd: boolean; nexts: Map<number, State> };
 const kindNumbers = { read: 0, check: 1, split: 2, end: 3 } as const;
 
-/** What is kept of what follows, for each program; a text of ever other characters, or ways, would have it grow. */
+/** The number of states that are kept for each program; a text of ever other characters, or ways, would have it grow. */
 const maxTransitions = 5000;
 /** Of what is kept, in numbers: a state of many steps weighs as much as many of few. */
 const maxWeight = 200_000;
@@ -134,7 +134,7 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
     return passing;
   }
 
-  /** What was reached, as a state that lasts. */
+  /** The threads reached, as a state that lasts. */
   function kept({ reads, count, isEnd }: State): State {
     bits.fill(0);
     for (let at = 0; at < count; at += 1) {
@@ -207,7 +207,7 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
         return after(state, point, checks);
       }
       const following = kept(after(state, point, checks));
-      // What passes is another state by now.
+      // The state that passes is another by now.
       if (state === passing) return following;
       state.nexts.set(key, following);
       transitions += 1;

@@ -7,7 +7,7 @@ export type Step =
   | { kind: 'split'; ways: readonly number[] }
   | { kind: 'end' };
 
-/** What may be asked of a place in a text, which is between two characters. */
+/** A question to a place in a text, which is between two characters. */
 export type Check =
   | { kind: 'start' | 'end' }
   | { kind: 'word'; isNegated: boolean }
@@ -28,7 +28,7 @@ const maxSteps = 2000;
 const maxChecks = 30;
 
 /**
- * Makes the program of a pattern with the flag `u`. What a single character may be is left to the engine of Node, so that it
+ * Makes the program of a pattern with the flag `u`. The test of a single character is left to the engine of Node, so that it
  * means the same, down to its version of Unicode.
  *
  * @throws NoProgram for a backreference; for modifiers, in which Node's engine is not quite as ECMAScript has it; for a pattern that

@@ -625,7 +625,7 @@ describe('Failures between the client and the service', { concurrency: true }, (
       portal: [
         'Invalid Answer',
         200,
-        `${at('portal')} was answered 200 with what is no JSON: "Log in to the hotel"`,
+        `${at('portal')} was answered 200 with a body that is not JSON: "Log in to the hotel"`,
         1,
       ],
       moved: [
@@ -682,7 +682,7 @@ describe('Failures between the client and the service', { concurrency: true }, (
       for (const [name, call] of Object.entries(calls)) {
         const { error, status, message } = await refusalOf(call());
         assert.deepEqual([error, status], ['Invalid Answer', 200], name);
-        assert.match(message, /^\w+ http:\S+ was answered 200 with what is no answer of the service: /);
+        assert.match(message, /^\w+ http:\S+ was answered 200 with a body that is not of the service: /);
       }
     }
     assert.equal(client.token, 'kept');
@@ -750,7 +750,7 @@ describe('createClient', () => {
       [{}, { headers: { 'x own': 'secret' } }, 'x own'],
     ];
     for (const [own, call, name] of unsendable) {
-      const message = `what is given for the header "${name}" cannot be sent: it holds characters that none may have`;
+      const message = `the value for the header "${name}" cannot be sent: it holds characters that no header may have`;
       const refused = createClient({ baseUrl: url, ...own })
         .global('site')
         .update({}, call);

@@ -60,14 +60,14 @@ export type PostMood = "it's" | 'so "so"' | '*/';
 /** The options of `Post.tags`. */
 export type PostTags = 'news' | 'tech';
 
-/** What is in `Post.seo`. */
+/** The fields of `Post.seo`. */
 export interface PostSeo<Depth extends number = 0> {
   title: string;
   hidden?: boolean | null;
   image: Related<Pictures<Below<Depth>>, Depth> | null;
 }
 
-/** What is in `Post.seo`. */
+/** The fields of `Post.seo`. */
 export interface PostSeoInput {
   title: string;
   hidden?: boolean | null;
@@ -77,13 +77,13 @@ export interface PostSeoInput {
 /** The options of `Post.settings.layout`. */
 export type PostSettingsLayout = 'wide' | 'narrow';
 
-/** What is in `Post.settings`. */
+/** The fields of `Post.settings`. */
 export interface PostSettings {
   layout: PostSettingsLayout;
   colour: string | null;
 }
 
-/** What is in `Post.settings`. */
+/** The fields of `Post.settings`. */
 export interface PostSettingsInput {
   layout?: PostSettingsLayout;
   colour?: string | null;
@@ -141,7 +141,7 @@ export type PostSections<Depth extends number = 0> = PostSectionsText | PostSect
 
 export type PostSectionsInput = PostSectionsTextInput | PostSectionsQuoteInput;
 
-/** What a document of `posts` is created from. */
+/** The data of a new document of `posts`. */
 export interface PostCreate {
   /** Title. Shown in lists. */
   title: string;
@@ -177,7 +177,7 @@ export interface PostCreate {
   updatedAt?: unknown;
 }
 
-/** What is changed of a document of `posts`. */
+/** The changes of a document of `posts`. */
 export interface PostUpdate {
   /** Title. Shown in lists. */
   title?: string;
@@ -213,7 +213,7 @@ export interface PostUpdate {
   updatedAt?: unknown;
 }
 
-/** What lists of `posts` are filtered by, beside what is in related documents. */
+/** The paths that lists of `posts` are filtered by, beside those in related documents. */
 export interface PostFilters {
   id: IdFilter;
   createdAt: OrderFilter<string>;
@@ -256,7 +256,7 @@ export interface PostFilters {
   'sections.people': ListFilter<string>;
 }
 
-/** What lists of `posts` are sorted by, beside what is in related documents. */
+/** The paths that lists of `posts` are sorted by, beside those in related documents. */
 export type PostSorts =
   | 'id'
   | 'createdAt'
@@ -283,7 +283,7 @@ export type PostSorts =
   | 'settings.layout'
   | 'settings.colour';
 
-/** What a client knows of `posts`. */
+/** The types of `posts` for a client. */
 export interface PostTypes {
   kind: 'documents';
   userDepth: 0;
@@ -317,7 +317,7 @@ export interface Author<Depth extends number = 0, JoinDepth extends number = Dep
   posts: Related<Post<Below<Depth>>, JoinDepth>[];
 }
 
-/** What a document of `authors` is created from. */
+/** The data of a new document of `authors`. */
 export interface AuthorCreate {
   name: string;
   boss?: string | null;
@@ -327,7 +327,7 @@ export interface AuthorCreate {
   posts?: unknown;
 }
 
-/** What is changed of a document of `authors`. */
+/** The changes of a document of `authors`. */
 export interface AuthorUpdate {
   name?: string;
   boss?: string | null;
@@ -337,7 +337,7 @@ export interface AuthorUpdate {
   posts?: unknown;
 }
 
-/** What lists of `authors` are filtered by, beside what is in related documents. */
+/** The paths that lists of `authors` are filtered by, beside those in related documents. */
 export interface AuthorFilters {
   id: IdFilter;
   createdAt: OrderFilter<string>;
@@ -346,10 +346,10 @@ export interface AuthorFilters {
   boss: TextFilter;
 }
 
-/** What lists of `authors` are sorted by, beside what is in related documents. */
+/** The paths that lists of `authors` are sorted by, beside those in related documents. */
 export type AuthorSorts = 'id' | 'createdAt' | 'updatedAt' | 'name' | 'boss';
 
-/** What a client knows of `authors`. */
+/** The types of `authors` for a client. */
 export interface AuthorTypes {
   kind: 'documents';
   userDepth: 0;
@@ -381,7 +381,7 @@ export interface Pictures<Depth extends number = 0> {
   by: Related<Author<Below<Depth>, 0>, Depth> | null;
 }
 
-/** What a document of `pictures` is created from. */
+/** The data of a new document of `pictures`. */
 export interface PicturesCreate {
   alt: string;
   by?: string | null;
@@ -397,7 +397,7 @@ export interface PicturesCreate {
   url?: unknown;
 }
 
-/** What is changed of a document of `pictures`. */
+/** The changes of a document of `pictures`. */
 export interface PicturesUpdate {
   alt?: string;
   by?: string | null;
@@ -413,7 +413,7 @@ export interface PicturesUpdate {
   url?: unknown;
 }
 
-/** What lists of `pictures` are filtered by, beside what is in related documents. */
+/** The paths that lists of `pictures` are filtered by, beside those in related documents. */
 export interface PicturesFilters {
   id: IdFilter;
   createdAt: OrderFilter<string>;
@@ -429,7 +429,7 @@ export interface PicturesFilters {
   by: TextFilter;
 }
 
-/** What lists of `pictures` are sorted by, beside what is in related documents. */
+/** The paths that lists of `pictures` are sorted by, beside those in related documents. */
 export type PicturesSorts =
   | 'id'
   | 'createdAt'
@@ -444,7 +444,7 @@ export type PicturesSorts =
   | 'alt'
   | 'by';
 
-/** What a client knows of `pictures`. */
+/** The types of `pictures` for a client. */
 export interface PicturesTypes {
   kind: 'files';
   userDepth: 0;
@@ -474,7 +474,7 @@ export interface Members<Depth extends number = 0> {
 /** The options of `Members.role`. */
 export type MembersRole = 'chief' | 'reader';
 
-/** What a document of `members` is created from. */
+/** The data of a new document of `members`. */
 export interface MembersCreate {
   email: string;
   picture?: string | null;
@@ -486,7 +486,7 @@ export interface MembersCreate {
   updatedAt?: unknown;
 }
 
-/** What is changed of a document of `members`. */
+/** The changes of a document of `members`. */
 export interface MembersUpdate {
   email?: string;
   picture?: string | null;
@@ -498,7 +498,7 @@ export interface MembersUpdate {
   updatedAt?: unknown;
 }
 
-/** What lists of `members` are filtered by, beside what is in related documents. */
+/** The paths that lists of `members` are filtered by, beside those in related documents. */
 export interface MembersFilters {
   id: IdFilter;
   createdAt: OrderFilter<string>;
@@ -509,10 +509,10 @@ export interface MembersFilters {
   constructor: TextFilter;
 }
 
-/** What lists of `members` are sorted by, beside what is in related documents. */
+/** The paths that lists of `members` are sorted by, beside those in related documents. */
 export type MembersSorts = 'id' | 'createdAt' | 'updatedAt' | 'email' | 'picture' | 'role' | 'constructor';
 
-/** What a client knows of `members`. */
+/** The types of `members` for a client. */
 export interface MembersTypes {
   kind: 'accounts';
   userDepth: 1;
@@ -537,13 +537,13 @@ export interface PostCreate2 {
   nothing: PostCreate2Nothing | null;
 }
 
-/** What is in `PostCreate2.nothing`. */
+/** The fields of `PostCreate2.nothing`. */
 export type PostCreate2Nothing = Record<never, never>;
 
-/** What is in `PostCreate2.nothing`. */
+/** The fields of `PostCreate2.nothing`. */
 export type PostCreate2NothingInput = Record<never, never>;
 
-/** What a document of `post-create` is created from. */
+/** The data of a new document of `post-create`. */
 export interface PostCreate2Create {
   x?: number | null;
   nothing?: PostCreate2NothingInput | null;
@@ -552,7 +552,7 @@ export interface PostCreate2Create {
   updatedAt?: unknown;
 }
 
-/** What is changed of a document of `post-create`. */
+/** The changes of a document of `post-create`. */
 export interface PostCreate2Update {
   x?: number | null;
   nothing?: PostCreate2NothingInput | null;
@@ -561,7 +561,7 @@ export interface PostCreate2Update {
   updatedAt?: unknown;
 }
 
-/** What lists of `post-create` are filtered by, beside what is in related documents. */
+/** The paths that lists of `post-create` are filtered by, beside those in related documents. */
 export interface PostCreate2Filters {
   id: IdFilter;
   createdAt: OrderFilter<string>;
@@ -570,10 +570,10 @@ export interface PostCreate2Filters {
   nothing: PresenceFilter;
 }
 
-/** What lists of `post-create` are sorted by, beside what is in related documents. */
+/** The paths that lists of `post-create` are sorted by, beside those in related documents. */
 export type PostCreate2Sorts = 'id' | 'createdAt' | 'updatedAt' | 'x';
 
-/** What a client knows of `post-create`. */
+/** The types of `post-create` for a client. */
 export interface PostCreate2Types {
   kind: 'documents';
   userDepth: 0;
@@ -587,7 +587,7 @@ export interface PostCreate2Types {
   lists: Record<never, never>;
 }
 
-/** The global `site`; with a depth, documents stand in the place of ids. What has no default is null before it is written. */
+/** The global `site`; with a depth, documents stand in the place of ids. A field without a default is null before it is written. */
 export interface Site<Depth extends number = 0> {
   createdAt: string | null;
   updatedAt: string | null;
@@ -604,12 +604,12 @@ export interface Site<Depth extends number = 0> {
 /** The options of `Site.colours`. */
 export type SiteColours = 'red' | 'green';
 
-/** What is in `Site.theme`. */
+/** The fields of `Site.theme`. */
 export interface SiteTheme {
   dark: boolean | null;
 }
 
-/** What is in `Site.theme`. */
+/** The fields of `Site.theme`. */
 export interface SiteThemeInput {
   dark?: boolean | null;
 }
@@ -634,7 +634,7 @@ export type SiteParts = SitePartsEmpty;
 
 export type SitePartsInput = SitePartsEmptyInput;
 
-/** What is changed of the global `site`. */
+/** The changes of the global `site`. */
 export interface SiteUpdate {
   title?: string;
   owner?: string;
@@ -649,21 +649,21 @@ export interface SiteUpdate {
   updatedAt?: unknown;
 }
 
-/** What a client knows of `site`. */
+/** The types of `site` for a client. */
 export interface SiteTypes {
   depth: number;
   document: Site<this['depth']>;
   update: SiteUpdate;
 }
 
-/** The global `post`. What has no default is null before it is written. */
+/** The global `post`. A field without a default is null before it is written. */
 export interface Post2 {
   createdAt: string | null;
   updatedAt: string | null;
   x: number | null;
 }
 
-/** What is changed of the global `post`. */
+/** The changes of the global `post`. */
 export interface Post2Update {
   x?: number | null;
   id?: unknown;
@@ -671,7 +671,7 @@ export interface Post2Update {
   updatedAt?: unknown;
 }
 
-/** What a client knows of `post`. */
+/** The types of `post` for a client. */
 export interface Post2Types {
   depth: number;
   document: Post2;
@@ -723,7 +723,7 @@ export interface ListFilter<Value> {
   exists?: boolean;
 }
 
-/** The operator of what cannot be compared: objects, lists of them, JSON. */
+/** The operator of values that cannot be compared: objects, lists of them, JSON. */
 export interface PresenceFilter {
   exists?: boolean;
 }

@@ -223,7 +223,7 @@ describe('email', () => {
       's3cret',
     ]) {
       const problems = emailProblems({ transport }).join();
-      assert.match(problems, /^email\.transport: must be an SMTP URL such as .*; got a text that is none$/);
+      assert.match(problems, /^email\.transport: must be an SMTP URL such as .*; got a text of another form$/);
       assert.ok(!problems.includes('s3cret'), problems);
     }
     assert.match(emailProblems({ transport: [1] }).join(), /got a list of 1$/);
@@ -241,7 +241,7 @@ describe('email', () => {
         'email.templates.welcome.html: must be a function, got "<p>"',
       ],
     );
-    assert.deepEqual(emailProblems('smtp://x'), ['email: must be false or an object, got a text that is none']);
+    assert.deepEqual(emailProblems('smtp://x'), ['email: must be false or an object, got a text of another form']);
   });
 });
 

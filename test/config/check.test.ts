@@ -130,7 +130,7 @@ describe('a configuration', () => {
       ['https://', `${must} "https://"`],
       ['file://', `${must} "file://"`],
       ['', `${must} ""`],
-      ['null', 'must not be "null": pages of anybody have that origin'],
+      ['null', 'must not be "null": pages of any author have that origin'],
       [3, `${must} 3`],
       [null, `${must} null`],
     ];

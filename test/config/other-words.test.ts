@@ -50,7 +50,7 @@ describe('the words of others', () => {
     const expected = [
       'jobs: is not a key of the configuration; Annals runs no jobs',
       'plugins: is not a key of the configuration; Annals has no plugins',
-      'db: is not a key of the configuration; it is no part of the configuration; set --data',
+      'db: is not a key of the configuration; it is not part of the configuration; set --data',
       'collections.posts.name: is not a key of a collection; write "slug"',
       'collections.posts.versions: is not a key of a collection; every version is kept anyway',
       'collections.posts.auth.verify: is not a key of auth; an address is proved by an invitation',

@@ -5,12 +5,12 @@ import { pathsOf } from './paths.ts';
 import { comment, declareUnion, literal, memberName } from './text.ts';
 import { followsDepth, hasJoins, membersOf, type References, type Use, withDepth } from './values.ts';
 
-/** What every declaration of a file needs. */
+/** The needs of every declaration of a file. */
 export type Context = { names: Names; collections: ReadonlyMap<string, Collection> };
 
 type Target = Collection | Global;
 
-/** What the service makes itself: `unknown` in a body, where it is not looked at. */
+/** Members that the service makes: `unknown` in a body, where it is not looked at. */
 const assigned = ['id', 'createdAt', 'updatedAt'];
 
 /** All types of a collection, in lines. */
@@ -31,10 +31,10 @@ export function declareCollection(collection: Collection, context: Context): str
     '}',
     '',
     ...declared,
-    ...comment(`What a document of \`${slug}\` is created from.`),
+    ...comment(`The data of a new document of \`${slug}\`.`),
     `export interface ${name}Create {`,
     ...body('create'),
-    ...comment(`What is changed of a document of \`${slug}\`.`),
+    ...comment(`The changes of a document of \`${slug}\`.`),
     `export interface ${name}Update {`,
     ...body('update'),
     ...declarePaths(collection, name, references),
@@ -47,7 +47,7 @@ export function declareGlobal(global: Global, context: Context): string[] {
   const name = nameOf(global, context);
   const { references, declared } = declareParts(fields, name, { names: context.names, related: relatedIn(context) });
   return [
-    ...comment(`The global \`${slug}\`${atDepth(fields)}. What has no default is null before it is written.`),
+    ...comment(`The global \`${slug}\`${atDepth(fields)}. A field without a default is null before it is written.`),
     `export interface ${withDepth(name, fields)} {`,
     '  createdAt: string | null;',
     '  updatedAt: string | null;',
@@ -55,13 +55,13 @@ export function declareGlobal(global: Global, context: Context): string[] {
     '}',
     '',
     ...declared,
-    ...comment(`What is changed of the global \`${slug}\`.`),
+    ...comment(`The changes of the global \`${slug}\`.`),
     `export interface ${name}Update {`,
     ...membersOf(fields, 'update', references),
     ...assigned.map((one) => `  ${one}?: unknown;`),
     '}',
     '',
-    ...comment(`What a client knows of \`${slug}\`.`),
+    ...comment(`The types of \`${slug}\` for a client.`),
     `export interface ${name}Types {`,
     '  depth: number;',
     `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
@@ -79,18 +79,18 @@ function declarePaths({ slug, fields, auth, upload }: Collection, name: string, 
     return found.length === 0 ? 'Record<never, never>;' : ['{', ...lines, '  };'].join('\n');
   };
   return [
-    ...comment(`What lists of \`${slug}\` are filtered by, beside what is in related documents.`),
+    ...comment(`The paths that lists of \`${slug}\` are filtered by, beside those in related documents.`),
     `export interface ${name}Filters {`,
     ...paths.map(({ path, filter }) => `  ${memberName(path)}: ${filter};`),
     '}',
     '',
-    ...comment(`What lists of \`${slug}\` are sorted by, beside what is in related documents.`),
+    ...comment(`The paths that lists of \`${slug}\` are sorted by, beside those in related documents.`),
     ...declareUnion(
       `export type ${name}Sorts`,
       paths.filter(({ sorts }) => sorts).map(({ path }) => literal(path)),
     ),
     '',
-    ...comment(`What a client knows of \`${slug}\`.`),
+    ...comment(`The types of \`${slug}\` for a client.`),
     `export interface ${name}Types {`,
     `  kind: '${auth ? 'accounts' : upload ? 'files' : 'documents'}';`,
     `  userDepth: ${auth?.depth ?? 0};`,

@@ -34,7 +34,7 @@ function listOf(name: string, entries: readonly string[]): string[] {
   return entries.length === 0 ? [`  ${name}: Record<never, never>;`] : [`  ${name}: {`, ...entries, '  };'];
 }
 
-/** What is the same for every service. */
+/** The part that is the same for every service. */
 const fixed = `/** An id; or, asked for with a depth, the document. One that is gone or may not be read stays its id. */
 export type Related<Item, Depth extends number> = Depth extends 0 ? string : string | Item;
 
@@ -80,7 +80,7 @@ export interface ListFilter<Value> {
   exists?: boolean;
 }
 
-/** The operator of what cannot be compared: objects, lists of them, JSON. */
+/** The operator of values that cannot be compared: objects, lists of them, JSON. */
 export interface PresenceFilter {
   exists?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Collection, Global, Model } from '../../../config/model.ts';
 
-/** What the file declares whatever the configuration, and what it takes from the language. */
+/** The names that the file declares whatever the configuration, and those that it takes from the language. */
 const reserved = [
   'Annals',
   'Below',

@@ -45,7 +45,7 @@ export function declareParts(
     const fields = fieldsInside(field);
     named.set(field, names.take(wanted, ['', 'Input']));
     visit(fields, nameOf(field), path);
-    const about = isList(field) ? `An item of \`${path}\`.` : `What is in \`${path}\`.`;
+    const about = isList(field) ? `An item of \`${path}\`.` : `The fields of \`${path}\`.`;
     declareObject(about, nameOf(field), { slug: null, fields });
   }
 

@@ -48,7 +48,7 @@ function pathsIn(fields: readonly Field[], { before, isInList }: Place, nameOf: 
 
 const inList = { sorts: false, isList: true };
 
-/** What a path that ends at a field is, by the operators of `server/queries/values.ts`. */
+/** The type of a path that ends at a field, by the operators of `server/queries/values.ts`. */
 function endOf(field: Field, isInList: boolean, nameOf: NameOf): Omit<Path, 'path'> {
   const { type, options, relationTo, isDocumentId } = field;
   const to = relationTo === undefined ? {} : { relationTo };

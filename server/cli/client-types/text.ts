@@ -3,7 +3,7 @@ import { printable } from '../terminal.ts';
 /** Columns of a line, where it can be broken. */
 const width = 120;
 
-/** A text as a literal. What is not to be seen is escaped: it could make the code look like another. */
+/** A text as a literal. Invisible characters are escaped: they could make the code look like another. */
 export function literal(text: string): string {
   const json = printable(JSON.stringify(text));
   if (text.includes("'") && !text.includes('"')) return json;

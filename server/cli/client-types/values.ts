@@ -6,7 +6,7 @@ import { comment, memberName } from './text.ts';
 /** Where a type stands: in an answer, of a global or not; in what is created, or in what is changed. */
 export type Use = 'answer' | 'global' | 'create' | 'update';
 
-/** What the types of fields refer to. */
+/** The names that the types of fields refer to. */
 export type References = {
   /** The name of the options of a field, or of what its fields or blocks are the type of. */
   nameOf: (field: Field) => string;
@@ -24,7 +24,7 @@ export function membersOf(fields: readonly Field[], use: Use, references: Refere
   });
 }
 
-/** What the type of an object, of an item or of a block is called in answers and in bodies. */
+/** The name of the type of an object, of an item or of a block in answers and in bodies. */
 export function partName(name: string, use: Use, isDeep: boolean): string {
   if (!isAnswered(use)) return `${name}Input`;
   return isDeep ? `${name}<Depth>` : name;
@@ -73,7 +73,7 @@ function oneOf(field: Field, use: Use, { nameOf, related }: References): string 
   if (options) return nameOf(field);
   if (collection !== undefined) return `Related<${related(collection)}, JoinDepth>`;
   if (relationTo !== undefined) return use === 'answer' ? `Related<${related(relationTo)}, Depth>` : 'string';
-  // What has fields of its own has a name of its own.
+  // A field with fields of its own has a name of its own.
   if (isNesting(field)) return partName(nameOf(field), use, followsDepth([field]));
   const { column } = typeFacts[type];
   return column ? columns[column] : json(field, use);

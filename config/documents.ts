@@ -1,6 +1,5 @@
 import Joi from 'joi';
 import { DomainError } from './errors.ts';
-import { cutField, type FieldError } from './errors.ts';
 import { isList } from './field-types.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { InvalidBody } from './invalid-body.ts';

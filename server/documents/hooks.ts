@@ -1,10 +1,9 @@
 import Boom from '@hapi/boom';
 import { DomainError } from '../../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
-import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
-import type { Call } from '../app.ts';
 import { mapObjectsAsync } from '../../config/nesting.ts';
-import type { App, Target } from '../app.ts';
+import { type JsonObject, memberOf } from '../../config/schema.ts';
+import type { Call } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
 

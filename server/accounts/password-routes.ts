@@ -10,7 +10,7 @@ import { type AuthTarget, authTargets, userWith } from '../callers/sessions.ts';
 import { withPassword } from '../documents/passwords.ts';
 import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
-import { readNoQuery } from '../queries/query.ts';
+import { readNoQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
 import { forgotPasswordOperation, resetPasswordOperation } from './operations.ts';
 import { recordLater } from './record.ts';

@@ -19,7 +19,7 @@ import { withPassword } from '../documents/passwords.ts';
 import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
-import { readNoQuery } from '../queries/query.ts';
+import { readNoQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
 import { acceptInviteOperation, firstUserOperation, initOperation, inviteOperation } from './operations.ts';
 import { record } from './record.ts';

@@ -22,7 +22,7 @@ import { tooBusy } from '../documents/passwords.ts';
 import { sendText } from '../documents/sending.ts';
 import { jsonPayload, noPayload, readBody } from '../http/body.ts';
 import { addressOf } from '../http/requests.ts';
-import { readNoQuery } from '../queries/query.ts';
+import { readNoQuery } from '../queries/parameters.ts';
 import {
   endSessionOperation,
   loginOperation,

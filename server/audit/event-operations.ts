@@ -1,44 +1,13 @@
 import Joi from 'joi';
-import { schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
 import { ofEveryRoute } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json, retryAfter } from '../openapi/responses.ts';
-
-/** Where a page begins. */
-export const after = Joi.number().integer().min(0).default(0);
-/** How much is on it. */
-export const limit = Joi.number().integer().min(1).default(100).description('How many; above 1000 is 1000.');
+import { eventParameters, feedParameters } from './event-query.ts';
 
 /** An event in the path. */
 export const atPosition = Joi.object({
   position: Joi.number().integer().min(1).required().description('The position of an event.'),
 });
-
-const types = Object.keys(schemaVersionOf).join('|').replaceAll('.', '\\.');
-
-/** The filters of events. */
-export const filters = {
-  collection: Joi.string().description(
-    `The slug of a collection, \`globals/<slug>\`, \`accounts/<slug>\`, ${serviceStreams.map((name) => `\`${name}\``).join(', ')}; ` +
-      '`globals`, `accounts` or `system` for all of these.',
-  ),
-  type: Joi.string()
-    .pattern(new RegExp(`^(${types})(,(${types}))*$`))
-    .example('document.deleted,document.erased')
-    .description('The type of the events, or several with commas between.'),
-  actor: Joi.string().description(
-    '`user`, `apiKey`, `system` or `anonymous`, or an id: `users/<id>`, or that of an API key.',
-  ),
-};
-
-/** The name of a stream. */
-export const stream = Joi.string().description('The name of one stream: `posts/<id>`.');
-
-/** The first and the last moment of a range. */
-export const range = {
-  from: momentOf('first'),
-  to: momentOf('last'),
-};
 
 /** `GET /api/audit/events` */
 export function eventsOperation(): Operation {
@@ -49,13 +18,7 @@ export function eventsOperation(): Operation {
     description:
       'Answers what was recorded, in the order of the positions. What was said stands in `data` for who has the scope `payloads`, ' +
       'else it is withheld. `next` is the `after` of the next page.',
-    query: Joi.object({
-      stream,
-      ...filters,
-      ...range,
-      after: position('The position after which the page begins.'),
-      limit,
-    }),
+    query: eventParameters,
     answers: {
       200: json(
         'A page of events, in their order. It may hold fewer than `limit`, or none, and have a `next`.',
@@ -75,7 +38,6 @@ export function feedOperation(): Operation {
     'A page of events, or for who accepts `text/event-stream` those that were and those that come, as server-sent events.',
     'FeedPage',
   );
-  const pages = 'For pages only: how many; above 1000 is 1000.';
   return {
     id: 'audit_feed',
     tag: 'events',
@@ -84,11 +46,7 @@ export function feedOperation(): Operation {
       'For programs that act on what happens. As JSON it answers a page, and `next` is where to ask again. For who accepts ' +
       '`text/event-stream` it goes on as server-sent events: who comes again with `Last-Event-ID` misses nothing. Rights are ' +
       'asked again while a stream lasts.',
-    query: Joi.object({
-      after: position('The position after which to begin.'),
-      ...filters,
-      limit: limit.description(pages),
-    }),
+    query: feedParameters,
     headers: Joi.object({
       'Last-Event-ID': Joi.number()
         .integer()
@@ -143,14 +101,4 @@ export function keysOperation(): Operation {
     answers: { 200: json('The keys.', 'Keys'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
   };
-}
-
-function position(description: string): Joi.Schema {
-  return after.description(description);
-}
-
-function momentOf(which: string): Joi.Schema {
-  return Joi.string().description(
-    `The ${which} moment: a position from 1, a date and time with a zone, or a date in UTC. Not in the future.`,
-  );
 }

@@ -1,94 +1,122 @@
-import type { FieldError } from '../../config/errors.ts';
+import { invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { accountStream, globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
 import { actorTypes, categories, collectionOf, type EventFilter, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
-import { readRange } from '../queries/moments.ts';
-import { readCount, refuse, unknownParameters } from '../queries/query.ts';
+import { type Now, positionsOf, range } from '../queries/moments.ts';
+import {
+  type Asked,
+  askedOf,
+  checked,
+  count,
+  type Query,
+  settle,
+  tell,
+  text,
+  type Values,
+} from '../queries/parameters.ts';
 
 /** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */
 export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };
 
-/** A cursor and how much may follow it. */
-export type PageQuery = { after: number; limit: number };
+/** What reading the filters needs to know: all that events may be about, see {@link collectionOf}. */
+type Subjects = { subjects: () => Iterable<string> };
+
+/** What reading a query about a log needs to know. */
+export type Known = Now & Subjects;
+
+const types = Object.keys(schemaVersionOf);
+const typeForm = new RegExp(`^(${alternatives(types)})(,(${alternatives(types)}))*$`);
+// An API key has sixteen hexadecimal digits, a user a collection and an id.
+const actorForm = new RegExp(`^(${alternatives(actorTypes)}|[\\da-f]{16}|[^/]+/[^/]+)$`);
+
+const collection = text(
+  `The slug of a collection, \`globals/<slug>\`, \`accounts/<slug>\`, ${serviceStreams.map((name) => `\`${name}\``).join(', ')}; ` +
+    '`globals`, `accounts` or `system` for all of these.',
+);
+const type = text('The type of the events, or several with commas between.', { pattern: typeForm });
+const actor = text('`user`, `apiKey`, `system` or `anonymous`, or an id: `users/<id>`, or that of an API key.', {
+  pattern: actorForm,
+});
+
+/** The filters of events. */
+export const filters = {
+  collection: checked(collection, requireSubject),
+  type: tell(checked(type, requireTypes), { example: 'document.deleted,document.erased' }),
+  actor: checked(actor, requireActor),
+};
+
+/** The name of a stream. */
+export const stream = text('The name of one stream: `posts/<id>`.');
 
 const defaultLimit = 100;
-const maxLimit = 1000;
-const filters = ['collection', 'type', 'actor'] as const;
+const limits = { least: 1, most: 1000, otherwise: defaultLimit };
 
-type Query = Record<string, unknown>;
+/** The query of a page of versions. */
+export const historyParameters = {
+  after: position('The version after which the page begins.'),
+  limit: count(limits, 'How many'),
+};
 
-/** @throws DomainError `invalid` naming every wrong parameter. */
-export function readPageQuery(query: Query): PageQuery {
-  const errors = unknownParameters(query, ['after', 'limit']);
-  const page = readPage(query, errors);
-  refuse(errors);
-  return page;
-}
+/** The query of a page of events. */
+export const eventParameters = {
+  stream,
+  ...filters,
+  ...range,
+  after: position('The position after which the page begins.'),
+  limit: count(limits, 'How many'),
+};
+
+/** The query of the change feed as server-sent events. */
+const streamParameters = { after: position('The position after which to begin.'), ...filters };
+
+/** The query of the change feed. */
+export const feedParameters = { ...streamParameters, limit: count(limits, 'For pages only: how many') };
 
 /** Reads what `GET /api/audit/events` is asked for. @throws DomainError `invalid` naming every wrong parameter. */
 export function readEventQuery(query: Query, app: App): EventQuery {
-  const errors = unknownParameters(query, ['stream', ...filters, 'from', 'to', 'after', 'limit']);
-  const filter = readFilter(query, () => collectionsOf(app), errors);
-  const stream = readText(query, 'stream', errors);
-  const { after, limit } = readPage(query, errors);
-  const { from, to } = readRange(query, app, errors);
-  refuse(errors);
+  const known = knownTo(app);
+  const asked = askedOf(eventParameters, query, known);
+  const { from, to } = positionsOf(asked.values, known, asked.errors);
+  const { stream, after, limit, ...wanted } = settle(asked);
+  const filter = filterOf(wanted);
   return { stream, filter, after: Math.max(after, from - 1), upTo: to ?? app.events.head().size, limit };
 }
 
+/** What a client of the change feed sends: `lastEventId` wins over the parameter `after`. */
+type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
+
 /**
- * Reads what the change feed is asked for. `limit` is null where it is none of the parameters.
+ * Reads what the change feed is asked for.
  *
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export function readFeedQuery(query: Query, app: App, lastEventId: unknown, hasLimit: boolean) {
-  const errors = unknownParameters(query, ['after', ...filters, ...(hasLimit ? ['limit'] : [])]);
-  const filter = readFilter(query, () => collectionsOf(app), errors);
-  const { after: asked, limit } = readPage(query, errors);
-  const resumed =
-    lastEventId === undefined ? asked : readCount({ [lastEventName]: lastEventId }, lastEventName, 0, 0, errors);
+export function readFeedQuery({ query, lastEventId, isStream }: FeedRequest, app: App) {
+  const known = knownTo(app);
+  const asked: Asked<typeof feedParameters> = isStream
+    ? askedOf(streamParameters, query, known)
+    : askedOf(feedParameters, query, known);
+  const header = askedOf({ [lastEventName]: feedParameters.after }, { [lastEventName]: lastEventId }, known);
+  const field = lastEventId === undefined ? 'after' : lastEventName;
+  const after = (lastEventId === undefined ? asked.values.after : header.values[lastEventName]) ?? 0;
+  asked.errors.push(...header.errors);
   const { size } = app.events.head();
-  if (resumed > size) {
-    const field = lastEventId === undefined ? 'after' : lastEventName;
-    const message = `${field} must be at most ${size}, where the log ends, got ${resumed}`;
-    errors.push({ field, message });
+  if (after > size) {
+    asked.errors.push({ field, message: `${field} must be at most ${size}, where the log ends, got ${after}` });
   }
-  refuse(errors);
-  return { filter, after: resumed, limit };
+  const { limit = defaultLimit, ...wanted } = settle(asked);
+  return { filter: filterOf(wanted), after, limit };
 }
 
 const lastEventName = 'Last-Event-ID';
 
-function readPage(query: Query, errors: FieldError[]): PageQuery {
-  const after = readCount(query, 'after', 0, 0, errors);
-  const limit = readCount(query, 'limit', 1, defaultLimit, errors);
-  return { after, limit: Math.min(limit, maxLimit) };
+/** What is known to a service, for a query about its log. */
+export function knownTo(app: App): Known {
+  return { events: app.events, clock: app.clock, subjects: () => collectionsOf(app) };
 }
 
-/**
- * Reads the filters of a query; what is wrong with them goes to `errors`.
- *
- * @param collections gives all that events may be about, see {@link collectionOf}.
- */
-export function readFilter(query: Query, collections: () => Iterable<string>, errors: FieldError[]): EventFilter {
-  const collection = readText(query, 'collection', errors);
-  const type = readText(query, 'type', errors);
-  const actor = readText(query, 'actor', errors);
-  if (collection !== null) checkCollection(collection, new Set(collections()), errors);
-  const types = Object.keys(schemaVersionOf);
-  const wrong = type === null ? undefined : typesOf(type).find((one) => !types.includes(one));
-  if (wrong !== undefined) {
-    const allowed = `one of ${showAll(types)}, or several with commas between`;
-    const message = `type must be ${allowed}, got ${show(wrong)}${didYouMean(wrong, types)}`;
-    errors.push({ field: 'type', message });
-  }
-  // An API key has sixteen hexadecimal digits, a user a collection and an id.
-  if (actor !== null && !actorTypes.includes(actor) && !/^([\da-f]{16}|[^/]+\/[^/]+)$/.test(actor)) {
-    const allowed = `${showAll(actorTypes)}, or the id of one such as "users/0198…"`;
-    const message = `actor must be one of ${allowed}, got ${show(actor)}${didYouMean(actor, actorTypes)}`;
-    errors.push({ field: 'actor', message });
-  }
+/** The filters that are given. */
+export function filterOf({ collection, type, actor }: Values<typeof filters>): EventFilter {
   return {
     ...(collection === null ? {} : { collection }),
     ...(type === null ? {} : { type }),
@@ -96,8 +124,27 @@ export function readFilter(query: Query, collections: () => Iterable<string>, er
   };
 }
 
+function requireSubject(subject: string, name: string, { subjects }: Subjects): void {
+  const known = new Set(subjects());
+  if (known.has(subject)) return;
+  throw invalidField(name, `must be one of ${showAll([...known])}, got ${show(subject)}${didYouMean(subject, known)}`);
+}
+
+function requireTypes(given: string, name: string): void {
+  if (typeForm.test(given)) return;
+  const wrong = typesOf(given).find((one) => !types.includes(one));
+  const allowed = `one of ${showAll(types)}, or several with commas between`;
+  throw invalidField(name, `must be ${allowed}, got ${show(wrong)}${didYouMean(wrong, types)}`);
+}
+
+function requireActor(given: string, name: string): void {
+  if (actorForm.test(given)) return;
+  const allowed = `${showAll(actorTypes)}, or the id of one such as "users/0198…"`;
+  throw invalidField(name, `must be one of ${allowed}, got ${show(given)}${didYouMean(given, actorTypes)}`);
+}
+
 /** All that events of a service may be about; also what the configuration no longer has, for there are events about it. */
-export function collectionsOf({ model, auditIndex }: App): string[] {
+function collectionsOf({ model, auditIndex }: App): string[] {
   const auth = [...model.collections.values()].filter((one) => one.auth);
   return [
     ...model.collections.keys(),
@@ -109,19 +156,10 @@ export function collectionsOf({ model, auditIndex }: App): string[] {
   ];
 }
 
-function checkCollection(collection: string, known: ReadonlySet<string>, errors: FieldError[]): void {
-  if (known.has(collection)) return;
-  const message = `collection must be one of ${showAll([...known])}, got ${show(collection)}${didYouMean(collection, known)}`;
-  errors.push({ field: 'collection', message });
+function position(description: string) {
+  return count({ least: 0, otherwise: 0 }, description);
 }
 
-/** A parameter that is a text; what is wrong with it goes to `errors`. */
-export function readText(query: Query, name: string, errors: FieldError[]): string | null {
-  const text = query[name];
-  if (text === undefined) return null;
-  if (typeof text === 'string' && text !== '') return text;
-  const came = Array.isArray(text) ? `${text.length} values` : show(text);
-  const message = `${name} must be given once and not be empty, got ${came}`;
-  errors.push({ field: name, message });
-  return null;
+function alternatives(words: readonly string[]): string {
+  return words.join('|').replaceAll('.', '\\.');
 }

@@ -22,7 +22,7 @@ export function feed(server: Server, app: App): void {
       const rights = await requireAudit(app, request, 'headers');
       const isStream = wantsStream(request) && request.method === 'get';
       const lastEventId = request.headers['last-event-id'];
-      const query = readFeedQuery(request.query, app, lastEventId, !isStream);
+      const query = readFeedQuery({ query: request.query, lastEventId, isStream }, app);
       return isStream ? sendStream(request, h, rights, query) : sendPage(h, rights, query);
     },
   });

@@ -2,8 +2,9 @@ import Joi from 'joi';
 import { ofEveryRoute, unknownToLog } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
-import { after, limit } from './event-operations.ts';
+import { historyParameters } from './event-query.ts';
 import type { Subject } from './subjects.ts';
+import { blameParameters, diffParameters } from './version-query.ts';
 
 const params: Record<Subject, Joi.ObjectSchema> = {
   document: Joi.object({ slug: slugOf('the collection'), id: idOf('the document') }),
@@ -27,7 +28,7 @@ export function historyOperation(name: Subject): Operation {
       'Tells who did what and when, one version for each event, oldest first; with the scope `payloads` also why, and which fields ' +
       'changed. What was deleted is there too. `next` is the `after` of the next page.',
     params: params[name],
-    query: Joi.object({ limit, after: after.description('The version after which the page begins.') }),
+    query: historyParameters,
     answers: {
       200: json('A page of versions, oldest first.', `${capital(name)}History`),
       ...ofEveryRoute(),
@@ -75,7 +76,6 @@ export function admissionOperation(name: Subject): Operation {
 
 /** `GET …/diff` */
 export function diffOperation(name: Subject): Operation {
-  const of = Joi.number().integer().min(0);
   return {
     ...ofPayloads(name, 'Diff'),
     summary: `Compare two versions of ${article(name)}`,
@@ -83,10 +83,7 @@ export function diffOperation(name: Subject): Operation {
       'Answers each field that differs with both values, and a JSON Patch (RFC 6902) from the one to the other, in the names of ' +
       'today. It takes the scope `payloads`.',
     params: params[name],
-    query: Joi.object({
-      from: of.description('A version; 0 is before there was anything. By default the one before `to`.'),
-      to: of.description('A version, by default the newest.'),
-    }),
+    query: diffParameters,
     answers: {
       200: json('What differs, in the names of today.', `${capital(name)}Diff`),
       ...ofEveryRoute(),
@@ -104,9 +101,7 @@ export function blameOperation(name: Subject): Operation {
       'Answers every field of a version with the event that gave it its value: who is to be asked about it. It takes the scope ' +
       '`payloads`.',
     params: params[name],
-    query: Joi.object({
-      version: Joi.number().integer().min(1).description('The version that is asked about, by default the newest.'),
-    }),
+    query: blameParameters,
     answers: {
       200: json('Its fields.', `${capital(name)}Blame`),
       ...ofEveryRoute(),

@@ -7,10 +7,10 @@ import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
-import { readNoQuery, readWhole } from '../queries/query.ts';
+import { readNoQuery, readQuery, readWhole } from '../queries/parameters.ts';
 import { admissionOf } from './admissions.ts';
 import { eventsOperation, keysOperation, logOperation } from './event-operations.ts';
-import { readEventQuery, readPageQuery } from './event-query.ts';
+import { historyParameters, readEventQuery } from './event-query.ts';
 import { eventTexts } from './event-text.ts';
 import { findEvents } from './events.ts';
 import { openHistory, type StreamState } from './history.ts';
@@ -22,7 +22,7 @@ import {
   versionOperation,
 } from './history-operations.ts';
 import { type Subject as SubjectName, streamOf } from './subjects.ts';
-import { readVersionQuery, readVersionRange } from './version-query.ts';
+import { blameParameters, diffParameters, versionOf, versionRange } from './version-query.ts';
 
 /** What has a history of its own. */
 type Subject = {
@@ -67,7 +67,7 @@ export function history(server: Server, app: App): void {
       subject.path,
       () => historyOperation(subject.name),
       async (request, _h, rights) => {
-        const page = readPageQuery(request.query);
+        const page = readQuery(historyParameters, request.query, app);
         const found = find(subject, request);
         const withPayloads = rights.seesPayloadsOf(found.stream);
         const { entries, next } = await histories.entries(found, page.after, page.limit, withPayloads);
@@ -110,9 +110,9 @@ export function history(server: Server, app: App): void {
 
   function showDiff(subject: Subject): void {
     getPayloads(subject, '/diff', diffOperation, async (request) => {
-      const asked = readVersionRange(request.query);
+      const asked = readQuery(diffParameters, request.query, app);
       const state = find(subject, request);
-      const { from, to } = asked(state.version);
+      const { from, to } = versionRange(asked, state.version);
       const [before, after] = [await entryAt(state, from), await entryAt(state, to)];
       return { [subject.name]: state, from: before, to: after, ...(await histories.diff(state.stream, from, to)) };
     });
@@ -120,9 +120,9 @@ export function history(server: Server, app: App): void {
 
   function showBlame(subject: Subject): void {
     getPayloads(subject, '/blame', blameOperation, async (request) => {
-      const asked = readVersionQuery(request.query);
+      const asked = readQuery(blameParameters, request.query, app);
       const state = find(subject, request);
-      const version = asked(state.version);
+      const version = versionOf(asked, state.version);
       return { [subject.name]: state, version, fields: await histories.blame(state.stream, version) };
     });
   }

@@ -3,6 +3,7 @@ import { ofEveryRoute, plainText, refusalOfSigning, unknownToLog } from '../open
 import { schemaRef } from '../openapi/fields.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
+import { count, oneOf } from '../queries/parameters.ts';
 import { atPosition } from './event-operations.ts';
 
 /** `GET /api/audit/checkpoint` */
@@ -23,6 +24,11 @@ export function checkpointOperation(): Operation {
   };
 }
 
+/** The query of the checkpoints with signatures from outside. */
+export const stampsParameters = {
+  covers: count({ least: 1 }, 'The position of an event, which the first ones hold.'),
+};
+
 /** `GET /api/audit/stamps` */
 export function stampsOperation(): Operation {
   return {
@@ -32,9 +38,7 @@ export function stampsOperation(): Operation {
     description:
       'Answers of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
       'an event: that one was there by the time that is said.',
-    query: Joi.object({
-      covers: Joi.number().integer().min(1).description('The position of an event, which the first ones hold.'),
-    }),
+    query: stampsParameters,
     answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...ofEveryRoute(), ...refusalOfSigning() },
     caller: { kind: 'auditor' },
   };
@@ -72,6 +76,9 @@ export function tileOperation(): Operation {
   };
 }
 
+/** The query of an inclusion proof. */
+export const inclusionParameters = { format: oneOf(['tlog-proof', 'json'], 'tlog-proof', 'How it is written.') };
+
 /** `GET /api/audit/proofs/{position}` */
 export function inclusionOperation(): Operation {
   return {
@@ -82,9 +89,7 @@ export function inclusionOperation(): Operation {
       'Answers the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
       'believed. The header tells who did what and when; of what was said it has the hash.',
     params: atPosition,
-    query: Joi.object({
-      format: Joi.string().valid('tlog-proof', 'json').default('tlog-proof').description('How it is written.'),
-    }),
+    query: inclusionParameters,
     answers: {
       200: {
         ...plainText('The header of the event and the proof, as text (C2SP tlog-proof) or as JSON.'),
@@ -98,9 +103,14 @@ export function inclusionOperation(): Operation {
   };
 }
 
+/** The query of a consistency proof. */
+export const consistencyParameters = {
+  from: count({ least: 0, isRequired: true }, 'The size that it had.'),
+  to: count({ least: 0 }, 'The size that it came to, not less than `from`; by default that of the newest checkpoint.'),
+};
+
 /** `GET /api/audit/consistency` */
 export function consistencyOperation(): Operation {
-  const size = Joi.number().integer().min(0);
   return {
     id: 'audit_consistencyProof',
     tag: 'proofs',
@@ -108,10 +118,7 @@ export function consistencyOperation(): Operation {
     description:
       'Answers the hashes by which whoever kept a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
       'in the log of `to` events.',
-    query: Joi.object({
-      from: size.required().description('The size that it had.'),
-      to: size.description('The size that it came to, not less than `from`; by default that of the newest checkpoint.'),
-    }),
+    query: consistencyParameters,
     answers: { 200: json('The proof.', 'ConsistencyProof'), ...ofEveryRoute(), ...refusalOfSigning() },
     caller: { kind: 'auditor' },
   };

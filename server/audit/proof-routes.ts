@@ -3,7 +3,6 @@ import { gzip } from 'node:zlib';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { counted } from '../../config/counted.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
-import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { leafHash } from '../../events/merkle.ts';
 import { consistencyProof, inclusionProof, proofText } from '../../events/proofs.ts';
 import { requireAudit } from '../access/rights.ts';
@@ -11,17 +10,19 @@ import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { noRoute } from '../http/requests.ts';
 import type { LogCheckpoint } from '../ports.ts';
-import { readNoQuery, readOnly, readWhole } from '../queries/query.ts';
+import { readNoQuery, readQuery, readWhole } from '../queries/parameters.ts';
 import {
   checkpointOperation,
   consistencyOperation,
+  consistencyParameters,
   inclusionOperation,
+  inclusionParameters,
   stampsOperation,
+  stampsParameters,
   tileOperation,
 } from './proof-operations.ts';
 import { hasTile, parseTilePath, tileBytes } from './tiles.ts';
 
-const formats = ['tlog-proof', 'json'];
 const compress = promisify(gzip);
 
 /**
@@ -63,14 +64,12 @@ export function proofs(server: Server, app: App): void {
       options: { auth: strategy, plugins: { openApi: stampsOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
-        const { query } = request;
-        readOnly(query, ['covers']);
+        const { covers } = readQuery(stampsParameters, request.query, app);
         const { size } = await newest();
-        const covers = query.covers === undefined ? size + 1 : readWhole(query.covers, 'covers', 1);
         const { size: end } = events.head();
-        if (query.covers !== undefined && covers > end)
+        if (covers !== null && covers > end)
           throw invalidField('covers', `must not be beyond the end of the log, ${end}, got ${covers}`);
-        const stamped = await notary.stamped(covers, size);
+        const stamped = await notary.stamped(covers ?? size + 1, size);
         return json(h, { stamped: stamped.map(({ size, note, tokens }) => ({ size, checkpoint: note, tokens })) });
       },
     },
@@ -100,9 +99,8 @@ export function proofs(server: Server, app: App): void {
       options: { auth: strategy, plugins: { openApi: inclusionOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
-        readOnly(request.query, ['format']);
+        const { format } = readQuery(inclusionParameters, request.query, app);
         const position = readWhole(request.params.position, 'position', 1);
-        const format = readFormat(request.query.format);
         const checkpoint = await checkpointFor(position);
         if (!checkpoint) throw new DomainError('not-found', `there is no event ${position} in the log`);
         const { size, note } = checkpoint;
@@ -126,10 +124,7 @@ export function proofs(server: Server, app: App): void {
       options: { auth: strategy, plugins: { openApi: consistencyOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
-        const { query } = request;
-        readOnly(query, ['from', 'to']);
-        const from = readWhole(query.from, 'from', 0);
-        const wanted = query.to === undefined ? null : readWhole(query.to, 'to', 0);
+        const { from, to: wanted } = readQuery(consistencyParameters, request.query, app);
         if (wanted !== null && wanted < from)
           throw invalidField('to', `must not be less than from, ${from}, got ${wanted}`);
         const to = wanted ?? Math.max(from, (await notary.checkpoint()).size);
@@ -172,15 +167,6 @@ async function immutable(
 /** A path that climbs, or writes a character as its code, names nothing here. */
 function isAsWritten({ raw, path }: Request, tile: string): boolean {
   return raw.req.url?.split(/[?#]/, 1)[0] === path && path.endsWith(`/tile/${tile}`);
-}
-
-function readFormat(value: unknown): string {
-  if (value === undefined) return 'tlog-proof';
-  if (typeof value === 'string' && formats.includes(value)) return value;
-  throw invalidField(
-    'format',
-    `must be one of ${showAll(formats)}, got ${show(value)}${didYouMean(String(value), formats)}`,
-  );
 }
 
 function texts(hashes: readonly Buffer[]): string[] {

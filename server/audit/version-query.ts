@@ -1,27 +1,33 @@
 import { invalidField } from '../../config/errors.ts';
-import { readOnly, readWhole } from '../queries/query.ts';
+import { count, type Values } from '../queries/parameters.ts';
+
+/** The query of a diff. */
+export const diffParameters = {
+  from: count({ least: 0 }, 'A version; 0 is before there was anything. By default the one before `to`.'),
+  to: count({ least: 0 }, 'A version, by default the newest.'),
+};
+
+/** The query of a blame. */
+export const blameParameters = {
+  version: count({ least: 1 }, 'The version that is asked about, by default the newest.'),
+};
 
 /**
- * Reads the versions that a diff is between, `from` and `to`. Without `to` it is the newest, without `from` the one before `to`.
+ * The versions that a diff is between. Without `to` it is the newest, without `from` the one before `to`.
  *
- * @returns a function of the newest version there is, for what may not be told before that is known.
- * @throws DomainError `invalid`, as the function does.
+ * @throws DomainError `invalid` for versions that there are not.
  */
-export function readVersionRange(query: Record<string, unknown>): (newest: number) => { from: number; to: number } {
-  readOnly(query, ['from', 'to']);
-  const from = query.from === undefined ? null : readWhole(query.from, 'from', 0);
-  const to = query.to === undefined ? null : readWhole(query.to, 'to', 0);
-  return (newest) => {
-    const last = within(to ?? newest, 'to', newest);
-    return { from: within(from ?? Math.max(last - 1, 0), 'from', newest), to: last };
-  };
+export function versionRange(
+  { from, to }: Values<typeof diffParameters>,
+  newest: number,
+): { from: number; to: number } {
+  const last = within(to ?? newest, 'to', newest);
+  return { from: within(from ?? Math.max(last - 1, 0), 'from', newest), to: last };
 }
 
-/** Reads the version that something is asked about, the newest if none is named; as {@link readVersionRange}. */
-export function readVersionQuery(query: Record<string, unknown>): (newest: number) => number {
-  readOnly(query, ['version']);
-  const version = query.version === undefined ? null : readWhole(query.version, 'version', 1);
-  return (newest) => within(version ?? newest, 'version', newest);
+/** The version that a blame is about, the newest if none is named; throws as {@link versionRange} does. */
+export function versionOf({ version }: Values<typeof blameParameters>, newest: number): number {
+  return within(version ?? newest, 'version', newest);
 }
 
 function within(version: number, name: string, newest: number): number {

@@ -4,8 +4,9 @@ import type { EventText, LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/boot.ts';
 import { shownText } from '../audit/event-text.ts';
-import { eventsThatFit, readFilters } from '../audit/exports/filters.ts';
-import { readRange } from '../queries/moments.ts';
+import { eventsThatFit, wantedOf, wantedParameters } from '../audit/exports/filters.ts';
+import { positionsOf, range } from '../queries/moments.ts';
+import { askedOf, settle } from '../queries/parameters.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
 import { UsageError } from '../settings/settings.ts';
@@ -18,20 +19,20 @@ const filters = { collection: 'string', stream: 'string', type: 'string', actor:
 export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const known = { ...filters, from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
   const { settings, flags } = readSettings(args, environment, ['data'], known);
-  const { from, to, json, ...given } = flags;
+  const { json, ...given } = flags;
   return reading(settings.data, async (log) => {
     const { size } = log.head();
-    const now = { events: log, clock: { believed: Date.now } };
-    const errors: FieldError[] = [];
-    const wanted = readFilters(log, () => collectionsIn(log), given, errors);
-    const range = readRange({ from, to }, now, errors);
-    refuseFlags(errors);
+    const known = { events: log, clock: { believed: Date.now }, subjects: () => collectionsIn(log) };
+    const asked = askedOf({ ...wantedParameters, ...range }, given, known);
+    const { from, to } = positionsOf(asked.values, known, asked.errors);
+    refuseFlags(asked.errors);
+    const wanted = wantedOf(settle(asked));
 
     const terminal = terminalOf(process.stdout, environment);
     const widths = eventWidths(size);
     const lineOf = (text: EventText) => (json ? printable(shownText(text)) : tailLine(text, widths, terminal));
     if (!json) await print(eventTitles(widths, terminal));
-    for await (const texts of eventsThatFit(log, range.from, range.to ?? size, wanted)) {
+    for await (const texts of eventsThatFit(log, from, to ?? size, wanted)) {
       for (const text of texts) await print(lineOf(text));
     }
     return 0;

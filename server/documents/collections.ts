@@ -8,7 +8,8 @@ import { strategy } from '../callers/authentication.ts';
 import { intakeOf } from '../files/uploads/intake.ts';
 import { jsonPayload, noPayload } from '../http/body.ts';
 import type { Moment } from '../http/requests.ts';
-import { type ListQuery, readDepth, readListQuery } from '../queries/query.ts';
+import { readQuery } from '../queries/parameters.ts';
+import { type ListQuery, readListQuery, readParameters } from '../queries/query.ts';
 import { listText, presenterOf } from './answers.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
@@ -57,7 +58,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const call = callOf(request);
         const moment = await readAsOf(app, request, target);
         const scope = await authorizeList(call);
-        const query = await readListQuery(request.query, () => reachOf(call));
+        const query = await readListQuery(request.query, app, () => reachOf(call));
         const page = await pageOf(call, query, { scope, moment });
         const text = listText(await present.texts(request, page.texts, query.depth), page, query);
         return tellPosition(request, sendText(h, text));
@@ -70,7 +71,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       handler: async (request, h) => {
         const moment = await readAsOf(app, request, target);
         const { text, version } = await readableDocument(callOf(request));
-        const depth = readDepth(request.query);
+        const { depth } = readQuery(readParameters, request.query, app);
         const answer = await present.text(request, text, depth);
         const tag = present.tag(version, answer, { depth, isStored: moment === null });
         return tellPosition(request, sendTagged(h, answer, tag));

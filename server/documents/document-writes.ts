@@ -6,7 +6,7 @@ import { authorize } from '../access/access.ts';
 import { refuseMissing } from '../access/document-access.ts';
 import type { Call } from '../app.ts';
 import { noteReason } from '../http/reason.ts';
-import { readNoQuery } from '../queries/query.ts';
+import { readNoQuery } from '../queries/parameters.ts';
 import { checkedValues } from './checked-values.ts';
 import { currentOf, idIn, streamOf } from './current.ts';
 import { after, beforeDelete, type Occasion } from './hooks.ts';

@@ -1,16 +1,7 @@
 import type { Global, Model } from '../../config/model.ts';
 import { ofReadGlobal, ofRestoreGlobal, ofUpdateGlobal } from '../openapi/descriptions.ts';
 import { globalExample } from '../openapi/examples.ts';
-import {
-  depthAndMoment,
-  dryRun,
-  headersOfWrite,
-  ifKnown,
-  ifMatch,
-  type Operation,
-  readRefusals,
-  writeRefusals,
-} from '../openapi/operation.ts';
+import { headersOfWrite, ifKnown, ifMatch, type Operation, readRefusals, writeRefusals } from '../openapi/operation.ts';
 import {
   asOfThen,
   attempted,
@@ -23,6 +14,7 @@ import {
   unchanged,
   withExample,
 } from '../openapi/responses.ts';
+import { dryRunParameter, readParameters } from '../queries/query.ts';
 
 /** `GET /api/globals/<slug>` */
 export function readGlobalOperation(model: Model, target: Global): Operation {
@@ -32,7 +24,7 @@ export function readGlobalOperation(model: Model, target: Global): Operation {
     tag: 'globals',
     summary: `Read the global ${slug}`,
     description: ofReadGlobal(model, target),
-    query: depthAndMoment,
+    query: readParameters,
     headers: ifKnown,
     answers: {
       200: asOfThen(withExample(document('The global.', `globals.${slug}`), globalExample(target.fields))),
@@ -72,7 +64,7 @@ export function restoreGlobalOperation(target: Global): Operation {
     tag: 'globals',
     summary: `Make the global ${slug} what it was`,
     description: ofRestoreGlobal(),
-    query: dryRun,
+    query: dryRunParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {

@@ -4,7 +4,8 @@ import { authorize } from '../access/access.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
-import { readDepth } from '../queries/query.ts';
+import { readQuery } from '../queries/parameters.ts';
+import { readParameters } from '../queries/query.ts';
 import { presenterOf } from './answers.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
@@ -49,7 +50,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
         const then = moment && currentThen(target, slug, moment.position);
         if (then) await authorize(call, 'read', { doc: () => then.document, data: null, isPast: true });
         const { document, version } = then ?? today;
-        const depth = readDepth(request.query);
+        const { depth } = readQuery(readParameters, request.query, app);
         const answer = await present.document(request, target.documentOf(slug, document), depth);
         return tellPosition(request, sendTagged(h, answer, present.tag(version, answer)));
       },

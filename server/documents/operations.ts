@@ -4,11 +4,9 @@ import { hasReadHooks } from '../../config/traits.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { ofCreate, ofDelete, ofList, ofRead, ofRestore, ofUpdate } from '../openapi/descriptions.ts';
 import { documentExample, listExample, sortExample, whereExamples } from '../openapi/examples.ts';
+import { schemaRef } from '../openapi/fields.ts';
 import {
-  asOf,
-  depth,
-  depthAndMoment,
-  dryRun,
+  type Described,
   headersOfWrite,
   ifKnown,
   ifMatch,
@@ -33,24 +31,24 @@ import {
   withExample,
 } from '../openapi/responses.ts';
 import { formOf, isUploadCollection } from '../openapi/uploads.ts';
+import { tell } from '../queries/parameters.ts';
+import { dryRunParameter, listParameters, readParameters } from '../queries/query.ts';
 
 const id = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
-const listed = {
-  limit: Joi.number().integer().min(1).default(10).description('Documents per page; above 100 is 100.').example(20),
-  page: Joi.number().integer().min(1).default(1).description('The page, from 1.'),
-  sort: Joi.string()
-    .default('-createdAt')
-    .description('Paths of fields, separated by commas, with `-` in front for descending.'),
-  depth,
-  asOf,
-  where: Joi.object().description(
-    'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
-  ),
-};
 
-function listQueryOf(target: Collection): Joi.ObjectSchema {
-  return Joi.object({ ...listed, sort: listed.sort.example(sortExample(target)) });
+/** The names in a filter and in an order are those of a collection. */
+function listQueryOf(target: Collection): Described {
+  const { where, ...others } = listParameters;
+  const schema = { anyOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
+  return {
+    ...others,
+    sort: tell(others.sort, { example: sortExample(target) }),
+    where: tell(where, { schema, style: 'deepObject', explode: true, examples: whereExamples(target) }),
+  };
 }
+
+/** Clients that can write no object that is nested deeper than one level send a text. */
+const whereText = { type: 'string', description: 'The same as JSON.' };
 
 /** `GET /api/collections/<slug>` */
 export function listOperation(model: Model, target: Collection): Operation {
@@ -61,7 +59,6 @@ export function listOperation(model: Model, target: Collection): Operation {
     summary: `List the documents of ${slug}`,
     description: ofList(model, target),
     query: listQueryOf(target),
-    where: { schema: `collections.${slug}.where`, examples: whereExamples(target) },
     answers: {
       200: asOfThen(withExample(json('A page of documents.', `collections.${slug}.list`), listExample(target))),
       ...readRefusals(model, target),
@@ -79,7 +76,7 @@ export function readOperation(model: Model, target: Collection): Operation {
     summary: `Read a document of ${slug}`,
     description: ofRead(model, target),
     params: id,
-    query: depthAndMoment,
+    query: readParameters,
     headers: ifKnown,
     answers: {
       200: asOfThen(withExample(document('The document.', `collections.${slug}`), documentExample(target))),
@@ -168,7 +165,7 @@ export function restoreOperation(target: Collection): Operation {
     summary: `Make a document of ${slug} what it was, also one that was deleted`,
     description: ofRestore(target),
     params: id,
-    query: dryRun,
+    query: dryRunParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {

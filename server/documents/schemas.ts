@@ -7,7 +7,8 @@ import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { actorOf } from '../http/requests.ts';
 import { schemasOperation } from '../openapi/system-operations.ts';
-import { readOnly } from '../queries/query.ts';
+import { readQuery } from '../queries/parameters.ts';
+import { momentParameter } from '../queries/query.ts';
 import { readSchemasAsOf, tellPosition } from './past/as-of.ts';
 import { sendText } from './sending.ts';
 
@@ -28,7 +29,7 @@ export function schemas(server: Server, app: App): void {
     handler: async (request, h) => {
       requireSchemaAccess(model, request);
       const moment = await readSchemasAsOf(app, request);
-      readOnly(request.query, ['asOf']);
+      readQuery(momentParameter, request.query, app);
       const shown = moment ? schemasOf(schemaAt(moment.position)) : all;
       if (actorOf(request).type === 'user') return tellPosition(request, sendText(h, await textFor(request, shown)));
       return tellPosition(request, sendText(h, moment ? JSON.stringify(shown) : text));

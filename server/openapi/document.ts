@@ -91,14 +91,14 @@ function describe({ method, path, settings }: RequestRoute, { model, site }: App
   const { plugins = {} } = settings;
   if (!plugins.openApi) return [];
   const operation = plugins.openApi();
-  const { id, tag, summary, description, params, query, headers, caller } = operation;
+  const { id, tag, summary, description, params, headers, caller } = operation;
   settings.tags = [tag];
   settings.description = summary;
   settings.notes = description;
   const credentials = securityOf(model, caller);
   // What is outside of the API is the process's own.
   const security = site !== null && path.startsWith('/api/') ? withSite(credentials) : credentials;
-  Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, query, headers }, security } });
+  Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, headers }, security } });
   return [[id, { ...operation, answers: { ...refusalsOf(model, caller, method !== 'get'), ...operation.answers } }]];
 }
 

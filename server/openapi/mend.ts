@@ -33,7 +33,8 @@ export function mend(
     for (const operation of Object.values(path)) {
       const told = operations.get(operation.operationId);
       if (!told) throw new Error(`hapi-swagger made an operation of its own: ${operation.operationId}`);
-      if (operation.parameters) operation.parameters = operation.parameters.map((one) => mendParameter(one, told));
+      const parameters = [...(operation.parameters ?? []).map(mendParameter), ...queryOf(told)];
+      if (parameters.length > 0) operation.parameters = parameters;
       if (told.body || told.form) operation.requestBody = { content: bodiesOf(told), required: true };
       operation.responses = responsesOf(told.answers);
     }
@@ -70,13 +71,11 @@ function responsesOf(answers: Answers): Schema {
   return Object.fromEntries(responses);
 }
 
-function mendParameter(parameter: Parameter, { where }: Operation): Parameter {
-  const { 'x-format': format, description: _, example, ...schema } = parameter.schema;
-  if (parameter.name !== 'where' || where === undefined) {
-    const shown = example === undefined ? {} : { example };
-    return { ...parameter, schema: format ? { ...schema, format: 'uuid' } : schema, ...shown };
-  }
-  // Clients that can write no object that is nested deeper than one level send a text.
-  const filter = { anyOf: [schemaRef(where.schema), { type: 'string', description: 'The same as JSON.' }] };
-  return { ...parameter, schema: filter, style: 'deepObject', explode: true, examples: where.examples };
+function mendParameter({ schema, ...parameter }: Parameter): Parameter {
+  const { 'x-format': format, description: _, ...rest } = schema;
+  return { ...parameter, schema: format ? { ...rest, format: 'uuid' } : rest };
+}
+
+function queryOf({ query = {} }: Operation): Parameter[] {
+  return Object.entries(query).map(([name, { told }]) => ({ name, in: 'query', ...told }));
 }

@@ -2,8 +2,8 @@ import Joi from 'joi';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
 import { hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
+import type { Parameter } from '../queries/parameters.ts';
 import type { Caller } from './callers.ts';
-import type { Examples } from './examples.ts';
 import {
   type Answers,
   ofHooks,
@@ -15,6 +15,9 @@ import {
 } from './responses.ts';
 import type { Form } from './uploads.ts';
 
+/** Query parameters by their names, as the document has them. */
+export type Described = Record<string, Pick<Parameter, 'told'>>;
+
 /** What the OpenAPI document says about a route. */
 export type Operation = {
   /** Unique in the document, and the same from one start to the next. */
@@ -24,10 +27,9 @@ export type Operation = {
   /** What it does, in CommonMark: more than the summary says. */
   description: string;
   params?: Joi.ObjectSchema;
-  query?: Joi.ObjectSchema;
+  /** The table by which the route reads its query. */
+  query?: Described;
   headers?: Joi.ObjectSchema;
-  /** The name of the schema of the parameter `where`, and examples of it. */
-  where?: { schema: string; examples: Examples };
   /** The name of the schema of a JSON body. */
   body?: string;
   /** The form that is taken, in the place of a JSON body or beside it. */
@@ -44,21 +46,6 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** How deep relations are followed. */
-export const depth = Joi.number()
-  .integer()
-  .min(0)
-  .default(0)
-  .description('How many levels of related documents stand in the place of their ids; above 10 is 10.')
-  .example(1);
-/** The moment that is read. */
-export const asOf = Joi.string().description(
-  'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
-);
-/** The query of a document or global that is read. */
-export const depthAndMoment = Joi.object({ depth, asOf });
-/** A query that says nothing but the moment. */
-export const momentOnly = Joi.object({ asOf });
 /** The headers of a document or global that is read. */
 export const ifKnown = Joi.object({
   'If-None-Match': Joi.string().description('The `ETag` of the answer that is there already.'),
@@ -83,11 +70,6 @@ export function headersOfWrite(target: Collection | Global, others: Record<strin
   const isNeeded = target.kind === 'collection' && target.requiresReason;
   return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, 'Idempotency-Key': key, ...others });
 }
-
-/** The query of a restore. */
-export const dryRun = Joi.object({
-  dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
-});
 
 /** How a read is refused, but for who may not. */
 export function readRefusals(model: Model, target: Collection | Global): Answers {

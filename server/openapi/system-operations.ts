@@ -1,7 +1,8 @@
 import type { Model } from '../../config/model.ts';
+import { momentParameter } from '../queries/query.ts';
 import { ofEveryRoute } from './audit/responses.ts';
 import type { Schema } from './fields.ts';
-import { momentOnly, type Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { asOfThen, json, refusals, refusalsOfThen } from './responses.ts';
 
 /** `GET /api/schemas` */
@@ -13,7 +14,7 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     description:
       'Answers what is configured: every collection and global with its fields and options, without functions. A user is told what ' +
       'they may do in each, in `access`: `false` is sure, `true` may hold for some documents only.',
-    query: momentOnly,
+    query: momentParameter,
     answers: {
       200: asOfThen(json('What is configured.', 'Schemas')),
       ...refusals([400, 403, 500]),

@@ -2,10 +2,10 @@ import { type FieldError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { readDate, readDatetime } from '../../config/times.ts';
 import type { LogReader } from '../../events/log-reader.ts';
-import { caught } from './query.ts';
+import type { Parameter, Values } from './parameters.ts';
 
 /** A log, and what time it is. */
-type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { believed: () => number } };
+export type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { believed: () => number } };
 
 type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 
@@ -14,10 +14,27 @@ type Named = { kind: 'position'; position: number } | { kind: 'time'; first: num
  * that of the last event recorded at or before it, 0 when there was none; of a date the same for the end of that day in UTC.
  *
  * @param name the parameter, for the message.
- * @throws DomainError `invalid` for what is no moment, or one that is still to come.
+ * @throws DomainError `invalid` for a text that is not a moment, or a moment that is still to come.
  */
 export function readMoment(text: unknown, name: string, now: Now): number {
   return endOf(parse(text, name, now), now);
+}
+
+/** A moment as a parameter; null where it is missing. */
+export function moment(description: string): Parameter<Named | null, Now> {
+  return {
+    told: { description, schema: { type: 'string', minLength: 1 } },
+    read: (given, name, now) => (given === undefined ? null : parse(given, name, now)),
+  };
+}
+
+/** The first and the last moment of a range, as parameters. */
+export const range = { from: bound('first'), to: bound('last') };
+
+function bound(which: string): Parameter<Named | null, Now> {
+  return moment(
+    `The ${which} moment: a position from 1, a date and time with a zone, or a date in UTC. Not in the future.`,
+  );
 }
 
 /**
@@ -25,14 +42,11 @@ export function readMoment(text: unknown, name: string, now: Now): number {
  * {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no event is between them.
  * What is wrong goes to `errors`.
  */
-export function readRange(
-  query: { from?: unknown; to?: unknown },
+export function positionsOf(
+  { from: first, to: last }: Partial<Values<typeof range>>,
   now: Now,
   errors: FieldError[],
 ): { from: number; to: number | null } {
-  const [first, last] = (['from', 'to'] as const).map((name) =>
-    query[name] === undefined ? null : caught(errors, () => parse(query[name], name, now)),
-  );
   const from = first ? startOf(first, now) : 1;
   const to = last ? endOf(last, now) : null;
   if (to !== null && (from > to + 1 || areTurned(first, last))) {
@@ -69,7 +83,7 @@ function parse(text: unknown, name: string, { events, clock }: Now): Named {
     if (first <= now) return { kind: 'time', first, last: first + dayMilliseconds - 1 };
     throw invalidField(name, `must not be in the future, got ${show(text)}`);
   }
-  // The "+" of a zone that nobody encoded has come as a space.
+  // An unencoded "+" of a zone comes as a space.
   const time = readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'));
   if (time === undefined) throw invalidField(name, `must be ${forms}, got ${show(text)}`);
   const milliseconds = Date.parse(time);

@@ -1,14 +1,13 @@
 import { cutField, DomainError, type FieldError } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { type Operator, operatorNames, type Where } from '../../projections/where.ts';
+import { operatorNames, type Where } from '../../projections/where.ts';
 import { lostNumbers } from '../platform/whole-numbers.ts';
+import { isWhereParameter, maxQueryErrors, type Query, refuse } from './parameters.ts';
 import { type Found, type Reach, resolvePath } from './paths.ts';
 import { operatorsFor, readValues } from './values.ts';
 
 const maxLevels = 20;
 const maxConditions = 200;
-/** How many errors of a query are told. What else is wrong with it is not looked for: each may have a suggestion, which costs. */
-export const maxQueryErrors = 50;
 
 /** A filter as it came: nested objects, lists of alternatives, values. */
 type Raw = unknown;
@@ -18,7 +17,7 @@ type Raw = unknown;
  *
  * @throws DomainError `invalid` naming every wrong part.
  */
-export async function readWhere(query: Record<string, unknown>, reach: Reach): Promise<Where | null> {
+export async function readWhere(query: Query, reach: Reach): Promise<Where | null> {
   const raw = rawWhere(query);
   if (raw === undefined) return null;
   return readWhereObject(raw as object, reach);
@@ -30,21 +29,19 @@ export async function readWhere(query: Record<string, unknown>, reach: Reach): P
  * @throws DomainError `invalid` naming every wrong part.
  */
 export async function readWhereObject(raw: object, reach: Reach): Promise<Where> {
-  const reading: Reading = { errors: [], conditions: 0 };
-  const where = await readLevel(raw, reach, 'where', 1, reading);
+  const reading: Reading = { reach, errors: [], conditions: 0 };
+  const where = await readLevel({ raw, at: 'where', level: 1 }, reading);
   refuse(reading.errors);
   return where;
 }
 
-/** True for the query parameters that {@link readWhere} reads. */
-export function isWhereParameter(name: string): boolean {
-  return name === 'where' || name.startsWith('where[');
-}
+type Reading = { reach: Reach; errors: FieldError[]; conditions: number };
 
-type Reading = { errors: FieldError[]; conditions: number };
+/** A part of a filter: its path as errors name it, and how deep in the filter it stands. */
+type Part = { raw: Raw; at: string; level: number };
 
 /** The bracket notation as the object it stands for. */
-function rawWhere(query: Record<string, unknown>): Raw {
+function rawWhere(query: Query): Raw {
   const names = Object.keys(query).filter(isWhereParameter);
   if (names.length === 0) return undefined;
   if (names.includes('where')) {
@@ -56,7 +53,8 @@ function rawWhere(query: Record<string, unknown>): Raw {
     const path = [...name.matchAll(/\[([^[\]]*)\]/g)].map(([, key]) => key as string);
     if (name !== `where${path.map((key) => `[${key}]`).join('')}`)
       throw invalid(name, `${name.slice(0, 100)} is not of the form where[field][operator]`);
-    put(root, path, query[name], name);
+    if (path.length > maxLevels * 2 + 2) throw invalid('where', `where must be at most ${maxLevels} levels deep`);
+    if (!put(root, path, query[name])) throw invalid(name, `${name.slice(0, 100)} contradicts another parameter`);
   }
   return root;
 }
@@ -75,22 +73,22 @@ function parseJson(text: unknown): Raw {
   throw invalid(field, `${field}: must ${lost.problem}`);
 }
 
-function put(root: Record<string, Raw>, path: readonly string[], value: unknown, name: string): void {
-  if (path.length > maxLevels * 2 + 2) throw invalid('where', `where must be at most ${maxLevels} levels deep`);
+/** False where another value stands in the way. */
+function put(root: Record<string, Raw>, path: readonly string[], value: unknown): boolean {
   let object = root;
   for (const key of path.slice(0, -1)) {
     const inside = object[key] ?? Object.create(null);
-    if (typeof inside !== 'object' || inside === null || Array.isArray(inside))
-      throw invalid(name, `${name.slice(0, 100)} contradicts another parameter`);
+    if (!isObject(inside)) return false;
     object[key] = inside;
-    object = inside as Record<string, Raw>;
+    object = inside;
   }
   const last = path.at(-1) as string;
-  if (object[last] !== undefined) throw invalid(name, `${name.slice(0, 100)} contradicts another parameter`);
+  if (object[last] !== undefined) return false;
   object[last] = value;
+  return true;
 }
 
-async function readLevel(raw: Raw, reach: Reach, at: string, level: number, reading: Reading): Promise<Where> {
+async function readLevel({ raw, at, level }: Part, reading: Reading): Promise<Where> {
   if (level > maxLevels) throw invalid('where', `where must be at most ${maxLevels} levels deep`);
   if (!isObject(raw)) {
     fail(reading, at, `must be an object of fields, got ${show(raw)}`);
@@ -99,31 +97,25 @@ async function readLevel(raw: Raw, reach: Reach, at: string, level: number, read
   const parts: Where[] = [];
   for (const [key, value] of Object.entries(raw)) {
     if (isTold(reading)) break;
-    const inside = `${at}[${key.slice(0, 100)}]`;
-    if (key === 'and' || key === 'or') parts.push(await readBranches(key, value, reach, inside, level, reading));
-    else parts.push(...(await readField(key, value, reach, inside, reading)));
+    const part = { raw: value, at: `${at}[${key.slice(0, 100)}]`, level };
+    if (key === 'and') parts.push({ and: await readBranches(key, part, reading) });
+    else if (key === 'or') parts.push({ or: await readBranches(key, part, reading) });
+    else parts.push(...(await readField(key, part, reading)));
   }
   return { and: parts };
 }
 
-async function readBranches(
-  word: 'and' | 'or',
-  raw: Raw,
-  reach: Reach,
-  at: string,
-  level: number,
-  reading: Reading,
-): Promise<Where> {
+async function readBranches(word: 'and' | 'or', { raw, at, level }: Part, reading: Reading): Promise<Where[]> {
   const branches = listOf(raw);
   if (!branches || branches.length === 0) {
     fail(reading, at, `must be a list of conditions, like where[${word}][0][field][operator]=value, got ${show(raw)}`);
-    return { and: [] };
+    return [];
   }
   const parts: Where[] = [];
   for (const [index, branch] of branches.entries()) {
-    parts.push(await readLevel(branch, reach, `${at}[${index}]`, level + 1, reading));
+    parts.push(await readLevel({ raw: branch, at: `${at}[${index}]`, level: level + 1 }, reading));
   }
-  return word === 'and' ? { and: parts } : { or: parts };
+  return parts;
 }
 
 /** A list, or in brackets an object whose keys are whole numbers. */
@@ -135,8 +127,8 @@ function listOf(raw: Raw): Raw[] | null {
   return entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);
 }
 
-async function readField(name: string, raw: Raw, reach: Reach, at: string, reading: Reading): Promise<Where[]> {
-  const found = await resolvePath(name, reach);
+async function readField(name: string, { raw, at }: Part, reading: Reading): Promise<Where[]> {
+  const found = await resolvePath(name, reading.reach);
   if (typeof found === 'string') {
     fail(reading, at, found);
     return [];
@@ -151,29 +143,27 @@ async function readField(name: string, raw: Raw, reach: Reach, at: string, readi
     reading.conditions += 1;
     if (reading.conditions > maxConditions)
       throw invalid('where', `where must have at most ${maxConditions} conditions`);
-    const part = readCondition(found, word, value, `${at}[${word.slice(0, 100)}]`, reading);
-    if (part) parts.push(part);
+    const part = conditionOf(found, word, value);
+    if (typeof part === 'string') fail(reading, `${at}[${word.slice(0, 100)}]`, part);
+    else parts.push(part);
   }
   return parts;
 }
 
-function readCondition(found: Found, word: string, raw: Raw, at: string, reading: Reading): Where | null {
+/** A condition on a field; a text says why it is not one. */
+function conditionOf(found: Found, word: string, raw: Raw): Where | string {
+  const { steps, leaf, field } = found;
   const allowed = operatorsFor(found);
-  if (!(allowed as readonly string[]).includes(word)) {
-    const known = (operatorNames as readonly string[]).includes(word);
-    const what = known
-      ? `is not for a field of type ${found.field.type}`
+  const operator = allowed.find((one) => one === word);
+  if (operator === undefined) {
+    const isKnown = operatorNames.some((one) => one === word);
+    const problem = isKnown
+      ? `is not for a field of type ${field.type}`
       : `is not an operator${didYouMean(word, allowed)}`;
-    fail(reading, at, `${what}; allowed here: ${showAll(allowed)}`);
-    return null;
+    return `${problem}; allowed here: ${showAll(allowed)}`;
   }
-  const operator = word as Operator;
   const values = readValues(found, operator, raw);
-  if (typeof values === 'string') {
-    fail(reading, at, values);
-    return null;
-  }
-  return { steps: found.steps, leaf: found.leaf, operator, values };
+  return typeof values === 'string' ? values : { steps, leaf, operator, values };
 }
 
 function isObject(raw: Raw): raw is Record<string, Raw> {
@@ -190,8 +180,4 @@ function isTold({ errors }: Reading): boolean {
 
 function invalid(field: string, message: string): DomainError {
   return new DomainError('invalid', message, [{ field: field.slice(0, 100), message }]);
-}
-
-function refuse(errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }

@@ -6,7 +6,7 @@ import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
 import type { Api } from '../ports.ts';
-import { readNoQuery } from '../queries/query.ts';
+import { readNoQuery } from '../queries/parameters.ts';
 
 /** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
 export function openApi(server: Server, app: App): void {

@@ -13,7 +13,7 @@ import { readCandidates } from '../files/blobs/collector.ts';
 import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
-import { readNoQuery } from '../queries/query.ts';
+import { readNoQuery } from '../queries/parameters.ts';
 
 /** Enough for as many as may be sent, whatever limit the configuration sets for its own bodies. */
 const maxCandidatesBytes = 64 * 1024;

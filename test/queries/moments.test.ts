@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { FieldError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import type { App } from '../../server/app.ts';
-import { readMoment, readRange } from '../../server/queries/moments.ts';
+import { range as bounds, positionsOf, readMoment } from '../../server/queries/moments.ts';
+import { askedOf } from '../../server/queries/parameters.ts';
 
 const times = [
   '2026-01-01T10:00:00.000Z',
@@ -18,8 +18,8 @@ const events = {
 const clock = createClock(newClockCell());
 const until = (text: unknown) => readMoment(text, 'asOf', { events, clock });
 const range = (from?: unknown, to?: unknown) => {
-  const errors: FieldError[] = [];
-  const found = readRange({ from, to }, { events, clock }, errors);
+  const { values, errors } = askedOf(bounds, { from, to }, { events, clock });
+  const found = positionsOf(values, { events, clock }, errors);
   return errors.length > 0 ? errors.map(({ message }) => message) : [found.from, found.to];
 };
 const since = (text: unknown) => range(text)[0];

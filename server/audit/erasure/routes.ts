@@ -9,8 +9,9 @@ import { type AuditRights, requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
-import { readDryRun, readErasuresQuery, readNoQuery } from '../../queries/query.ts';
-import { eraseOperation, erasureOperation, erasuresOperation } from '../exports/operations.ts';
+import { readNoQuery, readQuery } from '../../queries/parameters.ts';
+import { dryRunParameter } from '../../queries/query.ts';
+import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
 import { eraseDocument, previewErasure, requireMayErase } from './erase.ts';
 
 /** Erasing documents, and what became of erasures. */
@@ -24,7 +25,7 @@ export function erasures(server: Server, app: App): void {
       options: { auth: strategy, payload: jsonPayload, plugins: { openApi: eraseOperation } },
       handler: async (request, h) => {
         requireMayErase(app, request);
-        const isDryRun = readDryRun(request.query);
+        const { dryRun: isDryRun } = readQuery(dryRunParameter, request.query, app);
         const asked = readErasure(await readBody(request, app.model.limits.body));
         if (isDryRun) return previewErasure(app, request, asked);
         const { answer, isFinished } = await eraseDocument(app, request, asked);
@@ -40,8 +41,8 @@ export function erasures(server: Server, app: App): void {
       options: { auth: strategy, plugins: { openApi: erasuresOperation } },
       handler: async (request) => {
         const rights = await requireAudit(app, request, 'headers');
-        const { before, limit } = readErasuresQuery(request.query);
-        const found = app.events.erasures.before(before, limit);
+        const { before, limit } = readQuery(erasuresParameters, request.query, app);
+        const found = app.events.erasures.before(before ?? Number.MAX_SAFE_INTEGER, limit);
         return {
           erasures: await Promise.all(found.map((one) => shown(one, rights))),
           next: found.length === limit ? found.at(-1)?.position : null,

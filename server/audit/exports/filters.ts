@@ -1,37 +1,33 @@
-import type { FieldError } from '../../../config/errors.ts';
+import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { type Header, headerOf } from '../../../events/envelope.ts';
 import type { EventText, LogReader } from '../../../events/log-reader.ts';
 import type { EventFilter } from '../../../projections/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
 import { nextTurn } from '../../platform/yield.ts';
-import { readFilter, readText } from '../event-query.ts';
+import { checked, type Values } from '../../queries/parameters.ts';
+import { filterOf, filters, stream } from '../event-query.ts';
 import { matches } from '../events.ts';
 
 /** Which events of a range are wanted: those to which all of it applies. */
 export type Filters = EventFilter & { stream?: string };
 
-/** The names of the filters, as parameters. */
-export const filterNames = ['collection', 'stream', 'type', 'actor'] as const;
+/** The filters, as parameters. A stream has to be one that the log has ever had. */
+export const wantedParameters = {
+  collection: filters.collection,
+  stream: checked(stream, requireStream),
+  type: filters.type,
+  actor: filters.actor,
+};
 
-/**
- * Reads the filters of a query; what is wrong with them goes to `errors`. Whatever the log has ever held may be asked for.
- *
- * @param collections as of {@link readFilter}.
- */
-export function readFilters(
-  events: LogReader,
-  collections: () => Iterable<string>,
-  query: Record<string, unknown>,
-  errors: FieldError[],
-): Filters {
-  const filter = readFilter(query, collections, errors);
-  const stream = readText(query, 'stream', errors);
-  if (stream === null) return filter;
-  if (events.versionOf(stream) === 0) {
-    errors.push({ field: 'stream', message: `stream must be one of the log, such as posts/<id>, got ${show(stream)}` });
-  }
-  return { ...filter, stream };
+/** The filters that are given. */
+export function wantedOf({ stream, ...rest }: Values<typeof wantedParameters>): Filters {
+  return { ...filterOf(rest), ...(stream === null ? {} : { stream }) };
+}
+
+function requireStream(stream: string, name: string, { events }: { events: Pick<LogReader, 'versionOf'> }): void {
+  if (events.versionOf(stream) > 0) return;
+  throw invalidField(name, `must be one of the log, such as posts/<id>, got ${show(stream)}`);
 }
 
 /** Whether an event is one that is wanted. */

@@ -3,7 +3,9 @@ import { byteOrderMark, csvRow, jsonCell } from './csv.ts';
 import { payloadOf, type ShownEvent } from './shown.ts';
 
 /** How the events of an export are written. */
-export type ExportFormat = 'ndjson' | 'csv' | 'cloudevents';
+export const exportFormats = ['ndjson', 'csv', 'cloudevents'] as const;
+
+export type ExportFormat = (typeof exportFormats)[number];
 
 type Writer = {
   /** The name of the events file. */

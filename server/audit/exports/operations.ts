@@ -2,20 +2,10 @@ import Joi from 'joi';
 import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
 import { type Operation, reason } from '../../openapi/operation.ts';
 import { json, refusalForNow, refusals } from '../../openapi/responses.ts';
-import { atPosition, filters, range, stream } from '../event-operations.ts';
-
-const since = Joi.array()
-  .items(Joi.number().integer().min(1))
-  .max(32)
-  .description('Sizes of checkpoints that somebody has kept: it is proven that the log goes on from them.');
-
-const bundleQuery = Joi.object({
-  files: Joi.boolean().default(true).description('False leaves the uploaded files out.'),
-  complete: Joi.boolean()
-    .default(false)
-    .description('True proves that there was no later version, however many events came after the last one.'),
-  since,
-});
+import { count } from '../../queries/parameters.ts';
+import { dryRunParameter } from '../../queries/query.ts';
+import { atPosition } from '../event-operations.ts';
+import { bundleParameters, exportParameters } from './request.ts';
 
 const bundleParams = {
   document: Joi.object({ slug: named('The slug of the collection'), id: named('The id of the document') }),
@@ -37,7 +27,7 @@ export function bundleOperation(name: Bundled): Operation {
       'Answers a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
       'somebody who gets nothing else, and trusts nobody. It takes the scope `payloads`.',
     params: bundleParams[name],
-    query: bundleQuery,
+    query: bundleParameters,
     answers: {
       200: archive('The pack.', ['Content-Disposition', 'Annals-Checkpoint']),
       ...ofEveryRoute(),
@@ -59,18 +49,7 @@ export function exportOperation(): Operation {
       'Answers a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
       'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
       '`payloads` for what was said.',
-    query: Joi.object({
-      ...range,
-      format: Joi.string()
-        .valid('ndjson', 'csv', 'cloudevents')
-        .default('ndjson')
-        .description('The form of the events in the archive.'),
-      collection: filters.collection,
-      stream,
-      type: filters.type,
-      actor: filters.actor,
-      since,
-    }),
+    query: exportParameters,
     headers: Joi.object({ 'X-Change-Reason': reason }),
     answers: {
       200: archive('The events, and what proves them.', [
@@ -102,9 +81,7 @@ export function eraseOperation(): Operation {
       'Takes what was said about a document out of the log, for ever, with its account, invitations, mails, drafts and files. That ' +
       'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. The ' +
       '`reason` is kept for ever, so it must name nobody.',
-    query: Joi.object({
-      dryRun: Joi.boolean().default(false).description('True: nothing is done, and the answer tells what would be.'),
-    }),
+    query: dryRunParameter,
     body: 'Erase',
     answers: {
       200: json('With `dryRun`: what would be erased.', 'ErasureDryRun'),
@@ -120,6 +97,12 @@ export function eraseOperation(): Operation {
   };
 }
 
+/** The query of a list that goes back along the log. */
+export const erasuresParameters = {
+  before: count({ least: 1 }, 'The position before which the page begins.'),
+  limit: count({ least: 1, most: 100, otherwise: 100 }, 'How many'),
+};
+
 /** `GET /api/audit/erasures` */
 export function erasuresOperation(): Operation {
   return {
@@ -127,10 +110,7 @@ export function erasuresOperation(): Operation {
     tag: 'erasures',
     summary: 'List what was erased',
     description: 'Answers erasures, newest first: what was erased, when and by whom; why, with the scope `payloads`.',
-    query: Joi.object({
-      before: Joi.number().integer().min(1).description('The position before which the page begins.'),
-      limit: Joi.number().integer().min(1).default(100).description('How many; above 100 is 100.'),
-    }),
+    query: erasuresParameters,
     answers: { 200: json('Erasures, newest first.', 'Erasures'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
   };

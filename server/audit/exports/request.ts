@@ -1,90 +1,69 @@
 import type { Request } from '@hapi/hapi';
 import type { FieldError } from '../../../config/errors.ts';
-import { didYouMean, show, showAll } from '../../../config/suggest.ts';
+import { show } from '../../../config/suggest.ts';
 import { auditStream } from '../../../events/catalogue.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { noteAudit } from '../../access/admission.ts';
 import type { App } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
-import { readRange } from '../../queries/moments.ts';
-import { refuse, unknownParameters } from '../../queries/query.ts';
-import { collectionsOf } from '../event-query.ts';
-import { type Filters, filterNames, positionsThatFit, readFilters } from './filters.ts';
-import { type ExportFormat, writers } from './formats.ts';
+import { positionsOf, range } from '../../queries/moments.ts';
+import { askedOf, count, flag, oneOf, type Parameter, type Query, refuse, settle } from '../../queries/parameters.ts';
+import { knownTo } from '../event-query.ts';
+import { type Filters, positionsThatFit, wantedOf, wantedParameters } from './filters.ts';
+import { type ExportFormat, exportFormats } from './formats.ts';
 
-type Query = Record<string, unknown>;
+/** How often `since` may be given. */
+const maxSince = 32;
+const size = count({ least: 1 }, 'The size of a checkpoint.');
 
-/** What an export was asked for; what of it depends on how long the log is, is read when that is known. */
+/** The sizes of the checkpoints that a caller has kept. */
+const since: Parameter<number[]> = {
+  told: {
+    description: 'Sizes of checkpoints that somebody has kept: it is proven that the log goes on from them.',
+    style: 'form',
+    explode: true,
+    schema: { type: 'array', items: size.told.schema, maxItems: maxSince },
+  },
+  read: readSince,
+};
+
+/** The query of an export. */
+export const exportParameters = {
+  ...range,
+  format: oneOf(exportFormats, 'ndjson', 'The form of the events in the archive.'),
+  ...wantedParameters,
+  since,
+};
+
+/** The query of a bundle. */
+export const bundleParameters = {
+  files: flag(true, 'False leaves the uploaded files out.'),
+  complete: flag(false, 'True proves that there was no later version, however many events came after the last one.'),
+  since,
+};
+
+/** What an export was asked for; `to` is null for all that the log has when it is made. */
 export type ExportQuery = {
   format: ExportFormat;
   filters: Filters;
-  resolve: (size: number) => { from: number; to: number; since: number[] };
+  from: number;
+  to: number | null;
+  since: number[];
 };
 
-/** @throws DomainError `invalid` naming every wrong parameter; so does `resolve`. */
+/** @throws DomainError `invalid` naming every wrong parameter. */
 export function readExportQuery(app: App, query: Query): ExportQuery {
-  const errors = unknownParameters(query, ['from', 'to', 'format', ...filterNames, 'since']);
-  const { from, to } = readRange(query, app, errors);
-  const format = readFormat(query.format, errors);
-  const filters = readFilters(app.events, () => collectionsOf(app), query, errors);
-  const sinceWithin = readSince(query.since, errors);
-  refuse(errors);
-  return {
-    format,
-    filters,
-    resolve: (size) => ({ from, to: to ?? size, since: sinceWithin(size) }),
-  };
+  const known = { ...knownTo(app), events: app.events };
+  const asked = askedOf(exportParameters, query, known);
+  const { from, to } = positionsOf(asked.values, known, asked.errors);
+  const { format, since, from: _from, to: _to, ...wanted } = settle(asked);
+  return { format, filters: wantedOf(wanted), from, to, since };
 }
 
-function isFormat(value: unknown): value is ExportFormat {
-  return typeof value === 'string' && Object.hasOwn(writers, value);
-}
-
-function readFormat(value: unknown, errors: FieldError[]): ExportFormat {
-  const formats = Object.keys(writers);
-  if (value === undefined) return 'ndjson';
-  if (isFormat(value)) return value;
-  const message = `format must be one of ${showAll(formats)}, got ${show(value)}${didYouMean(value, formats)}`;
-  errors.push({ field: 'format', message });
-  return 'ndjson';
-}
-
-/** What a bundle was asked for. */
-export type BundleQuery = {
-  withFiles: boolean;
-  isComplete: boolean;
-  sinceWithin: (size: number) => number[];
-};
-
-/** @throws DomainError `invalid` naming every wrong parameter; so does `sinceWithin`. */
-export function readBundleQuery(query: Query): BundleQuery {
-  const errors = unknownParameters(query, ['files', 'complete', 'since']);
-  const withFiles = readFlag(query, 'files', true, errors);
-  const isComplete = readFlag(query, 'complete', false, errors);
-  const sinceWithin = readSince(query.since, errors);
-  refuse(errors);
-  return {
-    withFiles,
-    isComplete,
-    sinceWithin,
-  };
-}
-
-function readFlag(query: Query, name: string, fallback: boolean, errors: FieldError[]): boolean {
-  const value = query[name];
-  if (value === undefined) return fallback;
-  if (value === 'true' || value === 'false') return value === 'true';
-  const words = ['true', 'false'];
-  errors.push({ field: name, message: `${name} must be true or false, got ${show(value)}${didYouMean(value, words)}` });
-  return fallback;
-}
-
-const maxSince = 32;
-
-/** The sizes of the checkpoints that a caller has kept, once it is known how large the log is: none may be larger. */
-function readSince(value: unknown, errors: FieldError[]): (size: number) => number[] {
+function readSince(value: unknown): number[] {
   const given = value === undefined ? [] : Array.isArray(value) ? value : [value];
+  const errors: FieldError[] = [];
   if (given.length > maxSince) {
     errors.push({ field: 'since', message: `since may be given ${maxSince} times, got ${given.length}` });
   }
@@ -95,10 +74,12 @@ function readSince(value: unknown, errors: FieldError[]): (size: number) => numb
     errors.push({ field: 'since', message });
     return 0;
   });
-  return (size) => within(sizes, size);
+  refuse(errors);
+  return sizes;
 }
 
-function within(sizes: number[], size: number): number[] {
+/** Checks the sizes of kept checkpoints once it is known how large the log is. @throws DomainError `invalid` for larger ones. */
+export function requireWithin(sizes: readonly number[], size: number): void {
   const beyond = sizes.filter((kept) => kept > size);
   refuse(
     beyond.map((one) => ({
@@ -108,7 +89,6 @@ function within(sizes: number[], size: number): number[] {
         'proof that the log has lost events',
     })),
   );
-  return sizes;
 }
 
 type Range = { from: number; to: number; filters: Filters };

@@ -9,12 +9,13 @@ import { strategy } from '../../callers/authentication.ts';
 import { noteReason } from '../../http/reason.ts';
 import { requestId } from '../../http/requests.ts';
 import type { Operation } from '../../openapi/operation.ts';
+import { readQuery } from '../../queries/parameters.ts';
 import { streamOf } from '../subjects.ts';
 import { bundleZip } from './bundle.ts';
 import { exportZip } from './export.ts';
 import { type Bundled, bundleOperation, exportOperation } from './operations.ts';
 import { tiesOf } from './proofs.ts';
-import { countOf, readBundleQuery, readExportQuery, recordExport } from './request.ts';
+import { bundleParameters, countOf, readExportQuery, recordExport, requireWithin } from './request.ts';
 
 /** What evidence packs are about, by the path. */
 const bundled: Record<string, Bundled> = {
@@ -47,13 +48,13 @@ export function exports(server: Server, app: App): void {
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'export');
       const { events: log, notary } = app;
-      const query = readExportQuery(app, request.query);
+      const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
       if (request.method === 'head') return archive(request, h, null, 'annals-export.zip');
       refuseForeign(request);
       // Before the export is on record itself: so it is no part of what it exports.
       const checkpoint = await notary.checkpoint();
-      const { from, to, since } = query.resolve(checkpoint.size);
-      const { format, filters } = query;
+      requireWithin(since, checkpoint.size);
+      const to = asked ?? checkpoint.size;
       const exported = {
         log,
         checkpoint,
@@ -83,7 +84,7 @@ export function exports(server: Server, app: App): void {
       throw new DomainError('forbidden', 'an API key may not see what was said about accounts of this collection');
     }
     const { events: log, notary, blobs } = app;
-    const query = readBundleQuery(request.query);
+    const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);
     if (stream === null) {
       const asked = Object.values(request.params).join('/');
       throw new DomainError('not-found', `no ${subject} can be called ${show(asked)}`);
@@ -92,11 +93,10 @@ export function exports(server: Server, app: App): void {
     const name = `annals-${stream.replaceAll('/', '-')}.zip`;
     if (request.method === 'head') return archive(request, h, null, name);
     const checkpoint = await notary.checkpoint();
-    const since = query.sinceWithin(checkpoint.size);
+    requireWithin(since, checkpoint.size);
     const position = log.lastOf(stream, checkpoint.size)?.position ?? 0;
     const ties = await tiesOf(log, notary, checkpoint, { position, since });
     const verifierKey = await notary.verifierKey();
-    const { withFiles, isComplete } = query;
     const made = { log, blobs, checkpoint, verifierKey, ...ties, stream, withFiles, isComplete };
     return archive(request, h, await bundleZip(made, new Date(app.clock.believed())), name).header(
       'annals-checkpoint',

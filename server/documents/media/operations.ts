@@ -1,14 +1,16 @@
 import Joi from 'joi';
 import type { Collection } from '../../../config/model.ts';
 import { hasReadHooks } from '../../../config/traits.ts';
-import { momentOnly, type Operation } from '../../openapi/operation.ts';
+import type { Operation } from '../../openapi/operation.ts';
 import { asOfThen, bytes, headersOf, json, ofHooks, refusals, refusalsOfStore } from '../../openapi/responses.ts';
+import { readElsewhere } from '../../queries/parameters.ts';
+import { momentParameter } from '../../queries/query.ts';
 
 const file = Joi.object({
   id: Joi.string().guid().required().description('The id of the document.'),
   filename: Joi.string().required().description('The name of the file, as the document has it.'),
 });
-const ofSite = Joi.string().description('The site, where there is no header that names it: a picture in a page.');
+const site = readElsewhere('The site, where there is no header that names it: a picture in a page.');
 const ofFile = Joi.object({
   Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
   'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
@@ -24,8 +26,13 @@ const ofBytes = [
   'Cross-Origin-Resource-Policy',
 ] as const;
 
+/** The query of a file. @param name that of the site; null where there is but one. */
+export function mediaParameters(name: string | null) {
+  return name === null ? momentParameter : { ...momentParameter, site };
+}
+
 /** `GET /api/media/<slug>/{id}/{filename}` */
-export function mediaOperation(target: Collection, site: string | null): Operation {
+export function mediaOperation(target: Collection, name: string | null): Operation {
   const { slug } = target;
   return {
     id: `readFile_${slug}`,
@@ -35,7 +42,7 @@ export function mediaOperation(target: Collection, site: string | null): Operati
       'Answers the bytes, with the type that they show; the path is the `url` of the document. Whoever may read the document may read ' +
       'its file. `Range` asks for a part. What could run in a browser is sent so that it does not.',
     params: file,
-    query: site === null ? momentOnly : momentOnly.keys({ site: ofSite }),
+    query: mediaParameters(name),
     headers: ofFile,
     answers: {
       200: asOfThen(bytes('The file.', ofBytes)),

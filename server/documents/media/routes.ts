@@ -13,11 +13,11 @@ import { namesTag, rangeOf } from '../../http/ranges.ts';
 import { actorOf, idOf, requestId } from '../../http/requests.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import { isUtf8, pathProblem } from '../../http/url.ts';
-import { readOnly } from '../../queries/query.ts';
+import { readQuery } from '../../queries/parameters.ts';
 import { presenterOf } from '../answers.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
 import { watchDownload } from './download.ts';
-import { mediaOperation } from './operations.ts';
+import { mediaOperation, mediaParameters } from './operations.ts';
 import { servingOf } from './serving.ts';
 
 /** How long a download may stand still, at either end. */
@@ -80,7 +80,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
   async function readableFile(request: Request): Promise<FileValues> {
     const moment = await readAsOf(app, request, target);
     const { text } = await readableDocument({ app, request, target });
-    readOnly(request.query, app.site === null ? ['asOf'] : ['asOf', 'site']);
+    readQuery(mediaParameters(app.site), request.query, app);
     // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
     if (target.hasReadHooks) await present.text(request, text);
     const document: JsonObject & FileValues = JSON.parse(text);

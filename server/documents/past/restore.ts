@@ -10,7 +10,8 @@ import { authorize, mayRead, requireCredential } from '../../access/access.ts';
 import { hiddenPaths } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
 import { readBody } from '../../http/body.ts';
-import { readDryRun } from '../../queries/query.ts';
+import { readQuery } from '../../queries/parameters.ts';
+import { dryRunParameter } from '../../queries/query.ts';
 import { hasIdempotencyKey, idempotency } from '../concurrency/idempotency.ts';
 import { idIn, streamOf } from '../current.ts';
 import { answerChange } from '../document-writes.ts';
@@ -34,7 +35,7 @@ export async function restore(writable: Writable, h: ResponseToolkit): Promise<R
   requireCredential({ request, target }, 'update');
   const body = await readBody(request, app.model.limits.body);
   const wanted = readWanted(body);
-  const isDry = readDryRun(request.query);
+  const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   const steps = [idempotency];
   const write = writeOf({ ...writable, steps }, h, { operation: 'update', body, upload: null, data: null });
   return isDry ? tryOut(write, wanted) : perform(write, () => restoreTo(write, wanted));

@@ -1,7 +1,7 @@
-import Joi from 'joi';
 import type { Model } from '../../../config/model.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { json, refusals, retryAfter } from '../../openapi/responses.ts';
+import { text } from '../../queries/parameters.ts';
 
 /** `POST /api/preview-token` */
 export function previewTokenOperation({ collections }: Model): Operation {
@@ -25,7 +25,10 @@ export function previewTokenOperation({ collections }: Model): Operation {
   };
 }
 
-const token = Joi.object({ token: Joi.string().required().description('The token of the draft.') });
+/** The query of a draft that is shown. */
+export const previewParameters = {
+  token: text('The token of the draft.', { must: 'be that of a preview', isRequired: true }),
+};
 
 /** `GET /api/preview-data` */
 export function previewDataOperation(): Operation {
@@ -35,7 +38,7 @@ export function previewDataOperation(): Operation {
     summary: 'Read a draft by its token',
     description:
       'Answers a draft to whoever has its token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
-    query: token,
+    query: previewParameters,
     answers: { 200: json('The draft.', 'Preview'), ...refusals([400, 401, 500]) },
     caller: { kind: 'anybody' },
   };

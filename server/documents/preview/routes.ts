@@ -6,9 +6,9 @@ import { strategy } from '../../callers/authentication.ts';
 import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
-import { readNoQuery, readPreviewQuery } from '../../queries/query.ts';
+import { readNoQuery, readQuery } from '../../queries/parameters.ts';
 import { sendText } from '../sending.ts';
-import { previewDataOperation, previewTokenOperation } from './operations.ts';
+import { previewDataOperation, previewParameters, previewTokenOperation } from './operations.ts';
 import { keepPreview, readPreview } from './preview.ts';
 
 /** Drafts, shown to any caller who has the token, before they are written (contract, section 4.6). */
@@ -36,7 +36,8 @@ export function preview(server: Server, app: App): void {
       path: '/api/preview-data',
       options: { auth: strategy, plugins: { openApi: previewDataOperation } },
       handler: async (request, h) => {
-        const { collection, document, data } = await readPreview(app, readPreviewQuery(request.query));
+        const { token } = readQuery(previewParameters, request.query, app);
+        const { collection, document, data } = await readPreview(app, token);
         const named = JSON.stringify({ collection, id: document }).slice(0, -1);
         return unstored(sendText(h, `${named},"data":${data}}`));
       },

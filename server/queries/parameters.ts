@@ -1,0 +1,218 @@
+import { cutField, DomainError, type FieldError, invalidField } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { didYouMean, show, showAll } from '../../config/suggest.ts';
+
+/** A query string, parsed: a text under each name, a list of them under one that came several times. */
+export type Query = Record<string, unknown>;
+
+/**
+ * A query parameter, declared once: how it is read, and what the OpenAPI document says of it. So both say the same.
+ *
+ * @template C what reading it needs to know beside its text.
+ */
+export type Parameter<T = unknown, C = unknown> = {
+  /** A parameter object of OpenAPI 3.0, but for `name` and `in`. */
+  told: Told;
+  /** @throws DomainError `invalid` naming the parameter. `given` is undefined where it is missing. */
+  read: (given: unknown, name: string, context: C) => T;
+};
+
+type Told = JsonObject & { description: string; schema: JsonObject };
+
+/** The parameters of a route, by name. */
+export type Table<C = unknown> = Record<string, Parameter<unknown, C>>;
+
+/** What the parameters of a table are read as. */
+export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[]) => infer T } ? T : never };
+
+/** What a query came to: the values of those that are right, and what is wrong with the others. */
+export type Asked<P> = { values: Partial<Values<P>>; errors: FieldError[] };
+
+/**
+ * Reads a query by the table of its route.
+ *
+ * @throws DomainError `invalid` naming every parameter that is wrong or unknown.
+ */
+export function readQuery<C, P extends Table<C>>(table: P, query: Query, context: C): Values<P> {
+  return settle(askedOf(table, query, context));
+}
+
+/** As {@link readQuery}, for a route that has more to look at before it refuses: it adds to the errors, and calls {@link settle}. */
+export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: C): Asked<P> {
+  const errors = unknownParameters(query, Object.keys(table));
+  const values: Partial<Values<P>> = {};
+  for (const name in table) {
+    const read = () => table[name]?.read(query[name], name, context);
+    values[name] = caught(errors, read) as Values<P>[typeof name];
+  }
+  return { values, errors };
+}
+
+/** The values, where nothing is wrong. @throws DomainError `invalid` naming all that is. */
+export function settle<P>({ values, errors }: Asked<P>): Values<P> {
+  refuse(errors);
+  return values as Values<P>;
+}
+
+/** Checks the query of a route that takes no parameters. */
+export function readNoQuery(query: Query): void {
+  refuse(unknownParameters(query, []));
+}
+
+/** How many errors of a query are told. What else is wrong with it is not looked for: each may have a suggestion, which costs. */
+export const maxQueryErrors = 50;
+
+/** True for the names of the parameter `where`: itself, and with a path in brackets. */
+export function isWhereParameter(name: string): boolean {
+  return name === 'where' || name.startsWith('where[');
+}
+
+/** At most so many. Names that begin with `_` pass: front ends add them to get past caches. */
+function unknownParameters(query: Query, allowed: readonly string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const name of Object.keys(query)) {
+    if (name.startsWith('_') || allowed.includes(name)) continue;
+    if (allowed.includes('where') && isWhereParameter(name)) continue;
+    if (errors.length === maxQueryErrors) break;
+    const field = cutField(name, 100);
+    const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
+    errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
+  }
+  return errors;
+}
+
+/** Runs what reads one of several parameters: what it refuses goes to `errors`, to be told with all else that is wrong. */
+function caught<T>(errors: FieldError[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    addTo(errors, error);
+    return undefined;
+  }
+}
+
+/** Adds what a refusal names to other errors; what is no refusal is thrown on. */
+export function addTo(errors: FieldError[], error: unknown): void {
+  if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
+  errors.push(...error.errors);
+}
+
+/** @throws DomainError `invalid` naming all that was found to be wrong; nothing when nothing was. */
+export function refuse(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+}
+
+/** The bounds of a whole number: a larger one than `most` is not refused, but is taken for `most`. */
+type Bounds = { least: number; most?: number };
+
+/** A whole number from `least`; where it is missing `otherwise`, or null. */
+export function count(bounds: Bounds & ({ otherwise: number } | Required), description: string): Parameter<number>;
+export function count(bounds: Bounds, description: string): Parameter<number | null>;
+export function count(
+  { least, most, otherwise, isRequired }: Bounds & { otherwise?: number; isRequired?: true },
+  description: string,
+): Parameter<number | null> {
+  const capped = most === undefined ? description : `${description}; above ${most} is ${most}.`;
+  const schema = { type: 'integer', minimum: least, maximum: Number.MAX_SAFE_INTEGER, ...defaultOf(otherwise) };
+  return {
+    told: { description: capped, ...required(isRequired), schema },
+    read(given, name) {
+      if (given === undefined && !isRequired) return otherwise ?? null;
+      return Math.min(readWhole(given, name, least), most ?? Number.MAX_SAFE_INTEGER);
+    },
+  };
+}
+
+type Required = { isRequired: true };
+
+/** A text that is not empty; null where it is missing. `must` ends the sentence "must …". */
+export function text(description: string, form: Required & TextForm): Parameter<string>;
+export function text(description: string, form?: TextForm): Parameter<string | null>;
+export function text(
+  description: string,
+  { must = 'be given once and not be empty', pattern, isRequired }: TextForm & { isRequired?: true } = {},
+): Parameter<string | null> {
+  const form = pattern === undefined ? { minLength: 1 } : { pattern: pattern.source };
+  return {
+    told: { description, ...required(isRequired), schema: { type: 'string', ...form } },
+    read(given, name) {
+      if (given === undefined && !isRequired) return null;
+      if (typeof given === 'string' && given !== '') return given;
+      throw invalidField(name, `must ${must}, ${cameOf(given)}`);
+    },
+  };
+}
+
+/** `pattern` is told, and for a {@link checked} to hold: it knows better what to say of a text that does not fit. */
+type TextForm = { must?: string; pattern?: RegExp };
+
+/** `true` or `false`. */
+export function flag(otherwise: boolean, description: string): Parameter<boolean> {
+  return {
+    told: { description, schema: { type: 'boolean', ...defaultOf(otherwise) } },
+    read(given, name) {
+      if (given === undefined) return otherwise;
+      if (given === 'true' || given === 'false') return given === 'true';
+      throw invalidField(name, `must be true or false, ${cameOf(given)}${didYouMean(given, ['true', 'false'])}`);
+    },
+  };
+}
+
+/** One of some words. */
+export function oneOf<W extends string>(words: readonly W[], otherwise: W, description: string): Parameter<W> {
+  return {
+    told: { description, schema: { type: 'string', enum: [...words], ...defaultOf(otherwise) } },
+    read(given, name) {
+      if (given === undefined) return otherwise;
+      const found = words.find((word) => word === given);
+      if (found !== undefined) return found;
+      throw invalidField(name, `must be one of ${showAll(words)}, got ${show(given)}${didYouMean(given, words)}`);
+    },
+  };
+}
+
+/** A text that is read elsewhere, by what needs more than the text: here it is given as it came. */
+export function readElsewhere(description: string, schema: JsonObject = {}): Parameter {
+  return { told: { description, schema: { type: 'string', ...schema } }, read: (given) => given };
+}
+
+/** A parameter whose value, where there is one, has to pass a check. @param check throws as `read` does. */
+export function checked<T, C>(
+  { told, read }: Parameter<T, C>,
+  check: (value: NonNullable<T>, name: string, context: C) => void,
+): Parameter<T, C> {
+  return {
+    told,
+    read(given, name, context) {
+      const value = read(given, name, context);
+      if (value !== null && value !== undefined) check(value, name, context);
+      return value;
+    },
+  };
+}
+
+/** The same parameter with more said of it. */
+export function tell<T, C>({ told, read }: Parameter<T, C>, more: JsonObject): Parameter<T, C> {
+  return { told: { ...told, ...more }, read };
+}
+
+/** Reads a whole number from `least`. @throws DomainError `invalid` naming the parameter. */
+export function readWhole(text: unknown, name: string, least: number): number {
+  const number = Number(text);
+  if (typeof text === 'string' && /^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
+  throw invalidField(name, `must be one whole number from ${least}, ${cameOf(text)}`);
+}
+
+function cameOf(text: unknown): string {
+  if (text === undefined) return 'it is missing';
+  return `got ${Array.isArray(text) ? `${text.length} values` : show(text)}`;
+}
+
+function required(isRequired: true | undefined): JsonObject {
+  return isRequired ? { required: true } : {};
+}
+
+function defaultOf(value: string | number | boolean | undefined): JsonObject {
+  return value === undefined ? {} : { default: value };
+}

@@ -19,12 +19,13 @@ const filters = { collection: 'string', stream: 'string', type: 'string', actor:
 export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const known = { ...filters, from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
   const { settings, flags } = readSettings(args, environment, ['data'], known);
-  const { json, ...given } = flags;
+  const { json, collection, stream, type, actor, from, to } = flags;
+  const given = { collection, stream, type, actor, from, to };
   return reading(settings.data, async (log) => {
     const { size } = log.head();
     const known = { events: log, clock: { believed: Date.now }, subjects: () => collectionsIn(log) };
     const asked = askedOf({ ...wantedParameters, ...range }, given, known);
-    const { from, to } = positionsOf(asked.values, known, asked.errors);
+    const found = positionsOf(asked.values, known, asked.errors);
     refuseFlags(asked.errors);
     const wanted = wantedOf(settle(asked));
 
@@ -32,7 +33,7 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
     const widths = eventWidths(size);
     const lineOf = (text: EventText) => (json ? printable(shownText(text)) : tailLine(text, widths, terminal));
     if (!json) await print(eventTitles(widths, terminal));
-    for await (const texts of eventsThatFit(log, from, to ?? size, wanted)) {
+    for await (const texts of eventsThatFit(log, found.from, found.to ?? size, wanted)) {
       for (const text of texts) await print(lineOf(text));
     }
     return 0;

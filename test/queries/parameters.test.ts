@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { bearer } from '../helpers/accounts.ts';
+import { type OpenApi, operationsOf } from '../helpers/contract.ts';
+import { useServiceHere } from '../helpers/embedded.ts';
+import { request, type Sent } from '../helpers/requests.ts';
+import type { Answer, CallOptions } from '../helpers/service.ts';
+
+const service = useServiceHere(`
+  const open = { read: () => true };
+  export default {
+    bcryptCost: 4,
+    collections: [
+      { slug: 'posts', access: open, fields: [{ name: 'title', type: 'text' }] },
+      { slug: 'files', access: open, upload: true, fields: [] },
+      { slug: 'users', auth: true, fields: [] },
+    ],
+    globals: [{ slug: 'site', access: open, fields: [{ name: 'motto', type: 'text' }] }],
+  };`);
+
+/** An operation with query parameters, as its document has it. */
+type Operation = { name: string; parameters: OpenApi[] };
+
+/** How an operation is called, so that it answers. */
+type Call = { path: string; sent?: Sent };
+
+/** Texts that a parameter takes, and others that it does not, where its schema does not say which. */
+type Texts = { good: string[]; bad: string[] };
+
+const audit = '/api/audit';
+const largest = '9007199254740991';
+/** Larger than that by one. */
+const beyond = '9007199254740992';
+const calls: Record<string, Call> = {};
+const texts: Record<string, Texts> = {};
+const operations: Operation[] = [];
+
+before(async () => {
+  const { call } = service;
+  const made = async (method: string, path: string, body: unknown, options?: CallOptions) => {
+    const answer = await call(method, path, body, options);
+    assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  // By then it listens, which tells where the first user is made.
+  const post = await made('POST', '/api/collections/posts', { title: 'One' });
+  const [, setupToken = ''] = /setup\?token=([\w-]+)/.exec(service.setupUrl ?? '') ?? [];
+  const first = { setupToken, email: 'ada@example.org', password: 'a long password' };
+  const { user, token } = await made('POST', '/api/collections/users/first-user', first, { key: null });
+  await made('POST', '/api/collections/users/invite', { email: 'bob@example.org' }, bearer(token));
+  await made('PATCH', `/api/collections/posts/${post.id}`, { title: 'Two' });
+  await made('PATCH', '/api/globals/site', { motto: 'Ho' });
+  await made('PATCH', '/api/globals/site', { motto: 'Hum' });
+  const form = new FormData();
+  form.append('file', new Blob(['a text']), 'a.txt');
+  const upload = { body: form };
+  const { body: file } = await request(service.url, 'POST', '/api/collections/files', upload);
+  const draft = await made('POST', '/api/preview-token', { collection: 'posts', id: post.id, data: {} });
+  const { events, size } = await made('GET', `${audit}/events?type=invite.created`, undefined);
+  const invitation = events[0].header.stream.split('/').at(-1);
+
+  const admin = bearer(token);
+  const back = { body: { version: 1 } };
+  const erase = { body: { collection: 'posts', id: post.id, reason: 'asked for' } };
+  Object.assign(calls, {
+    'GET /api/collections/posts': { path: '/api/collections/posts' },
+    'GET /api/collections/files': { path: '/api/collections/files' },
+    'GET /api/collections/users': { path: '/api/collections/users', sent: admin },
+    'GET /api/collections/posts/{id}': { path: `/api/collections/posts/${post.id}` },
+    'GET /api/collections/files/{id}': { path: `/api/collections/files/${file.id}` },
+    'GET /api/collections/users/{id}': { path: `/api/collections/users/${user.id}`, sent: admin },
+    'POST /api/collections/posts/{id}/restore': { path: `/api/collections/posts/${post.id}/restore`, sent: back },
+    'POST /api/collections/files/{id}/restore': { path: `/api/collections/files/${file.id}/restore`, sent: back },
+    'POST /api/collections/users/{id}/restore': {
+      path: `/api/collections/users/${user.id}/restore`,
+      sent: { ...admin, ...back },
+    },
+    'GET /api/media/files/{id}/{filename}': { path: file.url },
+    'GET /api/globals/site': { path: '/api/globals/site' },
+    'POST /api/globals/site/restore': { path: '/api/globals/site/restore', sent: back },
+    'GET /api/schemas': { path: '/api/schemas' },
+    'GET /api/preview-data': { path: `/api/preview-data?token=${draft.token}` },
+    [`GET ${audit}/documents/{slug}/{id}`]: { path: `${audit}/documents/posts/${post.id}` },
+    [`GET ${audit}/documents/{slug}/{id}/diff`]: { path: `${audit}/documents/posts/${post.id}/diff` },
+    [`GET ${audit}/documents/{slug}/{id}/blame`]: { path: `${audit}/documents/posts/${post.id}/blame` },
+    [`GET ${audit}/globals/{slug}`]: { path: `${audit}/globals/site` },
+    [`GET ${audit}/globals/{slug}/diff`]: { path: `${audit}/globals/site/diff` },
+    [`GET ${audit}/globals/{slug}/blame`]: { path: `${audit}/globals/site/blame` },
+    [`GET ${audit}/accounts/{slug}/{id}`]: { path: `${audit}/accounts/users/${user.id}` },
+    [`GET ${audit}/accounts/{slug}/invites/{id}`]: { path: `${audit}/accounts/users/invites/${invitation}` },
+    [`GET ${audit}/events`]: { path: `${audit}/events` },
+    [`GET ${audit}/feed`]: { path: `${audit}/feed` },
+    [`GET ${audit}/stamps`]: { path: `${audit}/stamps` },
+    [`GET ${audit}/proofs/{position}`]: { path: `${audit}/proofs/1` },
+    [`GET ${audit}/consistency`]: { path: `${audit}/consistency?from=0` },
+    [`GET ${audit}/bundles/{slug}/{id}`]: { path: `${audit}/bundles/posts/${post.id}` },
+    [`GET ${audit}/bundles/globals/{slug}`]: { path: `${audit}/bundles/globals/site` },
+    [`GET ${audit}/bundles/accounts/{slug}/{id}`]: { path: `${audit}/bundles/accounts/users/${user.id}`, sent: admin },
+    [`GET ${audit}/export`]: { path: `${audit}/export` },
+    [`GET ${audit}/erasures`]: { path: `${audit}/erasures` },
+    [`POST ${audit}/erasures`]: { path: `${audit}/erasures?dryRun=true`, sent: erase },
+  } satisfies Record<string, Call>);
+  const today = new Date().toISOString().slice(0, 10);
+  const moments = { good: ['1', '2020-02-29', '2020-02-29T12:00:00Z'], bad: ['0', '-1', 'now', '9999-12-31', largest] };
+  Object.assign(texts, {
+    asOf: { ...moments, good: [String(size), today] },
+    from: moments,
+    to: { ...moments, good: [today] },
+    sort: { good: ['createdAt', '-updatedAt,id'], bad: ['nothing', '-', ','] },
+    where: { good: [JSON.stringify({ id: { equals: post.id } })], bad: ['x', '{}x', '[]', '{"nothing":{"equals":1}}'] },
+    stream: { good: [`posts/${post.id}`], bad: [] },
+    collection: { good: ['posts', 'globals/site', 'system'], bad: ['post', 'Posts'] },
+    type: { good: ['document.created', 'document.created,global.updated'], bad: ['document', 'document.created,'] },
+    actor: { good: ['user', `users/${user.id}`, '0123456789abcdef'], bad: ['users', 'users/', '0123456789abcdeg'] },
+    token: { good: [draft.token], bad: [] },
+  } satisfies Record<string, Texts>);
+
+  for (const path of ['/api/openapi.json', `${audit}/openapi.json`]) {
+    const document = await made('GET', path, undefined);
+    for (const name of operationsOf(document)) {
+      const [method = '', route = ''] = name.split(' ');
+      const { parameters = [] } = document.paths[route][method.toLowerCase()];
+      const ofQuery = parameters.filter((one: OpenApi) => one.in === 'query');
+      if (ofQuery.length > 0) operations.push({ name, parameters: ofQuery });
+    }
+  }
+});
+
+/** Calls an operation with these parameters, in the place of those of their names that it is called with. */
+async function ask({ name }: Operation, ...pairs: [name: string, value: string][]): Promise<Answer> {
+  const { path, sent } = calls[name] ?? assert.fail(`${name} has query parameters: how is it called?`);
+  const [place = '', given = ''] = path.split('?');
+  const query = new URLSearchParams(given);
+  for (const [parameter] of pairs) query.delete(parameter);
+  for (const [parameter, value] of pairs) query.append(parameter, value);
+  return request(service.url, name.split(' ')[0] ?? '', `${place}?${query}`, sent);
+}
+
+async function accepts(operation: Operation, ...pairs: [string, string][]): Promise<void> {
+  const { status, body } = await ask(operation, ...pairs);
+  assert.ok(status < 300, `${operation.name} ${JSON.stringify(pairs)}: ${status} ${JSON.stringify(body)}`);
+}
+
+/** Asserts a 400 that names the parameter. */
+async function refuses(operation: Operation, ...pairs: [string, string][]): Promise<string> {
+  const { status, body } = await ask(operation, ...pairs);
+  const asked = `${operation.name} ${JSON.stringify(pairs)}: ${status} ${JSON.stringify(body).slice(0, 500)}`;
+  assert.equal(status, 400, asked);
+  const name = pairs[0]?.[0] ?? '';
+  const found = body.errors.find(({ field }: { field: string }) => field === name || field.startsWith(`${name}[`));
+  assert.ok(found?.message.startsWith(found.field), asked);
+  return found.message;
+}
+
+/** Every parameter of every operation, one by one. */
+async function each(run: (operation: Operation, parameter: OpenApi) => Promise<void>): Promise<void> {
+  assert.ok(operations.length >= 30);
+  for (const operation of operations) for (const parameter of operation.parameters) await run(operation, parameter);
+}
+
+describe('A query parameter is what the OpenAPI documents say of it', () => {
+  it('as a whole number: from its least to its largest', () =>
+    each(async (operation, { name, schema }) => {
+      if (schema.type !== 'integer') return;
+      const { minimum, maximum } = schema;
+      await accepts(operation, [name, String(minimum)]);
+      await accepts(operation, [name, `00${minimum}`]);
+      await refuses(operation, [name, String(minimum - 1)]);
+      assert.equal(String(maximum), largest);
+      // Where the log or a document ends before, that is what is wrong with it.
+      const { status, body } = await ask(operation, [name, largest]);
+      if (status >= 300)
+        assert.match(body.message, /must (be at most|not be beyond|not be after|not be less)/, operation.name);
+      await refuses(operation, [name, beyond]);
+      for (const wrong of ['x', '1.5', '', ' 1', '1e1', '0x1']) await refuses(operation, [name, wrong]);
+    }));
+
+  it('as a truth', () =>
+    each(async (operation, { name, schema }) => {
+      if (schema.type !== 'boolean') return;
+      await accepts(operation, [name, 'true']);
+      // Without it, a document is gone.
+      if (operation.name !== `POST ${audit}/erasures`) await accepts(operation, [name, 'false']);
+      for (const wrong of ['1', 'yes', '', 'null']) await refuses(operation, [name, wrong]);
+      for (const wrong of ['TRUE', 'fals']) assert.match(await refuses(operation, [name, wrong]), /; did you mean "/);
+    }));
+
+  it('as a word of several', () =>
+    each(async (operation, { name, schema }) => {
+      for (const word of schema.enum ?? []) {
+        await accepts(operation, [name, word]);
+        const message = await refuses(operation, [name, `${word}x`]);
+        assert.ok(message.endsWith(`; did you mean ${JSON.stringify(word)}?`), message);
+      }
+      for (const wrong of schema.enum ? ['', 'qqqqqqqq'] : []) await refuses(operation, [name, wrong]);
+    }));
+
+  it('as a list: each item, and how many', () =>
+    each(async (operation, { name, schema }) => {
+      if (schema.type !== 'array') return;
+      const { items, maxItems } = schema;
+      const times = (count: number) =>
+        Array.from({ length: count }, (): [string, string] => [name, String(items.minimum)]);
+      await accepts(operation, ...times(1));
+      await accepts(operation, ...times(maxItems));
+      await refuses(operation, ...times(maxItems + 1));
+      for (const wrong of [items.minimum - 1, 'x', '', '1.5', beyond]) await refuses(operation, [name, String(wrong)]);
+      await refuses(operation, ...times(1), [name, 'x']);
+    }));
+
+  it('as a text of its own form', () =>
+    each(async (operation, { name, schema }) => {
+      if (!schema.anyOf && (schema.type !== 'string' || schema.enum)) return;
+      const { good, bad } = texts[name] ?? assert.fail(`${operation.name}: what does ${name} take?`);
+      for (const text of good) await accepts(operation, [name, text]);
+      for (const text of [...bad, '']) await refuses(operation, [name, text]);
+      if (!schema.pattern) return;
+      for (const text of [...good, ...bad])
+        assert.equal(new RegExp(schema.pattern).test(text), good.includes(text), text);
+    }));
+
+  it('as a filter in brackets', () =>
+    each(async (operation, { name, schema }) => {
+      if (!schema.anyOf) return;
+      await accepts(operation, [`${name}[id][exists]`, 'true'], [`${name}[createdAt][greater_than]`, '2020-01-01']);
+      await refuses(operation, [`${name}[id][exist]`, 'true']);
+    }));
+
+  it('and is given once, unless it is a list', () =>
+    each(async (operation, { name, schema }) => {
+      if (schema.type === 'array') return;
+      const value = String(schema.minimum ?? schema.enum?.[0] ?? texts[name]?.good[0] ?? true);
+      await refuses(operation, [name, value], [name, value]);
+    }));
+
+  it('and stands for its default where it is missing', async () => {
+    let compared = 0;
+    await each(async (operation, { name, schema }) => {
+      const isRead = operation.name.startsWith('GET') && !/bundles|export/.test(operation.name);
+      if (schema.default === undefined || !isRead) return;
+      compared += 1;
+      const [missing, given] = [await ask(operation), await ask(operation, [name, String(schema.default)])];
+      assert.deepEqual(given.body, missing.body, `${operation.name} ${name}`);
+    });
+    assert.ok(compared >= 20);
+  });
+
+  it('and is required where it is said to be', () =>
+    each(async (operation, { name, required = false }) => {
+      const { path, sent } = calls[operation.name] ?? assert.fail();
+      if (!path.includes(`${name}=`) || !operation.name.startsWith('GET')) return;
+      const { status, body } = await request(service.url, 'GET', path.split('?')[0] ?? '', sent);
+      assert.equal(status === 400, required, operation.name);
+      if (required) assert.match(body.message, new RegExp(`^${name} must .*, it is missing$`));
+    }));
+
+  it('and is taken for the largest that is said to be, above that', async () => {
+    const capped = new Set<string>();
+    await each(async (operation, { name, description }) => {
+      const [, most, taken] = /; above (\d+) is (\d+)\.$/.exec(description) ?? [];
+      if (most === undefined) return;
+      capped.add(name);
+      assert.equal(most, taken);
+      const [at, above] = [await ask(operation, [name, most]), await ask(operation, [name, String(Number(most) + 1)])];
+      assert.deepEqual(above.body, at.body);
+      if (at.body.limit !== undefined) assert.equal(above.body.limit, Number(most));
+    });
+    assert.deepEqual([...capped].sort(), ['depth', 'limit']);
+  });
+
+  it('and under another name is refused, with the right one', () =>
+    each(async (operation, { name }) => {
+      const message = await refuses(operation, [`${name}x`, '1']);
+      const names = operation.parameters.map((one) => one.name);
+      assert.match(message, new RegExp(`^${name}x is not a query parameter; did you mean "${name}"\\?; allowed: `));
+      for (const one of names) assert.ok(message.includes(JSON.stringify(one)), message);
+    }));
+});

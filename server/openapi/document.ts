@@ -69,7 +69,7 @@ export async function makeOpenApi(app: App, routes: Plugin<{ app: App }>, api: A
   });
   const { statusCode, result } = await server.inject(jsonPath);
   if (statusCode !== 200) throw new Error(`hapi-swagger answered ${statusCode}: ${JSON.stringify(result)}`);
-  return JSON.stringify(mend(result as Draft, operations, schemas(app.model), app.basePath));
+  return JSON.stringify(mend(result as Draft, { operations, schemas: schemas(app.model), basePath: app.basePath }));
 }
 
 /** The author's words where there are some; what the audit routes are, no author has to say. */

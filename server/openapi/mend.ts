@@ -17,18 +17,17 @@ export type Draft = {
   components: { schemas: Record<string, Schema> };
 };
 
-/**
- * Mends what hapi-swagger cannot know or say; docs/dependencies.md has the reasons.
- *
- * @param operations what the routes say about themselves, by id: bodies and answers are made from it alone.
- * @param schemas all schemas of the document: they take the place of those that joi has no words for.
- */
-export function mend(
-  draft: Draft,
-  operations: ReadonlyMap<string, Operation>,
-  schemas: Record<string, Schema>,
-  basePath: string,
-): Draft {
+/** What hapi-swagger is not told. */
+type Told = {
+  /** What the routes say about themselves, by id: query parameters, bodies and answers are made from it alone. */
+  operations: ReadonlyMap<string, Operation>;
+  /** All schemas of the document: they take the place of those that joi has no words for. */
+  schemas: Record<string, Schema>;
+  basePath: string;
+};
+
+/** Mends what hapi-swagger cannot know or say; docs/dependencies.md has the reasons. */
+export function mend(draft: Draft, { operations, schemas, basePath }: Told): Draft {
   for (const path of Object.values(draft.paths)) {
     for (const operation of Object.values(path)) {
       const told = operations.get(operation.operationId);

@@ -107,7 +107,7 @@ export function refuse(errors: readonly FieldError[]): void {
 type Bounds = { least: number; most?: number };
 
 /** A whole number from `least`; where it is missing `otherwise`, or null. */
-export function count(bounds: Bounds & ({ otherwise: number } | Required), description: string): Parameter<number>;
+export function count(bounds: Bounds & ({ otherwise: number } | Needed), description: string): Parameter<number>;
 export function count(bounds: Bounds, description: string): Parameter<number | null>;
 export function count(
   { least, most, otherwise, isRequired }: Bounds & { otherwise?: number; isRequired?: true },
@@ -124,10 +124,10 @@ export function count(
   };
 }
 
-type Required = { isRequired: true };
+type Needed = { isRequired: true };
 
 /** A text that is not empty; null where it is missing. `must` ends the sentence "must …". */
-export function text(description: string, form: Required & TextForm): Parameter<string>;
+export function text(description: string, form: Needed & TextForm): Parameter<string>;
 export function text(description: string, form?: TextForm): Parameter<string | null>;
 export function text(
   description: string,

@@ -16,13 +16,13 @@ import {
   type Values,
 } from '../queries/parameters.ts';
 
-/** Which events are asked for: of a stream or of all, by filters, after a position up to another, so many of them. */
+/** A checked query for events: of a stream or of all, by filters, after a position up to another, at most `limit`. */
 export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };
 
-/** What reading the filters needs to know: all that events may be about, see {@link collectionOf}. */
+/** The context of the filters: every subject that events may have, see {@link collectionOf}. */
 type Subjects = { subjects: () => Iterable<string> };
 
-/** What reading a query about a log needs to know. */
+/** The context of a query about a log. */
 export type Known = Now & Subjects;
 
 const types = Object.keys(schemaVersionOf);
@@ -73,7 +73,7 @@ const streamParameters = { after: position('The position after which to begin.')
 /** The query of the change feed. */
 export const feedParameters = { ...streamParameters, limit: count(limits, 'For pages only: how many') };
 
-/** Reads what `GET /api/audit/events` is asked for. @throws DomainError `invalid` naming every wrong parameter. */
+/** Reads the query of `GET /api/audit/events`. @throws DomainError `invalid` naming every wrong parameter. */
 export function readEventQuery(query: Query, app: App): EventQuery {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
@@ -83,11 +83,11 @@ export function readEventQuery(query: Query, app: App): EventQuery {
   return { stream, filter, after: Math.max(after, from - 1), upTo: to ?? app.events.head().size, limit };
 }
 
-/** What a client of the change feed sends: `lastEventId` wins over the parameter `after`. */
+/** A request to the change feed: `lastEventId` wins over the parameter `after`. */
 type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
 
 /**
- * Reads what the change feed is asked for.
+ * Reads a request to the change feed.
  *
  * @throws DomainError `invalid` naming every wrong parameter.
  */
@@ -110,7 +110,7 @@ export function readFeedQuery({ query, lastEventId, isStream }: FeedRequest, app
 
 const lastEventName = 'Last-Event-ID';
 
-/** What is known to a service, for a query about its log. */
+/** The context of queries about the log of a service. */
 export function knownTo(app: App): Known {
   return { events: app.events, clock: app.clock, subjects: () => collectionsOf(app) };
 }

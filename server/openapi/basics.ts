@@ -23,7 +23,7 @@ export const count: Schema = { type: 'integer', minimum: 0 };
 /** A place in the log or in a stream, from 1. */
 export const place: Schema = { type: 'integer', minimum: 1 };
 
-/** What is there only where it is so. */
+/** A member that is present only if it is true. */
 export const isTrue: Schema = { type: 'boolean', enum: [true] };
 
 /** null. */

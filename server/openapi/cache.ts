@@ -10,7 +10,7 @@ import type { Api } from '../ports.ts';
 /** A document, and what it was made of. */
 export type Made = { fingerprint: string; document: string };
 
-/** What of a service is in its documents. */
+/** The parts of a service that its documents depend on. */
 type Subject = Pick<App, 'model' | 'site' | 'baseUrl'>;
 
 type Options = { directory: string; subject: Subject; log: Logger };
@@ -36,7 +36,7 @@ export function openDocumentCache({ directory, subject, log }: Options) {
 
   async function find(api: Api, make: () => Promise<Made>): Promise<string> {
     const path = join(directory, fileOf[api]);
-    // What cannot be read cannot be written either, and that is told.
+    // A file that cannot be read cannot be written either, which is logged.
     const cached = await readFile(path, 'utf8').catch(() => '');
     const found = documentIn(cached, fingerprintOf(api, subject));
     if (found !== null) return found;

@@ -22,10 +22,10 @@ export type Caller =
   /** Those who may erase. */
   | { kind: 'eraser' };
 
-/** Credentials by the names of their security schemes, any of which is enough; `{}` is none. */
+/** Credentials by the names of their security schemes, any of which is enough; `{}`: without a credential. */
 export type Security = Record<string, string[]>[];
 
-/** The credentials there are, as security schemes. Nobody but a user has another than a key. */
+/** The credentials there are, as security schemes. Only users have others than a key. */
 export function schemesOf(model: Model, site: string | null): Record<string, Schema> {
   const accounts = accountsOf(model);
   const key = { type: 'apiKey', in: 'header', name: 'x-api-key', description: keyText };
@@ -49,7 +49,7 @@ export function withSite(security: Security): Security {
   return alternatives.map((one) => ('bearer' in one ? one : { ...one, site: [] }));
 }
 
-/** What a caller of a route needs. */
+/** The credentials that a route needs. */
 export function securityOf(model: Model, caller: Caller): Security {
   switch (caller.kind) {
     case 'anybody':

@@ -161,7 +161,7 @@ const uploadSchema: Schema = {
     'How large a file may be, in bytes, and of which types like `image/png` or `image/*`: any, where none is named.',
 };
 
-/** What `/api/schemas` answers: where there are users, with what this one may do. */
+/** The answer of `/api/schemas`: with users, it holds the rights of the caller. */
 function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
   const listOf = (members: Record<string, Schema>, access: Schema) => {
     const all = readers === 'forUsers' ? { ...members, access } : members;
@@ -198,7 +198,7 @@ export const errorSchemas: Record<string, Schema> = {
   },
 };
 
-/** What is there whatever the configuration. */
+/** The schemas of every configuration. */
 const fixed: Record<string, Schema> = {
   ...errorSchemas,
   Restore: restore,

@@ -115,7 +115,7 @@ export function ofRestoreGlobal(): string {
   );
 }
 
-/** What the documents of a collection are, by the first of their fields. */
+/** The documents of a collection, described by the first of their fields. */
 export function ofTag({ fields, auth, upload, schema }: Collection): string {
   const kind = auth ? 'Accounts' : upload ? 'Files' : 'Documents';
   const { plural } = schema.labels ?? {};
@@ -162,7 +162,7 @@ function reasonOf({ requiresReason }: Collection): string {
   return requiresReason ? '`X-Change-Reason` is needed: it says why.' : '';
 }
 
-/** Who is let in, as far as the configuration says it in data: what a rule says, only it knows. */
+/** The admitted callers, as far as the configuration has them as data: rules are functions. */
 function whoMay(model: Model, target: Target, right: Right): string {
   const auth = target.kind === 'collection' ? target.auth : null;
   if (target.access[right]) {

@@ -86,7 +86,7 @@ function apiOf(path: string): Api {
   return path.startsWith('/api/audit/') ? 'audit' : 'contract';
 }
 
-/** Tells hapi-swagger about a route, in its words. A route that describes no operation is none of the API. */
+/** Tells hapi-swagger about a route, in its words. A route without an operation is not part of the API. */
 function describe({ method, path, settings }: RequestRoute, { model, site }: App): [id: string, Operation][] {
   const { plugins = {} } = settings;
   if (!plugins.openApi) return [];
@@ -96,7 +96,7 @@ function describe({ method, path, settings }: RequestRoute, { model, site }: App
   settings.description = summary;
   settings.notes = description;
   const credentials = securityOf(model, caller);
-  // What is outside of the API is the process's own.
+  // Routes outside of the API belong to the process.
   const security = site !== null && path.startsWith('/api/') ? withSite(credentials) : credentials;
   Object.assign(plugins, { 'hapi-swagger': { id, validate: { params, headers }, security } });
   return [[id, { ...operation, answers: { ...refusalsOf(model, caller, method !== 'get'), ...operation.answers } }]];

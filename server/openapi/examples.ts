@@ -105,7 +105,7 @@ function firstOf<T, R>(items: readonly T[], give: (item: T) => R | undefined): R
   return undefined;
 }
 
-/** Values that may be an example; where the field has rules, they say which of these is one. */
+/** Candidates for an example, from which the rules of the field choose. */
 function ideasOf(field: Field): readonly Json[] {
   const { type, options, relationTo, min, max, minLength = 0 } = field;
   const { column, sample } = typeFacts[type];
@@ -143,7 +143,7 @@ function some(value: Json | undefined): Json[] {
   return value === undefined ? [] : [value];
 }
 
-/** What is told of a file. Where any type of a kind is taken it is that of examples (RFC 4735), `audio/example`. */
+/** The description of a file. Where any type of a kind is taken it is that of examples (RFC 4735), `audio/example`. */
 function fileExample(slug: string, { mimeTypes }: UploadOptions): JsonObject {
   const [first = 'image/*'] = mimeTypes ?? [];
   const mimeType = first === 'image/*' ? 'image/png' : first.replace('*', 'example');

@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 const standIn = require.resolve('./stand-in.cjs');
 const joi = require.resolve('joi');
 
-/** What is loaded when hapi-swagger asks for a package. */
+/** The modules that replace packages of hapi-swagger. */
 const given: Record<string, string> = {
   // Ours, whichever lies beside it: it is made for an older one, and of that uses nothing that has changed.
   joi,

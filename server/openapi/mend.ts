@@ -7,7 +7,7 @@ type Parameter = { name: string; in: string; schema: Schema; [key: string]: Json
 
 type OperationDraft = { operationId: string; parameters?: Parameter[]; requestBody?: Schema; responses: Schema };
 
-/** The document as hapi-swagger makes it; what is not touched here is not told. */
+/** The document as hapi-swagger generates it; only the parts that are changed here. */
 export type Draft = {
   openapi: string;
   info: Schema;
@@ -17,16 +17,16 @@ export type Draft = {
   components: { schemas: Record<string, Schema> };
 };
 
-/** What hapi-swagger is not told. */
+/** The parts of the document that hapi-swagger does not know. */
 type Told = {
-  /** What the routes say about themselves, by id: query parameters, bodies and answers are made from it alone. */
+  /** The operations of the routes, by id: the source of query parameters, bodies and answers. */
   operations: ReadonlyMap<string, Operation>;
   /** All schemas of the document: they take the place of those that joi has no words for. */
   schemas: Record<string, Schema>;
   basePath: string;
 };
 
-/** Mends what hapi-swagger cannot know or say; docs/dependencies.md has the reasons. */
+/** Fills the gaps of hapi-swagger; docs/dependencies.md has the reasons. */
 export function mend(draft: Draft, { operations, schemas, basePath }: Told): Draft {
   for (const path of Object.values(draft.paths)) {
     for (const operation of Object.values(path)) {

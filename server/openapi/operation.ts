@@ -18,13 +18,13 @@ import type { Form } from './uploads.ts';
 /** Query parameters by their names, as the document has them. */
 export type Described = Record<string, Pick<Parameter, 'told'>>;
 
-/** What the OpenAPI document says about a route. */
+/** The OpenAPI description of a route. */
 export type Operation = {
   /** Unique in the document, and the same from one start to the next. */
   id: string;
   tag: string;
   summary: string;
-  /** What it does, in CommonMark: more than the summary says. */
+  /** Its effect, in CommonMark: more than the summary. */
   description: string;
   params?: Joi.ObjectSchema;
   /** The table by which the route reads its query. */
@@ -65,7 +65,7 @@ const key = Joi.string()
   .pattern(/^[!-~]+$/)
   .description('Names this attempt: sent again within 7 days with the same body, it gets the first answer again.');
 
-/** What a write may say about itself. */
+/** The headers of a write. */
 export function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {
   const isNeeded = target.kind === 'collection' && target.requiresReason;
   return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, 'Idempotency-Key': key, ...others });
@@ -81,7 +81,7 @@ export function readRefusals(model: Model, target: Collection | Global): Answers
   };
 }
 
-/** Who may look back is for the audit rule to say, but where whoever may read may look back too. */
+/** The audit rule decides about looking back, but with public history every reader may. */
 function refusalOfLookingBack(target: Collection | Global): Answers {
   return target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403]);
 }
@@ -106,7 +106,7 @@ export function readsThroughHooks(model: Model, target: Collection | Global): bo
 /** A target with every collection whose documents `depth` may put into its answers. */
 function withinDepth({ collections }: Model, target: Collection | Global): Set<Collection | Global> {
   const found = new Set([target]);
-  // What is added on the way is walked too.
+  // Targets added on the way are walked too.
   for (const { fields } of found) {
     for (const slug of relatedIn(fields)) {
       const related = collections.get(slug);

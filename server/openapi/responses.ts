@@ -1,7 +1,7 @@
 import type { Json } from '../../config/schema.ts';
 import { type Schema, schemaRef } from './fields.ts';
 
-/** What a status comes with: JSON where no other type is said, and without a schema no body. `others`: by media type. */
+/** The answer of a status: JSON unless another type is given, and without a schema no body. `others`: by media type. */
 export type Answer = {
   description: string;
   schema?: Schema;
@@ -15,7 +15,7 @@ export type Answer = {
 /** The answers of an operation by their status. */
 export type Answers = { [status: string]: Answer };
 
-/** What each refusal means (contract, section 7), for the statuses that operations can have. */
+/** The meaning of each refusal (contract, section 7), for the statuses that operations can have. */
 const meanings = {
   400: 'Fields or parameters are wrong, or the request cannot be read at all.',
   401: 'A credential is needed, or the one that came is wrong.',
@@ -109,7 +109,7 @@ export function attempted(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, ...ofAttempts } };
 }
 
-/** What a document says when the caller has it already, as one that reads asks for by `If-None-Match`. */
+/** The answer to `If-None-Match` of a document that the caller has already. */
 export function unchanged(): Answers {
   return { 304: { description: 'The document is the one that is there already.', headers: ofDocument } };
 }
@@ -166,7 +166,7 @@ export function refusalsOfStore(others = ''): Answers {
   return { 503: { ...json(description, 'Error'), headers: retryAfter } };
 }
 
-/** What is refused otherwise where a body may be a file. */
+/** The refusals that differ if a body may be a file. */
 export function refusalsOfUploads(): Answers {
   return {
     413: json('The file is too large, which `errors` says, or the rest of the body is.', 'Error'),

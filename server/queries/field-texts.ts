@@ -4,7 +4,7 @@ import type { Field } from '../../config/model.ts';
 import { isNesting } from '../../config/nesting.ts';
 import type { Json } from '../../config/schema.ts';
 
-/** How a text becomes a value; undefined when it is none. `must` ends the sentence "must …". */
+/** The reader of a text as a value; undefined for a text of another form. `must` ends the sentence "must …". */
 export type Reading = { read: (text: string) => Json | undefined; must: string };
 
 const asText: Reading = { read: (text) => text, must: 'be a text' };
@@ -38,7 +38,7 @@ export function isReadAsJson(field: Field): boolean {
   return readingOf(field)?.read === readJson;
 }
 
-/** The value of a text in JSON; undefined when it is none, or holds the key `__proto__`. */
+/** The value of a text in JSON; undefined for a text that is not JSON, or holds the key `__proto__`. */
 export function readJson(text: string): Json | undefined {
   try {
     return Bourne.parse(text);

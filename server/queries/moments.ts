@@ -40,7 +40,7 @@ function bound(which: string): Parameter<Named | null, Now> {
 /**
  * The first and the last position of a range: from the beginning of the moment `from`, up to the end of the moment `to` as of
  * {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no event is between them.
- * What is wrong goes to `errors`.
+ * Problems go to `errors`.
  */
 export function positionsOf(
   { from: first, to: last }: Partial<Values<typeof range>>,

@@ -6,14 +6,14 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 export type Query = Record<string, unknown>;
 
 /**
- * A query parameter, declared once: how it is read, and what the OpenAPI document says of it. So both say the same.
+ * A query parameter, declared once: how it is read, and its OpenAPI description. So both agree.
  *
- * @template C what reading it needs to know beside its text.
+ * @template C the context that its reader needs beside the text.
  */
 export type Parameter<T = unknown, C = unknown> = {
   /** A parameter object of OpenAPI 3.0, but for `name` and `in`. */
   told: Told;
-  /** @throws DomainError `invalid` naming the parameter. `given` is undefined where it is missing. */
+  /** @throws DomainError `invalid` naming the parameter. `given` is undefined if it is missing. */
   read: (given: unknown, name: string, context: C) => T;
 };
 
@@ -22,10 +22,10 @@ type Told = JsonObject & { description: string; schema: JsonObject };
 /** The parameters of a route, by name. */
 export type Table<C = unknown> = Record<string, Parameter<unknown, C>>;
 
-/** What the parameters of a table are read as. */
+/** The values of the parameters of a table. */
 export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[]) => infer T } ? T : never };
 
-/** What a query came to: the values of those that are right, and what is wrong with the others. */
+/** A query after reading: the values of the right parameters, and the errors of the others. */
 export type Asked<P> = { values: Partial<Values<P>>; errors: FieldError[] };
 
 /**
@@ -37,7 +37,7 @@ export function readQuery<C, P extends Table<C>>(table: P, query: Query, context
   return settle(askedOf(table, query, context));
 }
 
-/** As {@link readQuery}, for a route that has more to look at before it refuses: it adds to the errors, and calls {@link settle}. */
+/** As {@link readQuery}, for a route with more checks before it refuses: it adds to the errors, then calls {@link settle}. */
 export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: C): Asked<P> {
   const errors = unknownParameters(query, Object.keys(table));
   const values: Partial<Values<P>> = {};
@@ -59,7 +59,7 @@ export function readNoQuery(query: Query): void {
   refuse(unknownParameters(query, []));
 }
 
-/** How many errors of a query are told. What else is wrong with it is not looked for: each may have a suggestion, which costs. */
+/** The number of errors of a query at which reading ends: each may have a suggestion, which costs time. */
 export const maxQueryErrors = 50;
 
 /** True for the names of the parameter `where`: itself, and with a path in brackets. */
@@ -67,7 +67,7 @@ export function isWhereParameter(name: string): boolean {
   return name === 'where' || name.startsWith('where[');
 }
 
-/** At most so many. Names that begin with `_` pass: front ends add them to get past caches. */
+/** The errors of unknown names. Names that begin with `_` pass: front ends add them to get past caches. */
 function unknownParameters(query: Query, allowed: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of Object.keys(query)) {
@@ -81,7 +81,7 @@ function unknownParameters(query: Query, allowed: readonly string[]): FieldError
   return errors;
 }
 
-/** Runs what reads one of several parameters: what it refuses goes to `errors`, to be told with all else that is wrong. */
+/** Runs the reader of one of several parameters: its refusal goes to `errors`. */
 function caught<T>(errors: FieldError[], read: () => T): T | undefined {
   try {
     return read();
@@ -91,13 +91,13 @@ function caught<T>(errors: FieldError[], read: () => T): T | undefined {
   }
 }
 
-/** Adds what a refusal names to other errors; what is no refusal is thrown on. */
+/** Adds the errors of a refusal to others. @throws every other error again. */
 export function addTo(errors: FieldError[], error: unknown): void {
   if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
   errors.push(...error.errors);
 }
 
-/** @throws DomainError `invalid` naming all that was found to be wrong; nothing when nothing was. */
+/** @throws DomainError `invalid` with these errors, if there are any. */
 export function refuse(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
@@ -144,7 +144,7 @@ export function text(
   };
 }
 
-/** `pattern` is told, and for a {@link checked} to hold: it knows better what to say of a text that does not fit. */
+/** `pattern` is only described here: a {@link checked} parameter tests it, with a better message. */
 type TextForm = { must?: string; pattern?: RegExp };
 
 /** `true` or `false`. */
@@ -172,12 +172,12 @@ export function oneOf<W extends string>(words: readonly W[], otherwise: W, descr
   };
 }
 
-/** A text that is read elsewhere, by what needs more than the text: here it is given as it came. */
+/** A text with a reader of its own, which needs more than the text: `readQuery` returns it as received. */
 export function readElsewhere(description: string, schema: JsonObject = {}): Parameter {
   return { told: { description, schema: { type: 'string', ...schema } }, read: (given) => given };
 }
 
-/** A parameter whose value, where there is one, has to pass a check. @param check throws as `read` does. */
+/** The same parameter with a check of its value, if it has one. @param check throws as `read` does. */
 export function checked<T, C>(
   { told, read }: Parameter<T, C>,
   check: (value: NonNullable<T>, name: string, context: C) => void,
@@ -192,7 +192,7 @@ export function checked<T, C>(
   };
 }
 
-/** The same parameter with more said of it. */
+/** The same parameter with a longer description. */
 export function tell<T, C>({ told, read }: Parameter<T, C>, more: JsonObject): Parameter<T, C> {
   return { told: { ...told, ...more }, read };
 }

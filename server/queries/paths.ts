@@ -6,7 +6,7 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Tables } from '../../projections/tables.ts';
 import type { Leaf, SortKey, Step, ValueKind, Where } from '../../projections/where.ts';
 
-/** What a caller may look through: the fields of a collection it may read, and which of its documents. */
+/** The part of a collection that a caller may search: the fields that it may read, and which of the documents. */
 export type Reach = {
   tables: Tables;
   /** The fields that this caller may filter and sort by. */
@@ -89,7 +89,7 @@ function blocksWith(field: Field, rest: readonly string[]): Block<Field>[] | nul
   return end === undefined ? null : blocks.filter((_, index) => ends[index] === end);
 }
 
-/** What a path comes by, as a text to compare; null when it leads nowhere. */
+/** The types of the fields along a path, as a text to compare; null when it leads nowhere. */
 function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): string | null {
   const field = fields.find((one) => one.name === name);
   if (!field) return null;
@@ -100,7 +100,7 @@ function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): st
   return ends.every((one) => one.endsWith(' null')) ? null : [own, ...ends].join(' > ');
 }
 
-/** What the value of a field is compared as; `isTop`: of a document, not of an object in it. */
+/** The form in which the value of a field is compared; `isTop`: of a document, not of an object in it. */
 export function leafOf(field: Field, isTop: boolean): Leaf {
   return { name: field.name, kind: isTop && /^(created|updated)At$/.test(field.name) ? 'number' : kindOf(field) };
 }
@@ -131,7 +131,7 @@ function unknownField(before: readonly string[], name: string, fields: readonly 
 /**
  * Reads a `sort` (contract, section 4.8): several paths, separated by commas, `-` for descending.
  *
- * @returns the keys, and what is wrong with them.
+ * @returns the keys, and the problems.
  */
 export async function readSort(text: string, reach: Reach): Promise<{ keys: SortKey[]; problems: string[] }> {
   const keys: SortKey[] = [];

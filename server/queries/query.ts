@@ -15,7 +15,7 @@ import {
 import { ownSortKeys, type Reach, readSort } from './paths.ts';
 import { readWhere } from './where.ts';
 
-/** What a list was asked for, checked. */
+/** A checked query of a list. */
 export type ListQuery = ListRequest & { depth: number };
 
 const newestFirst = '-createdAt';
@@ -50,7 +50,7 @@ export const listParameters = {
   asOf,
 };
 
-/** The query of a call that may be only to say what it would do. */
+/** The query of a call that has a dry run. */
 export const dryRunParameter = { dryRun: flag(false, 'True: nothing is done, and the answer tells what would be.') };
 
 /**

@@ -13,7 +13,7 @@ const bundleParams = {
   account: Joi.object({ slug: named('The slug of the collection of users'), id: named('The id of the user') }),
 };
 
-/** What an evidence pack can be about. */
+/** The subjects of evidence packs. */
 export type Bundled = keyof typeof bundleParams;
 
 /** `GET /api/audit/bundles/…` */

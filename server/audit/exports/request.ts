@@ -43,7 +43,7 @@ export const bundleParameters = {
   since,
 };
 
-/** What an export was asked for; `to` is null for all that the log has when it is made. */
+/** A checked query of an export; `to` is null for the end of the log at that time. */
 export type ExportQuery = {
   format: ExportFormat;
   filters: Filters;

@@ -7,6 +7,15 @@ export type EventRow = { position: number; id: string; stream: string; version: 
 /** What is stored of a payload; `body` is null where there is none. Damage to what SQLite has before a row makes a number of a text. */
 export type PayloadRow = { enc: number | null; body: string | number | null };
 
+/** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
+export type EventText = { header: string; body: string | null };
+
+/** The columns of an EventRow. */
+export const headerColumns = 'position, id, stream, version, header';
+
+/** The columns of an EventRow with its PayloadRow. */
+export const eventColumns = `${headerColumns}, enc, body`;
+
 /** Reads the text of a header; null for what is none. */
 export function parseHeader(text: string): Header | null {
   try {

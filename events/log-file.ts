@@ -10,18 +10,12 @@ import {
   timestampsTable,
 } from './log-tables.ts';
 import { emptyRoot } from './merkle.ts';
-import { isSealed, type KnownSeals, macOf, type Seals, sealKeyOf } from './seals.ts';
+import { type Head, isSealed, type KnownSeals, macOf, type Seals, sealKeyOf } from './seals.ts';
 
 /** Thrown when `log.db` is not what its own head says: nothing may be written to it. */
 export class BrokenLogError extends Error {
   override name = 'BrokenLogError';
 }
-
-/**
- * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault; null in the
- * formats before 3.
- */
-export type Head = { log: string; size: number; root: Buffer; recordedAt: string; mac: Buffer | null };
 
 /** Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. `key` seals its head. */
 export function createLog(db: Sqlite, logId: string, key: string): void {

@@ -31,7 +31,7 @@ export type Command = Change & {
    * Changes of other streams that are recorded with it, after it and in this order: all of them or nothing. A value that
    * one of them gives up is free only for the next command.
    */
-  also?: Change[];
+  otherStreams?: Change[];
   /** Kept with it for as long as the client may repeat it. */
   attempt?: Attempt;
   /** Streams whose payloads so far go, with all that was derived from them: the command's event says that they did. */

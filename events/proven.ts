@@ -1,17 +1,8 @@
 import { hash } from 'node:crypto';
 import { AlteredEventError } from './altered.ts';
 import { headerOf } from './envelope.ts';
-import type { Head } from './log-file.ts';
 import { appendLeaf, type HashSource, leafHash, rootOf, type Tree, tileWidth, treeAt } from './merkle.ts';
-
-/** What a log has stored, as it is stored. */
-type Stored = {
-  head: () => Head;
-  /** The headers at positions `after + 1` to `upTo`. */
-  headers: (after: number, upTo: number) => string[];
-  tile: (level: number, index: number) => Buffer | undefined;
-  hashes: HashSource;
-};
+import type { StoredTree } from './stored-tree.ts';
 
 /** The right edge of the tree: what is proven by the head, the leaves that have no full tile yet, and the last header. */
 type Edge = { tree: Tree; leaves: Buffer[]; last: string | undefined };
@@ -24,7 +15,7 @@ const mostKnown = 50_000;
  * The hashes of a log's tree that are proven by its head: those of the open tile give its root, with the tree before it, and those of
  * a stored tile give the hash of it in the tile above. A tile is looked at once, the edge when the log has grown.
  */
-export function proveHashes({ head, headers, tile, hashes: stored }: Stored) {
+export function proveHashes({ head, headers, tile, hashes: stored }: StoredTree) {
   let edge: Edge | null = null;
   const held = new Map<string, Buffer>();
   const known = new Map<string, string>();

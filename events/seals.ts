@@ -1,6 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Sqlite } from '../storage/sqlite.ts';
-import type { Head } from './log-file.ts';
+
+/**
+ * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault; null in the
+ * formats before 3.
+ */
+export type Head = { log: string; size: number; root: Buffer; recordedAt: string; mac: Buffer | null };
 
 /**
  * What a vault has to seal the heads of logs with. `sealed`: the ids of the logs that it has sealed before; `known`: of those that it has

@@ -6,10 +6,11 @@ import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
 import { isUuid7 } from './ids.ts';
-import { formatOf, type Head, isLog } from './log-file.ts';
+import { formatOf, isLog } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
+import type { Head } from './seals.ts';
 import { contradicted, firstAltered, lost, type Witness } from './witnesses.ts';
 
 /** What was found to be wrong first, in words that name the event. */

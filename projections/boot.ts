@@ -216,7 +216,7 @@ type Heard = Pick<BootOptions, 'directory' | 'ids' | 'now' | 'seals' | 'signed'>
  */
 export function openHeard(db: Sqlite, { directory, ids, now, seals, signed }: Heard): SqliteLog {
   try {
-    const log = openLog(db, ids, now, seals);
+    const log = openLog(db, { ids, now, seals });
     hearAll(directory, log, signed);
     return log;
   } catch (error) {

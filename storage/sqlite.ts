@@ -73,6 +73,15 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   }
 }
 
+/** Makes something, such as a prepared statement, when it is asked for first: most users of a file need few of its statements. */
+export function late<T>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** `off` is not among them: better-sqlite3 opens files in SQLite's defensive mode, which silently keeps another one. */
 function setJournal(db: Sqlite, mode: 'memory' | 'wal'): void {
   const actual = db.pragma(`journal_mode = ${mode}`, { simple: true });

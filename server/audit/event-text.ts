@@ -1,5 +1,6 @@
 import { headerOf, payloadOf } from '../../events/envelope.ts';
-import { type EventText, type LogReader, textAt } from '../../events/log-reader.ts';
+import type { EventText } from '../../events/event-checks.ts';
+import { type LogReader, textAt } from '../../events/log-reader.ts';
 import type { AuditRights } from '../access/rights.ts';
 
 /** An event as routes send it, with what tells it from others. */

@@ -35,7 +35,7 @@ function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQue
 function searchStream({ events: log }: Source, stream: string, filter: EventFilter, query: EventQuery): Found {
   const { after, upTo, limit } = query;
   const positions: number[] = [];
-  const looked = log.positionsWithin(stream, after, upTo, mostHeaders);
+  const looked = log.positionsWithin(stream, { after, upTo, limit: mostHeaders });
   for (const position of looked) {
     const [text = ''] = log.headers(position - 1, position);
     if (matches(headerOf(text), filter)) positions.push(position);

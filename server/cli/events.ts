@@ -1,6 +1,7 @@
 import { DomainError, type FieldError } from '../../config/errors.ts';
 import { accountStream, globalStream, serviceStreams } from '../../events/catalogue.ts';
-import type { EventText, LogReader } from '../../events/log-reader.ts';
+import type { EventText } from '../../events/event-checks.ts';
+import type { LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/boot.ts';
 import { shownText } from '../audit/event-text.ts';

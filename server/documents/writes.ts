@@ -67,7 +67,7 @@ export function write<T>(
       if (!first) return answer;
       const who = { actor, correlationId: requestId(request), context: contextOf(request) };
       const { attempt } = request.app;
-      const outcome = await append({ ...first, also: others, ...(attempt ? { attempt } : {}), ...who });
+      const outcome = await append({ ...first, otherStreams: others, ...(attempt ? { attempt } : {}), ...who });
       if (outcome.ok) return answer;
       if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
       if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);

@@ -121,7 +121,7 @@ function setAsBefore(data: string, id: string): void {
   const db = openDatabase(join(data, 'log.db'), { durability: 'full' });
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const change = decidePassword({ slug: 'users', id }, credential);
-  openLog(db, ids, Date.now, sealsIn(data)).append([
+  openLog(db, { ids, now: Date.now, seals: sealsIn(data) }).append([
     { ...change, actor: { type: 'system' }, correlationId: ids.next().id, context: {} },
   ]);
   db.close();

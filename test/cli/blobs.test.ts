@@ -371,7 +371,7 @@ describe('annals blobs where no service runs', () => {
       const events = [{ type: 'document.created' as const, data: first }];
       return command(`media/${ids.next().id}`, 0, { events });
     });
-    const { outcomes } = openLog(db, ids, Date.now, sealsIn(data)).append(documents);
+    const { outcomes } = openLog(db, { ids, now: Date.now, seals: sealsIn(data) }).append(documents);
     db.close();
     assert.ok(outcomes.every((outcome) => !(outcome instanceof Error) && outcome.ok));
 

@@ -99,7 +99,11 @@ export async function fill(world: Pick<World, 'send'>, folder: string): Promise<
  */
 export function overtake(data: string): number {
   const db = openDatabase(join(data, 'log.db'), { durability: 'full' });
-  const log = openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now, sealsIn(data));
+  const log = openLog(db, {
+    ids: createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now),
+    now: Date.now,
+    seals: sealsIn(data),
+  });
   const streams = db.prepare("SELECT DISTINCT stream FROM events WHERE stream NOT LIKE 'system/%'").pluck().all();
   // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not know of it.
   const rivals = (streams as string[]).map((stream) => ({

@@ -12,7 +12,7 @@ function erasure(stream: string, streams: Record<string, number>): Command {
   const declared = Object.entries(streams).map(([name, versions]) => ({ stream: name, versions }));
   return command(stream, streams[stream] ?? null, {
     events: [{ type: 'document.erased', data: { streams: declared } }],
-    also: Object.entries(streams).map(([name, expectedVersion]) => {
+    otherStreams: Object.entries(streams).map(([name, expectedVersion]) => {
       return {
         stream: name,
         expectedVersion: name === stream ? null : expectedVersion,

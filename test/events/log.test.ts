@@ -303,7 +303,7 @@ describe('appending to the log', () => {
     t.after(() => db.close());
     createLog(db, 'annals/test', seals.key);
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
-    const log = openLog(db, ids, () => ticks.shift() as number, seals);
+    const log = openLog(db, { ids, now: () => ticks.shift() as number, seals });
     log.append(times.map((_, index) => command(`posts/${index}`, 0)));
     assert.deepEqual(
       headersOf(db).map(({ recordedAt }) => Date.parse(recordedAt) - noon),
@@ -360,7 +360,7 @@ describe('appending to the log', () => {
     t.after(() => db.close());
     createLog(db, 'annals/test', seals.key);
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
-    const log = openLog(db, ids, () => noon, seals);
+    const log = openLog(db, { ids, now: () => noon, seals });
     const events = Array.from({ length: 6000 }, () => ({ type: 'document.updated' as const, data: {} }));
     for (let batch = 0; batch < 11; batch += 1) log.append([command('posts/1', batch * 6000, { events })]);
     const tiles = db.prepare('SELECT level, count(*), sum(length(hashes)) / 32 FROM tiles GROUP BY level').raw().all();
@@ -372,7 +372,7 @@ describe('appending to the log', () => {
     const sizes = [65_535, 65_536, 65_537, 65_792, 66_000];
     const roots = naiveRoots(db, sizes);
     for (const [index, size] of sizes.entries()) assert.deepEqual(log.rootAt(size), roots[index], `size ${size}`);
-    assert.deepEqual(openLog(db, ids, () => noon, seals).head().root, roots.at(-1));
+    assert.deepEqual(openLog(db, { ids, now: () => noon, seals }).head().root, roots.at(-1));
   });
 
   it('undoes a whole batch when there is no room, and goes on when there is', (t) => {
@@ -432,14 +432,14 @@ describe('appending to the log', () => {
         const db = openDatabase(':memory:', { durability: 'off' });
         createLog(db, 'annals/test', seals.key);
         const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
-        const log = openLog(db, ids, () => noon, seals);
+        const log = openLog(db, { ids, now: () => noon, seals });
         let model: Model = { size: 0, versions: new Map(), held: new Map() };
         for (const batch of batches) {
           // A command is decided on what was true before its batch, as requests are.
           const known = model;
           const commands = batch.map((steps) => {
             const ahead = new Map<string, number>();
-            const [first, ...also] = steps.map(({ stream, offset, events, claim: wanted }) => {
+            const [first, ...otherStreams] = steps.map(({ stream, offset, events, claim: wanted }) => {
               const name = `posts/${stream}`;
               const own = [...known.held].filter(([, holder]) => holder === name).map(([value]) => value);
               const claims = wanted === undefined || own.includes(String(wanted)) ? [] : [claim(String(wanted))];
@@ -451,7 +451,7 @@ describe('appending to the log', () => {
                 releases: claims.length > 0 ? own.map((value) => claim(value)) : [],
               });
             }) as [Change, ...Change[]];
-            return command('', null, { ...first, ...(also.length > 0 ? { also } : {}) });
+            return command('', null, { ...first, ...(otherStreams.length > 0 ? { otherStreams } : {}) });
           });
           const { outcomes } = log.append(commands);
           for (const [index, one] of commands.entries()) {
@@ -594,7 +594,7 @@ describe('the log', () => {
     const count = reader.prepare('SELECT (SELECT count(*) FROM events), (SELECT size FROM head)').raw();
     const seen: unknown[] = [];
     const ids = { raise: () => {}, restart: () => {}, next: () => ({ id: `${seen.push(count.get())}`, at: noon }) };
-    const writer = openLog(openDatabase(path, { durability: 'full' }), ids, () => noon, seals);
+    const writer = openLog(openDatabase(path, { durability: 'full' }), { ids, now: () => noon, seals });
     writer.append([command('posts/1', 0), command('posts/2', 0)]);
     assert.deepEqual(seen, [
       [0, 0],
@@ -621,8 +621,8 @@ describe('the log', () => {
 type Model = { size: number; versions: ReadonlyMap<string, number>; held: ReadonlyMap<string, string> };
 
 /** What a command comes to. Without an outcome, it wants to give up a value that its stream does not hold. */
-function recordIn(before: Model, { also = [], ...own }: Command): { outcome: Outcome | null; after: Model } {
-  const changes: Change[] = [own, ...also];
+function recordIn(before: Model, { otherStreams = [], ...own }: Command): { outcome: Outcome | null; after: Model } {
+  const changes: Change[] = [own, ...otherStreams];
   const versions = new Map(before.versions);
   for (const { stream, expectedVersion, events } of changes) {
     const version = versions.get(stream) ?? 0;

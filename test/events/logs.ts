@@ -44,7 +44,7 @@ export function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids
   const db = openDatabase(path, { durability: 'full' });
   createLog(db, 'annals/test', seals.key);
   t.after(() => db.close());
-  return { db, log: openLog(db, ids, now, seals), clock, path, reopen: () => openLog(db, ids, now, seals) };
+  return { db, log: openLog(db, { ids, now, seals }), clock, path, reopen: () => openLog(db, { ids, now, seals }) };
 }
 
 export function change(stream: string, expectedVersion: number | null, rest: Partial<Change> = {}): Change {

@@ -22,7 +22,7 @@ const account = change('accounts/users/1', null, {
 
 /** An accepted invitation: the document of its user, its own end, and what begins with it. */
 function accepting(rest: Partial<Command> = {}): Command {
-  return { ...command('', 0), ...user, also: [invite, account], ...rest };
+  return { ...command('', 0), ...user, otherStreams: [invite, account], ...rest };
 }
 
 /** A log that holds the invitation, and two posts with a unique value each. */
@@ -82,11 +82,11 @@ describe('a command over several streams', () => {
 
   it('gives each value to the stream of the change that claims it, and takes it from the one that releases it', (t) => {
     const { log, db } = openInvited(t);
-    const also = [
+    const otherStreams = [
       change('posts/1', 1, { releases: [claim('one')], claims: [claim('uno')] }),
       change('posts/3', 0, { claims: [claim('three')] }),
     ];
-    log.append([accepting({ also }), command('posts/4', 0, { claims: [claim('one')] })]);
+    log.append([accepting({ otherStreams }), command('posts/4', 0, { claims: [claim('one')] })]);
     assert.deepEqual(db.prepare('SELECT scope, value, stream FROM claims ORDER BY 1, 2').raw().all(), [
       ['posts.slug', '"one"', 'posts/4'],
       ['posts.slug', '"three"', 'posts/3'],
@@ -98,8 +98,8 @@ describe('a command over several streams', () => {
 
   it('may come back to a stream: its own events before count there', (t) => {
     const { log, db } = openTestLog(t);
-    const also = [change('posts/2', 0), change('posts/1', 1), change('posts/2', null), change('posts/2', 2)];
-    const { outcomes } = log.append([command('posts/1', 0, { also })]);
+    const otherStreams = [change('posts/2', 0), change('posts/1', 1), change('posts/2', null), change('posts/2', 2)];
+    const { outcomes } = log.append([command('posts/1', 0, { otherStreams })]);
     assert.deepEqual(outcomes, [{ ok: true, position: 1, version: 1, recordedAt: '2026-11-20T12:00:00.000Z' }]);
     assert.deepEqual(
       headersOf(db).map(({ stream, version }) => [stream, version]),
@@ -120,27 +120,27 @@ describe('a command over several streams', () => {
     const wanting = (stream: string, value: string) => change(stream, 0, { claims: [claim(value)] });
     const refused: { [name: string]: [Command, Outcome] } = {
       'its own stream moved': [accepting({ expectedVersion: 1 }), stale(0)],
-      'a stream beside it moved': [accepting({ also: [account, { ...invite, expectedVersion: 0 }] }), stale(1)],
-      'a stream beside it is not there yet': [accepting({ also: [account, change('posts/9', 3)] }), stale(0)],
+      'a stream beside it moved': [accepting({ otherStreams: [account, { ...invite, expectedVersion: 0 }] }), stale(1)],
+      'a stream beside it is not there yet': [accepting({ otherStreams: [account, change('posts/9', 3)] }), stale(0)],
       'a stream has moved by its own events': [
-        accepting({ also: [account, { ...account, expectedVersion: 0 }] }),
+        accepting({ otherStreams: [account, { ...account, expectedVersion: 0 }] }),
         stale(2),
       ],
       'its own value is taken': [accepting({ claims: [claim('one')] }), taken('one')],
       'a value beside it is taken': [
-        accepting({ also: [wanting('posts/8', 'new'), wanting('posts/9', 'two')] }),
+        accepting({ otherStreams: [wanting('posts/8', 'new'), wanting('posts/9', 'two')] }),
         taken('two'),
       ],
       'a value beside it is its own': [
-        accepting({ claims: [claim('x')], also: [wanting('posts/9', 'x')] }),
+        accepting({ claims: [claim('x')], otherStreams: [wanting('posts/9', 'x')] }),
         taken('x'),
       ],
       'two streams beside it want one value': [
-        accepting({ also: [wanting('posts/8', 'x'), wanting('posts/9', 'x')] }),
+        accepting({ otherStreams: [wanting('posts/8', 'x'), wanting('posts/9', 'x')] }),
         taken('x'),
       ],
       'a value that only this command gives up': [
-        accepting({ also: [change('posts/1', 2, { releases: [claim('one')] }), wanting('posts/9', 'one')] }),
+        accepting({ otherStreams: [change('posts/1', 2, { releases: [claim('one')] }), wanting('posts/9', 'one')] }),
         taken('one'),
       ],
     };
@@ -163,8 +163,8 @@ describe('a command over several streams', () => {
 
   it('is told of stale streams before taken values: what was decided on those may be decided otherwise', (t) => {
     const { log } = openInvited(t);
-    const also = [change('accounts/users/setup', 4)];
-    const { outcomes } = log.append([accepting({ claims: [claim('one')], also })]);
+    const otherStreams = [change('accounts/users/setup', 4)];
+    const { outcomes } = log.append([accepting({ claims: [claim('one')], otherStreams })]);
     assert.deepEqual(outcomes, [{ ok: false, conflict: 'version', version: 0 }]);
   });
 
@@ -197,8 +197,8 @@ describe('a command over several streams', () => {
   it('that wants to give up a value which its stream does not hold is undone alone too', (t) => {
     const { log, db } = openInvited(t);
     const before = factsOf(db);
-    const also = [account, change('posts/1', 1, { releases: [claim('two')] })];
-    const { outcomes } = log.append([accepting({ also }), command('posts/3', 0)]);
+    const otherStreams = [account, change('posts/1', 1, { releases: [claim('two')] })];
+    const { outcomes } = log.append([accepting({ otherStreams }), command('posts/3', 0)]);
     assert.match(String(outcomes[0]), /does not hold its value/);
     assert.deepEqual(factsOf(db).events, [...before.events, [4, 'posts/3', 1, 'document.updated']]);
     assert.deepEqual(factsOf(db).claims, before.claims);
@@ -206,8 +206,8 @@ describe('a command over several streams', () => {
 
   it('fills tiles over its streams as single events do', (t) => {
     const { log, db, reopen } = openTestLog(t);
-    const also = Array.from({ length: 300 }, (_, index) => change(`posts/${index}`, 0));
-    log.append([command('users/1', 0, { also })]);
+    const otherStreams = Array.from({ length: 300 }, (_, index) => change(`posts/${index}`, 0));
+    log.append([command('users/1', 0, { otherStreams })]);
     const { size, root } = reopen().head();
     assert.deepEqual([size, root], [301, log.head().root]);
     assertSound(db);

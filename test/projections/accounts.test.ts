@@ -291,11 +291,13 @@ describe('an account', () => {
     const { accounts, record, append } = directory;
     assert.equal(accounts.setupVersion('users'), 0);
     const setup = of(setupStream('users'))('setup.completed', { account: 'users/1' }, 0);
-    record(accountOf(directory, 'users', '1').change('password.changed', { credential: 'c1' }), { also: [setup] });
+    record(accountOf(directory, 'users', '1').change('password.changed', { credential: 'c1' }), {
+      otherStreams: [setup],
+    });
     assert.equal(accounts.setupVersion('users'), 1);
     assert.equal(accounts.setupVersion('staff'), 0);
     const rival = accountOf(directory, 'users', '2').change('password.changed', { credential: 'c2' });
-    assert.deepEqual(append(rival, { also: [setup] }), { ok: false, conflict: 'version', version: 1 });
+    assert.deepEqual(append(rival, { otherStreams: [setup] }), { ok: false, conflict: 'version', version: 1 });
   });
 });
 
@@ -406,7 +408,7 @@ function fill(directory: Directory): void {
   inviteTo(directory, 'staff', 'i0', 'z@example.com');
   directory.record(accountOf(directory, 'staff', '7').change('password.changed', { credential: 'c7' }), {
     context: { ip: '192.0.2.7', userAgent: 'Ünïcode' },
-    also: [
+    otherStreams: [
       invite('invite.accepted', { account: 'staff/7' }, 1),
       accountOf(directory, 'staff', '7').change('session.started', { sid: 's7', credential: 'c7', expiresAt: later }),
       of(setupStream('staff'))('setup.completed', { account: 'staff/7' }, 0),
@@ -434,7 +436,7 @@ describe('the tables about accounts', () => {
     fill(directory);
     const user = accountOf(directory, 'users', '5');
     const start = user.change('session.started', { sid: 's5', credential: 'c5', expiresAt: later });
-    directory.append(user.change('password.changed', { credential: 'c5' }), { also: [start] });
+    directory.append(user.change('password.changed', { credential: 'c5' }), { otherStreams: [start] });
     assert.equal(sessionIn(directory.accounts, 's5'), null);
     const next = reopen();
     assert.equal(next.rebuilt, false);

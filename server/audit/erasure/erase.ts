@@ -78,7 +78,7 @@ export async function eraseDocument(
     const erases = await takenBy(app, plan);
     requireLiving(app, request);
     const who = { actor: actorOf(request), correlationId: requestId(request), context };
-    const outcome = await append({ ...plan.change, also: plan.also, erases: plan.erases, ...who });
+    const outcome = await append({ ...plan.change, otherStreams: plan.otherStreams, erases: plan.erases, ...who });
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
     const settled = app.eraser.settle(position);

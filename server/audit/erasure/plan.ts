@@ -12,7 +12,7 @@ import type { App } from '../../app.ts';
 /** What an erasure is about to take. */
 export type Plan = {
   change: Change;
-  also: Change[];
+  otherStreams: Change[];
   erases: string[];
   streams: ErasedStream[];
   /** Of these streams, payloads that are there: of the document, of the account, and how many invitations. */
@@ -64,7 +64,7 @@ export function planErasure(app: App, slug: string, id: string): Plan {
   return {
     change: { ...decideNothing(stream, document.length), events: [{ type: 'document.erased', data }] },
     // What they say now is what is taken: nothing may come in between.
-    also: [decideNothing(accountStream(slug, id), account.length), ...invites.map(unchanged)],
+    otherStreams: [decideNothing(accountStream(slug, id), account.length), ...invites.map(unchanged)],
     erases: streams.map((one) => one.stream),
     streams,
     counts: {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { EventText, LogReader } from '../../../events/log-reader.ts';
+import type { EventText } from '../../../events/event-checks.ts';
+import type { LogReader } from '../../../events/log-reader.ts';
 import { eventsBetween } from '../../documents/past/reading.ts';
 import { version } from '../../platform/version.ts';
 import type { LogCheckpoint } from '../../ports.ts';

@@ -1,7 +1,8 @@
 import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { type Header, headerOf } from '../../../events/envelope.ts';
-import type { EventText, LogReader } from '../../../events/log-reader.ts';
+import type { EventText } from '../../../events/event-checks.ts';
+import type { LogReader } from '../../../events/log-reader.ts';
 import type { EventFilter } from '../../../projections/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
 import { nextTurn } from '../../platform/yield.ts';

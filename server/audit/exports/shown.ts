@@ -1,7 +1,8 @@
 import { clockStream } from '../../../events/catalogue.ts';
 import { type Header, headerOf, type Payload } from '../../../events/envelope.ts';
 import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
-import { type EventText, eventOf, type LogReader } from '../../../events/log-reader.ts';
+import type { EventText } from '../../../events/event-checks.ts';
+import { eventOf, type LogReader } from '../../../events/log-reader.ts';
 
 /** What of an event is shown: its payload, or why not. `hidden`: nobody asked for payloads. */
 export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
@@ -36,7 +37,7 @@ export function shownJson({ text, body, state }: ShownEvent, proof: readonly str
  * times be earlier than before, and they alone say that times before them may be wrong.
  */
 export function correctionsWithin(log: LogReader, from: number, to: number): EventText[] {
-  const positions = log.positionsWithin(clockStream, from - 1, to, Number.MAX_SAFE_INTEGER);
+  const positions = log.positionsWithin(clockStream, { after: from - 1, upTo: to, limit: Number.MAX_SAFE_INTEGER });
   return positions.flatMap((position) => log.texts(position - 1, position));
 }
 

@@ -1,5 +1,6 @@
 import { missingEvent } from '../../../events/altered.ts';
-import type { EventText, LogReader } from '../../../events/log-reader.ts';
+import type { EventText } from '../../../events/event-checks.ts';
+import type { LogReader } from '../../../events/log-reader.ts';
 import { nextTurn } from '../../platform/yield.ts';
 
 /** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */
@@ -19,7 +20,7 @@ export async function* eventsBetween(log: LogReader, from: number, to: number): 
 /** The events of a stream that stand at positions up to `upTo`, chunk by chunk, oldest first. */
 export async function* eventsOf(log: LogReader, stream: string, upTo: number): AsyncGenerator<EventText[]> {
   for (let version = 0; ; ) {
-    const chunk = log.streamTextsWithin(stream, version, upTo, chunkLength);
+    const chunk = log.streamTextsWithin(stream, { after: version, upTo, bytes: chunkLength });
     if (chunk.length === 0) return;
     yield chunk;
     version += chunk.length;

@@ -8,7 +8,7 @@ import { show } from '../../../config/suggest.ts';
 import { filesNamedIn } from '../../../events/blobs.ts';
 import { filesStream } from '../../../events/catalogue.ts';
 import type { Header } from '../../../events/envelope.ts';
-import type { EventText } from '../../../events/log-reader.ts';
+import type { EventText } from '../../../events/event-checks.ts';
 import { decideLosses, type FileAt, fileKey, lossesOf } from '../../../events/losses.ts';
 import type { App } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';

@@ -23,7 +23,7 @@ function start(t: TestContext, folder = temporaryFolder(t)) {
   const db = openDatabase(file);
   if (db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0) createLogFile(db, 'annals/test', seals.key);
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
-  const log = openLog(db, createIds(counter, Date.now), Date.now, seals);
+  const log = openLog(db, { ids: createIds(counter, Date.now), now: Date.now, seals });
   const vault = openVault(join(folder, 'vault.db'));
   const lines: string[] = [];
   const kept: CheckpointChange[] = [];

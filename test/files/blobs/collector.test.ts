@@ -26,7 +26,10 @@ function openMemoryLog(t: TestContext): Pick<World, 'db' | 'log'> {
   const db = openDatabase(':memory:');
   t.after(() => db.close());
   createLog(db, 'annals/test', seals.key);
-  return { db, log: openLog(db, createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), Date.now, seals) };
+  return {
+    db,
+    log: openLog(db, { ids: createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now), now: Date.now, seals }),
+  };
 }
 
 /** The steps of an upload, as the routes do them; one that gives up records nothing. */

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Sqlite } from '../storage/sqlite.ts';
+import { keepAttempts } from './attempts.ts';
+import { clockStream, schemaVersionOf } from './catalogue.ts';
+import { openClaims } from './claim-table.ts';
+import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
+import { openErasing } from './erasing.ts';
+import { type ErasedStream, erasedStreams } from './erasures.ts';
+import type { Ids } from './ids.ts';
+import type { Change, Command, NewEvent, Outcome } from './log.ts';
+import type { LogReader } from './log-reader.ts';
+import { type Batch, lastTime, type Tip } from './log-tip.ts';
+
+type Recorded = { reader: LogReader; tip: Tip; ids: Ids; now: () => number };
+
+/** A command that is being written: all its events have one time, and go into one batch. */
+type Unit = { command: Command; batch: Batch; recordedAt: string };
+
+/** Where and when an event is recorded. */
+type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
+
+/** Records commands, each inside a transaction of the caller's. It remembers nothing: where the log ends is the tip's to say. */
+export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
+  const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
+  const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
+  const claims = openClaims(db, reader.holderOf);
+  const attempts = keepAttempts(db);
+  const erasing = openErasing(db);
+
+  /** Records a command. Nothing is written before every conflict of every change has been looked for. */
+  function record(command: Command, batch: Batch): Outcome {
+    const { stream, events, otherStreams = [], attempt } = command;
+    // Before all else: an attempt that was recorded conflicts with itself.
+    const first = attempt && attempts.find(attempt.key, now());
+    if (first) return { ok: false, conflict: 'attempt', first };
+    const before = reader.versionOf(stream);
+    const conflict = conflictOf(command, before);
+    if (conflict) return conflict;
+
+    // Only a correction of the clock may be earlier than what is before it.
+    const recordedAt = stream === clockStream ? timeNow() : timeAfter(batch);
+    const erased = declaredBy(command);
+    const unit = { command, batch, recordedAt };
+    write(unit, command, before);
+    const position = lastPosition(batch);
+    for (const change of otherStreams) write(unit, change, reader.versionOf(change.stream));
+    if (erased.length > 0) erasing.erase(position, erased);
+    const version = before + events.length;
+    if (attempt) attempts.keep(attempt, { stream, position, version }, now());
+    return { ok: true, position, version, recordedAt };
+  }
+
+  function conflictOf(command: Command, before: number): Outcome | null {
+    if (isStale(command.expectedVersion, before)) return { ok: false, conflict: 'version', version: before };
+    // Most commands are about one stream alone, and are spared what several need.
+    return command.otherStreams?.length
+      ? conflictAmong([command, ...command.otherStreams])
+      : claims.conflictOver(command.claims);
+  }
+
+  /** Of several changes, each finds those before it: their events count, and their values are taken. */
+  function conflictAmong(changes: readonly Change[]): Outcome | null {
+    const versions = new Map<string, number>();
+    for (const { stream, expectedVersion, events } of changes) {
+      const version = versions.get(stream) ?? reader.versionOf(stream);
+      if (isStale(expectedVersion, version)) return { ok: false, conflict: 'version', version };
+      versions.set(stream, version + events.length);
+    }
+    return claims.conflictOver(changes.flatMap((change) => change.claims));
+  }
+
+  /** The streams to be erased: those that the event declares, and no more versions than there are. */
+  function declaredBy({ stream, events, erases = [] }: Command): ErasedStream[] {
+    if (erases.length === 0) return [];
+    const declared = erasedStreams(events[0]?.data ?? null);
+    const isMeant = isDeepStrictEqual(
+      declared.map(({ stream }) => stream),
+      erases,
+    );
+    if (!isMeant || declared.some(({ stream, versions }) => versions > reader.versionOf(stream)))
+      throw new Error(`the erasure of ${stream} does not declare what it takes`);
+    return declared;
+  }
+
+  function write({ command, batch, recordedAt }: Unit, change: Change, before: number): void {
+    const { stream } = change;
+    claims.release(stream, change.releases);
+    claims.take(stream, change.claims);
+    const after = lastPosition(batch);
+    change.events.forEach((event, index) => {
+      const place = { stream, version: before + index + 1, position: after + index + 1, recordedAt };
+      const { header, text } = insert(command, event, place);
+      batch.recorded.push({ header, data: event.data, context: command.context });
+      batch.leaves.push(text);
+    });
+  }
+
+  function insert(command: Command, event: NewEvent, { stream, version, position, recordedAt }: Place) {
+    const body = encodePayload(event.data, command.context);
+    const header: Header = {
+      v: 2,
+      log: tip.head().log,
+      position,
+      id: ids.next().id,
+      stream,
+      version,
+      type: event.type,
+      schemaVersion: schemaVersionOf[event.type],
+      recordedAt,
+      actor: command.actor,
+      correlationId: command.correlationId,
+      ...(command.batch === undefined ? {} : { batch: command.batch }),
+      payload: commitmentOf(body),
+    };
+    const text = encodeHeader(header);
+    insertEvent.run(position, header.id, stream, version, text);
+    insertPayload.run(position, body);
+    return { header, text };
+  }
+
+  function lastPosition({ leaves }: Batch): number {
+    return tip.head().size + leaves.length;
+  }
+
+  function timeAfter({ recorded }: Batch): string {
+    const last = recorded.length > 0 ? lastTime(recorded) : tip.head().recordedAt;
+    const time = timeNow();
+    return time > last ? time : last;
+  }
+
+  function timeNow(): string {
+    return new Date(now()).toISOString();
+  }
+
+  /** Forgets attempts that are too old. */
+  function prune(): void {
+    // The log's own time stays ahead where a clock that was wrong for a moment has been put back.
+    attempts.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
+  }
+
+  return { record, prune, replaceClaims: claims.replaceAll, erasing };
+}
+
+function isStale(expectedVersion: number | null, version: number): boolean {
+  return expectedVersion !== null && expectedVersion !== version;
+}

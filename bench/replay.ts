@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readLog } from '../events/log-reader.ts';
-import { logFile, projectionOf } from '../projections/boot.ts';
-import { removeDatabase } from '../projections/files.ts';
+import { logFile, removeDatabase } from '../projections/files.ts';
+import { projectionOf } from '../projections/epochs.ts';
 import { buildReadFile } from '../projections/rebuild.ts';
 import { verifyDirectory } from '../projections/verify.ts';
 import { openDatabase } from '../storage/sqlite.ts';
@@ -21,7 +21,7 @@ function rebuild(directory: string): number {
   if (!made) throw new Error('the log is empty');
   const path = join(directory, 'bench-rebuild.db');
   const { size } = log.head();
-  buildReadFile(path, log, size, made.projection);
+  buildReadFile(path, made.projection, { log, upTo: size });
   removeDatabase(path);
   db.close();
   return size;

@@ -6,15 +6,16 @@ import type { SqliteLog } from './sqlite-log.ts';
 /** What a correction of the clock came to: its event, and those before it whose times are later. */
 export type Correction = { position: number; recordedAt: string; from: number; before: string };
 
+/** `ids` are those that the log was opened with, `now` is milliseconds since the epoch, by the clock as it is now. */
+type Clock = { ids: Ids; now: number; reason: string };
+
 /**
  * Records that the clock was wrong: from this event on, times are those of the clock again, though they are earlier than those
  * before. Nobody else may have the log open for writing.
  *
- * @param ids those that the log was opened with.
- * @param now milliseconds since the epoch, by the clock as it is now.
  * @returns null where the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
  */
-export function correctClock(log: SqliteLog, ids: Ids, now: number, reason: string): Correction | null {
+export function correctClock(log: SqliteLog, { ids, now, reason }: Clock): Correction | null {
   if (!isAhead(log, now)) return null;
   const { recordedAt: before } = log.head();
   const from = log.positionAt(new Date(now).toISOString()) + 1;

@@ -26,8 +26,7 @@ export function decideUpdate(
   target: Target,
   id: string,
   current: Current,
-  values: JsonObject,
-  at: number,
+  { values, at }: { values: JsonObject; at: number },
 ): Change | null {
   const changed = changedFields(current.document, values);
   if (Object.keys(changed).length === 0) return null;
@@ -72,22 +71,25 @@ export function decideGlobalUpdate(slug: string, current: Current, values: JsonO
   };
 }
 
-/** What is restored: the version of a stream, and the position of its event. */
+/** The version of a stream that is restored, and the position of its event. */
 export type Source = { version: number; position: number };
 
-/**
- * A document or global as it was. Null when it is so already, for then nothing is recorded.
- *
- * @param current its version and fields; null for a document that is gone.
- * @param end the version of its stream, and the newest time that it says it was changed at.
- * @param document its fields, `createdAt` among them.
- */
+type Restoring = {
+  source: Source;
+  /** Its version and fields; null for a document that is gone. */
+  current: Current | null;
+  /** The version of its stream, and the newest time that it says it was changed at. */
+  end: Current;
+  /** The fields that it is to have, `createdAt` among them. */
+  document: JsonObject;
+  at: number;
+};
+
+/** A document or global as it was. Null when it is so already, for then nothing is recorded. */
 export function decideRestore(
   target: Target & { isGlobal: boolean },
   id: string,
-  { current, end, source }: { current: Current | null; end: Current; source: Source },
-  document: JsonObject,
-  at: number,
+  { source, current, end, document, at }: Restoring,
 ): Change | null {
   if (current && Object.keys(changedFields(current.document, document)).length === 0) return null;
   const { createdAt = null, ...values } = document;

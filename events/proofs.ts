@@ -7,12 +7,11 @@ import { type HashSource, rangeRoot } from './merkle.ts';
  * @param source must hold every hash of a tree of at least `size` leaves.
  * @throws RangeError when there is no such leaf in a tree of that size.
  */
-export function inclusionProof(
-  index: number,
-  size: number,
-  source: HashSource,
-  rootIn = (start: number, end: number) => rangeRoot(start, end, source),
-): Buffer[] {
+export function inclusionProof(index: number, size: number, source: HashSource): Buffer[] {
+  return wayUp(index, size, (start, end) => rangeRoot(start, end, source));
+}
+
+function wayUp(index: number, size: number, rootIn: (start: number, end: number) => Buffer): Buffer[] {
   if (!isCount(index) || !isCount(size) || index >= size) throw new RangeError(`no leaf ${index} in a tree of ${size}`);
   return path(index, 0, size);
 
@@ -43,7 +42,7 @@ export function inclusionProver(size: number, source: HashSource): (index: numbe
     return root;
   }
 
-  return (index) => inclusionProof(index, size, source, rootIn);
+  return (index) => wayUp(index, size, rootIn);
 }
 
 /**
@@ -82,13 +81,15 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
+type ShownProof = { index: number; proof: readonly Buffer[]; checkpoint: string; entry?: Buffer };
+
 /**
  * A proof that can be checked offline (C2SP tlog-proof): where the entry is, the hashes of its proof of inclusion, and the
  * signed checkpoint of the tree that it is in.
  *
- * @param entry the entry itself, given along as extra data: nothing vouches for it but that its hash is the proven one.
+ * `entry` is the entry itself, given along as extra data: nothing vouches for it but that its hash is the proven one.
  */
-export function proofText(index: number, proof: readonly Buffer[], checkpoint: string, entry?: Buffer): string {
+export function proofText({ index, proof, checkpoint, entry }: ShownProof): string {
   const hashes = proof.map((hash) => `${hash.toString('base64')}\n`).join('');
   const extra = entry ? `extra ${entry.toString('base64')}\n` : '';
   return `c2sp.org/tlog-proof@v1\n${extra}index ${index}\n${hashes}\n${checkpoint}`;

@@ -7,6 +7,8 @@ import type { StoredTree } from './stored-tree.ts';
 /** The right edge of the tree: what is proven by the head, the leaves that have no full tile yet, and the last header. */
 type Edge = { tree: Tree; leaves: Buffer[]; last: string | undefined };
 
+type TilePlace = { level: number; index: number };
+
 /** So many tiles are held, of 8 KiB each: four megabytes. Of others that were proven only a hash is, to know them again. */
 const mostHeld = 512;
 const mostKnown = 50_000;
@@ -17,8 +19,8 @@ const mostKnown = 50_000;
  */
 export function proveHashes({ head, headers, tile, hashes: stored }: StoredTree) {
   let edge: Edge | null = null;
-  const held = new Map<string, Buffer>();
-  const known = new Map<string, string>();
+  const held = newest<Buffer>(mostHeld);
+  const known = newest<string>(mostKnown);
 
   /** The edge of a tree that has so many leaves at least. @throws AlteredEventError when the head does not prove it. */
   function edgeFor(size: number): Edge {
@@ -57,7 +59,7 @@ export function proveHashes({ head, headers, tile, hashes: stored }: StoredTree)
   }
 
   /** The hashes of a tile, one after the other: so many at least. */
-  function tileOf({ tree }: Pick<Edge, 'tree'>, level: number, index: number, count: number): Buffer {
+  function tileOf(tree: Tree, { level, index }: TilePlace, count: number): Buffer {
     const name = `${level}/${index}`;
     const before = held.get(name);
     if (before && before.length >= count * 32) return before;
@@ -66,26 +68,27 @@ export function proveHashes({ head, headers, tile, hashes: stored }: StoredTree)
     const digest = hash('sha256', found, 'base64');
     if (known.get(name) !== digest) {
       const subtrees = found.length === width * 32 ? subtreesOf(found) : [];
-      const expected = width === tileWidth ? [hashIn(level + 1, index)] : edgeNodes(tree, level);
+      const expected = width === tileWidth ? [hashIn(tree, level + 1, index)] : edgeNodes(tree, level);
       if (subtrees.length !== expected.length || subtrees.some((node, at) => !expected[at]?.equals(node)))
         throw new AlteredEventError(`tile ${name} of the log was altered: it is not what its tree is made of`);
     }
-    keep(held, name, found, mostHeld);
-    keep(known, name, digest, mostKnown);
+    held.set(name, found);
+    known.set(name, digest);
     return found;
+  }
 
-    function hashIn(above: number, at: number): Buffer {
-      const place = at % tileWidth;
-      const hashes = tileOf({ tree }, above, Math.floor(at / tileWidth), place + 1);
-      return hashes.subarray(place * 32, (place + 1) * 32);
-    }
+  /** A hash of a level, counted from the first of its first tile. */
+  function hashIn(tree: Tree, level: number, at: number): Buffer {
+    const place = at % tileWidth;
+    const hashes = tileOf(tree, { level, index: Math.floor(at / tileWidth) }, place + 1);
+    return hashes.subarray(place * 32, (place + 1) * 32);
   }
 
   const hashes: HashSource = (level, start, count) => {
     const now = edgeFor((start + count) * tileWidth ** level);
     const full = now.tree.size - now.leaves.length;
     if (level === 0 && start >= full) return now.leaves.slice(start - full, start - full + count);
-    const bytes = tileOf(now, level, Math.floor(start / tileWidth), (start % tileWidth) + count);
+    const bytes = tileOf(now.tree, { level, index: Math.floor(start / tileWidth) }, (start % tileWidth) + count);
     const at = (start % tileWidth) * 32;
     return Array.from({ length: count }, (_, i) => bytes.subarray(at + i * 32, at + (i + 1) * 32));
   };
@@ -95,20 +98,24 @@ export function proveHashes({ head, headers, tile, hashes: stored }: StoredTree)
     const now = edgeFor(position);
     const full = now.tree.size - now.leaves.length;
     if (position > full) return now.leaves[position - full - 1] as Buffer;
-    const at = (position - 1) % tileWidth;
-    const bytes = tileOf(now, 0, Math.floor((position - 1) / tileWidth), at + 1);
-    return bytes.subarray(at * 32, (at + 1) * 32);
+    return hashIn(now.tree, 0, position - 1);
   }
 
   return { hashes, leafOf };
 }
 
-/** Keeps the newest of what is kept. */
-function keep<T>(map: Map<string, T>, name: string, value: T, most: number): void {
-  map.delete(name);
-  const { value: oldest } = map.keys().next();
-  if (map.size >= most && oldest !== undefined) map.delete(oldest);
-  map.set(name, value);
+/** Keeps the newest values, so many at most. */
+function newest<T>(most: number) {
+  const map = new Map<string, T>();
+
+  function set(name: string, value: T): void {
+    map.delete(name);
+    const { value: oldest } = map.keys().next();
+    if (map.size >= most && oldest !== undefined) map.delete(oldest);
+    map.set(name, value);
+  }
+
+  return { get: (name: string) => map.get(name), set };
 }
 
 function timeOf(header: string | undefined): string {

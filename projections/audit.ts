@@ -132,7 +132,7 @@ export function openAuditIndex(db: Sqlite) {
    * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end, where few
    * events match: go on after `reached`.
    */
-  function find(filter: EventFilter, after: number, upTo: number, limit: number): Found {
+  function find(filter: EventFilter, { after, upTo, limit }: { after: number; upTo: number; limit: number }): Found {
     const end = Math.min(upTo, after + mostRows);
     const { collection, type, actor } = filter;
     const conditions: string[] = [];

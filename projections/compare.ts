@@ -7,21 +7,21 @@ import { createIndexes, createTables, quote, type Tables } from './tables.ts';
  * Compares two read files row by row and byte by byte. Call it with `live` in a read transaction where a server may be
  * writing.
  *
- * @param path the file of `replay`, for SQLite to look into both at once.
  * @returns null when they are equal, else a sentence naming the first difference.
  */
-export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tables: readonly Tables[]): string | null {
-  live.prepare('ATTACH ? AS replay').run(path);
+export function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly Tables[]): string | null {
+  // SQLite looks into both at once.
+  live.prepare('ATTACH ? AS replay').run(replay.name);
   for (const { documents, texts, versions, pastTexts, linkTable, pastLinks } of tables) {
     const difference =
-      compareTable(live, documents, 'key', 'key') ??
-      compareTable(live, texts, 'key', 'key') ??
-      compareTable(live, versions, 'valid_to', 'valid_from') ??
-      compareTable(live, pastTexts, 'valid_from', 'valid_from') ??
+      compareTable(live, documents, { key: 'key' }) ??
+      compareTable(live, texts, { key: 'key' }) ??
+      compareTable(live, versions, { key: 'valid_to', madeBy: 'valid_from' }) ??
+      compareTable(live, pastTexts, { key: 'valid_from' }) ??
       (linkTable ? (compareWhole(live, replay, linkTable) ?? compareWhole(live, replay, pastLinks)) : null);
     if (difference) return difference;
   }
-  const difference = compareTable(live, auditTables.events, 'position', 'position');
+  const difference = compareTable(live, auditTables.events, { key: 'position' });
   if (difference) return difference;
   for (const table of [...accountTables, auditTables.words, 'counts', 'erasures', 'checkpoint']) {
     const difference = compareWhole(live, replay, table);
@@ -30,12 +30,11 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, path: string, tab
   return compareSchemas(live, tables);
 }
 
-/**
- * Inside SQLite, which compares values as the bytes they are: no row has to be made into a JavaScript one.
- *
- * @param madeBy the column that names the event which made a row.
- */
-function compareTable(db: Sqlite, table: string, key: string, madeBy: string): string | null {
+/** The column that tells rows apart, and that which names the event that made a row. */
+type Columns = { key: string; madeBy?: string };
+
+/** Inside SQLite, which compares values as the bytes they are: no row has to be made into a JavaScript one. */
+function compareTable(db: Sqlite, table: string, { key, madeBy = key }: Columns): string | null {
   // What is computed from the document cannot differ when the document does not.
   const columns = db
     .prepare<[table: string], string>("SELECT name FROM pragma_table_info(?, 'replay')")

@@ -3,7 +3,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
-import { everything, idIn, type ListRequest, measured, type Page, pageOf, preparer } from './lists.ts';
+import { everything, idIn, type ListRequest, measured, type Page, type Prepare, pageOf, preparer } from './lists.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
 
@@ -20,7 +20,16 @@ export type Documents = ReturnType<typeof openDocuments>;
  * @param factors for tests, whose few documents would never be many.
  */
 export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
-  const { documents, texts } = tables;
+  const prepare = preparer(db);
+  return {
+    ...openById(db, tables),
+    ...openByCondition(tables, prepare),
+    ...openVersions(db, tables),
+    list: openList(db, tables, { prepare, factors }),
+  };
+}
+
+function openById(db: Sqlite, { documents, texts }: Tables) {
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectText = db
     .prepare<[id: string], string | null>(
@@ -36,75 +45,52 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
   const selectCurrent = db.prepare<[id: string], Omit<VersionRow, 'position'>>(
     `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );
-  const selectLiveAt = db.prepare<[id: string, position: number], VersionRow>(
-    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
-     FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
-  );
-  // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11 µs.
-  const selectPastAt = db.prepare<[id: string, position: number], VersionRow>(
-    `SELECT version, valid_from AS position, (SELECT doc FROM ${tables.pastTexts} WHERE valid_from = v.valid_from) AS doc
-     FROM ${tables.versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
-  );
-  const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${tables.versions}`).pluck();
-  const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
-  const selectChanged = db.prepare('PRAGMA data_version').pluck();
-  const begin = db.prepare('BEGIN');
-  const commit = db.prepare('COMMIT');
-  const prepare = preparer(db);
-  const totals = createCache<number>();
-  let totalsAt: unknown = null;
 
-  /** The document as it is sent, or null. */
+  /** The document as it is sent; null for one that does not exist. */
   function text(id: string): string | null {
     const found = selectText.get(id);
     return found === undefined ? null : intact(found, texts, id);
   }
 
-  /** The document as it is sent, and the version of its stream; null when there is none. */
+  /** The document as it is sent, and the version of its stream; null for one that does not exist. */
   function stored(id: string): { text: string; version: number } | null {
     const found = selectStored.get(id);
     return found === undefined ? null : { text: intact(found[1], texts, id), version: found[0] };
   }
 
-  /** The document and the version of its stream, to decide a change on; null when there is none. */
+  /** The document and the version of its stream, to decide a change on; null for one that does not exist. */
   function current(id: string): Current | null {
     const row = selectCurrent.get(id);
     return row ? { version: row.version, document: JSON.parse(intact(row.doc, texts, id)) } : null;
-  }
-
-  /** The document as it was when the log had come to a position; null when it was not there then. */
-  function asOf(id: string, position: number): DocumentVersion | null {
-    const row = selectLiveAt.get(id, position) ?? selectPastAt.get(id, position);
-    if (!row || row.position > position) return null;
-    return { text: intact(row.doc, texts, id), version: row.version, position: row.position };
   }
 
   function exists(id: string): boolean {
     return selectExists.get(id) !== undefined;
   }
 
-  /** Whether a document is there and meets a condition. */
+  return { text, stored, current, exists };
+}
+
+function openByCondition(tables: Tables, prepare: Prepare) {
+  const { documents, texts } = tables;
+
+  /** Whether a document exists and meets a condition. */
   function matches(id: string, where: Where): boolean {
-    const condition = compileWhere(where, tables, 'd');
+    const condition = compileWhere(where, { tables, alias: 'd' });
     const select = prepare(`SELECT 1 FROM ${documents} AS d WHERE d.id = ? AND ${condition.text}`);
     return select.get(id, ...condition.values) !== undefined;
   }
 
   /** The id of a document that meets a condition; null when none does. */
   function find(where: Where): string | null {
-    const condition = compileWhere(where, tables, 'd');
+    const condition = compileWhere(where, { tables, alias: 'd' });
     const select = prepare<string>(`SELECT d.id FROM ${documents} AS d WHERE ${condition.text} LIMIT 1`);
     return select.get(...condition.values) ?? null;
   }
 
-  /** The position of the newest event that changed or deleted a document; 0 when none was. */
-  function newestChange(): number {
-    return selectNewestChange.get() ?? 0;
-  }
-
-  /** Those of the documents that are there and meet a condition, by id: one query, however many. */
+  /** Those of the documents that exist and meet a condition, by id: one query, however many. */
   function some(ids: readonly string[], where: Where | null): Map<string, string> {
-    const condition = where ? compileWhere(where, tables, 'd') : everything;
+    const condition = where ? compileWhere(where, { tables, alias: 'd' }) : everything;
     const select = prepare<string>(
       `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
        WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
@@ -113,17 +99,46 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
     return new Map(found.map((one) => [idIn(one), one]));
   }
 
-  /** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
-  function list(request: ListRequest): Page {
-    begin.run();
-    try {
-      return pageOf(tables, request, { prepare, total, factors });
-    } finally {
-      commit.run();
-    }
+  return { matches, find, some };
+}
+
+function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tables) {
+  const selectLiveAt = db.prepare<[id: string, position: number], VersionRow>(
+    `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
+     FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
+  );
+  // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11 µs.
+  const selectPastAt = db.prepare<[id: string, position: number], VersionRow>(
+    `SELECT version, valid_from AS position, (SELECT doc FROM ${pastTexts} WHERE valid_from = v.valid_from) AS doc
+     FROM ${versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
+  );
+  const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${versions}`).pluck();
+
+  /** The document as it was when the log had come to a position; null when it did not exist then. */
+  function asOf(id: string, position: number): DocumentVersion | null {
+    const row = selectLiveAt.get(id, position) ?? selectPastAt.get(id, position);
+    if (!row || row.position > position) return null;
+    return { text: intact(row.doc, texts, id), version: row.version, position: row.position };
   }
 
-  /** Counted once for as long as nothing is written: SQLite tells when another connection has committed. */
+  /** The position of the newest event that changed or deleted a document; 0 before the first. */
+  function newestChange(): number {
+    return selectNewestChange.get() ?? 0;
+  }
+
+  return { asOf, newestChange };
+}
+
+/** Gives pages of documents. It remembers the totals of conditions for as long as nothing is written. */
+function openList(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: Prepare; factors: typeof measured }) {
+  const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
+  const selectChanged = db.prepare('PRAGMA data_version').pluck();
+  const begin = db.prepare('BEGIN');
+  const commit = db.prepare('COMMIT');
+  const totals = createCache<number>();
+  let totalsAt: unknown = null;
+
+  /** SQLite tells when another connection has committed. */
   function total(condition: Sql): number {
     if (condition.text === everything.text) {
       return intact(selectCount.get(tables.key), 'counts', tables.key);
@@ -134,17 +149,25 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
     const key = JSON.stringify(condition);
     let found = totals.get(key);
     if (found === undefined) {
-      const select = prepare<number>(`SELECT count(*) FROM ${documents} AS d WHERE ${condition.text}`);
+      const select = prepare<number>(`SELECT count(*) FROM ${tables.documents} AS d WHERE ${condition.text}`);
       found = select.get(...condition.values) ?? 0;
       totals.set(key, found);
     }
     return found;
   }
 
-  return { text, stored, current, asOf, exists, matches, find, newestChange, some, list };
+  /** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
+  return (request: ListRequest): Page => {
+    begin.run();
+    try {
+      return pageOf(tables, request, { prepare, total, factors });
+    } finally {
+      commit.run();
+    }
+  };
 }
 
-/** Registers what the queries call in SQL: `fold`, text as it is compared without regard to case. */
+/** Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case. */
 export function registerFunctions(db: Sqlite): void {
   db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
 }

@@ -2,6 +2,11 @@ import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 
 import { dirname, join } from 'node:path';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
+/** The log's path in a data directory. */
+export function logFile(directory: string): string {
+  return join(directory, 'log.db');
+}
+
 /** The read file of a projection hash. */
 export function readFileOf(directory: string, projectionHash: string): string {
   return join(directory, `read-${projectionHash}.db`);

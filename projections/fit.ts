@@ -2,7 +2,8 @@ import { affinityOf, isList } from '../config/field-types.ts';
 import { fieldsOfObject, isNesting } from '../config/nesting.ts';
 import { type DataField, dataFields, type FieldSchema, type Json, type Schema } from '../config/schema.ts';
 import { documentStream } from '../events/catalogue.ts';
-import { claimOf, type UniqueField, uniqueFields } from '../events/claims.ts';
+import { claimOf, uniqueFields } from '../events/claims.ts';
+import type { Claim } from '../events/log.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -11,20 +12,20 @@ import { jsonPath, quote } from './tables.ts';
 /** Where the documents of a read file have the value of a field; null where they have none. */
 export type Locate = (slug: string, path: readonly string[]) => readonly string[] | null;
 
+type HolderOf = LogReader['holderOf'];
+
 /**
- * What in the live documents of a read file stands against a schema, a line each: values of another type, and values that are
- * shared of a field that is to be unique.
- *
- * @param holderOf who holds a unique value in the log.
- * @param locate where the file is that of another schema.
+ * A schema that documents are to fit. `holderOf` gives the holder of a unique value in the log; `locate` is needed where the read file
+ * is that of another schema.
  */
-export function standsAgainst(
-  db: Sqlite,
-  schema: Schema,
-  holderOf: LogReader['holderOf'],
-  locate: Locate = (_slug, path) => path,
-): string[] {
-  return [...misfits(db, schema, locate), ...duplicates(db, schema, holderOf, locate)];
+type Fit = { schema: Schema; holderOf: HolderOf; locate?: Locate };
+
+/**
+ * The obstacles to a schema in the live documents of a read file, a line each: values of another type, and values that are
+ * shared of a field that is to be unique.
+ */
+export function standsAgainst(db: Sqlite, { schema, holderOf, locate = (_slug, path) => path }: Fit): string[] {
+  return [...misfits(db, schema, locate), ...duplicates(db, { schema, holderOf, locate })];
 }
 
 /** Where a read file of the schema before has what a schema after it declares. */
@@ -54,12 +55,15 @@ function documentsIn(slug: string): string {
 }
 
 /** Fields that became unique while documents share a value: the first five of each. */
-function duplicates(db: Sqlite, schema: Schema, holderOf: LogReader['holderOf'], locate: Locate): string[] {
+function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): string[] {
   return schema.collections.flatMap(({ slug, fields }) =>
     uniqueFields(slug, fields).flatMap((field) => {
       const at = locate(slug, field.path);
       if (!at) return [];
-      const shared = sharedValues(db, slug, at).filter((one) => !wereTwoValues(one, slug, field, holderOf));
+      const streamsOf = (ids: string) => ids.split(', ').map((id) => documentStream(slug, id));
+      const shared = sharedValues(db, slug, at).filter(
+        ({ value, ids }) => !wereTwoValues(claimOf(field, value), streamsOf(ids), holderOf),
+      );
       return [...shared.take(5)].map(
         ({ value, ids }) =>
           `${field.scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`,
@@ -82,17 +86,27 @@ function sharedValues(db: Sqlite, slug: string, path: readonly string[]): Iterat
 }
 
 /** Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on so. */
-function wereTwoValues(
-  { value, ids }: Shared,
-  slug: string,
-  field: UniqueField,
-  holderOf: LogReader['holderOf'],
-): boolean {
-  const { scope, value: text, former } = claimOf(field, value);
+function wereTwoValues({ scope, value, former }: Claim, streams: readonly string[], holderOf: HolderOf): boolean {
   if (former === undefined) return false;
-  const holders = [text, former].map((one) => holderOf(scope, one));
-  const streams = ids.split(', ').map((id) => documentStream(slug, id));
+  const holders = [value, former].map((one) => holderOf(scope, one));
   return streams.length === 2 && streams.every((stream) => holders.includes(stream));
+}
+
+/** Every claim that the live documents of a read file hold under a schema, read from the fields' own columns. */
+export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
+  for (const { slug, fields } of schema.collections) {
+    for (const field of uniqueFields(slug, fields)) {
+      const column = quote(`f.${field.path.join('.')}`);
+      const rows = db
+        .prepare<[], { id: string; value: string | number }>(
+          `SELECT id, ${column} AS value FROM ${quote(`documents ${slug}`)} WHERE ${column} IS NOT NULL`,
+        )
+        .iterate();
+      for (const { id, value } of rows) {
+        yield { claim: claimOf(field, value), stream: documentStream(slug, id) };
+      }
+    }
+  }
 }
 
 /** Fields whose type changed while documents hold values of the old one. */

@@ -1,7 +1,8 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { everything, preparer } from './lists.ts';
+import { compileSort } from './sort.ts';
 import { quote, type Tables } from './tables.ts';
-import { type Bound, compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
+import { type Bound, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
 /** A `join`: the documents of `tables` that point at others through their field `field`, in the order of `sort`. */
 export type JoinField = { tables: Tables; field: string; sort: readonly SortKey[] };
@@ -21,8 +22,8 @@ export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) =>
   return ({ ids, where, limit }) => {
     const { text, values } =
       limit === null
-        ? compileAll(join, ids, where, (target, source) => `${target}, ${source}`)
-        : compileFirst(join, ids, where, limit);
+        ? compileAll(join, { ids, where }, (target, source) => `${target}, ${source}`)
+        : compileFirst(join, { ids, where, limit });
     return sourcesIn(prepare<[target: string, source: string]>(text).all(...values));
   };
 }
@@ -34,8 +35,7 @@ export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) =>
  */
 export function compileAll(
   join: JoinField,
-  ids: readonly string[],
-  where: Where | null,
+  { ids, where }: Omit<JoinRequest, 'limit'>,
   row: (target: string, source: string) => string,
 ): Sql {
   const { from, condition, target, source, order, values } = pointing(join, where, 'd');
@@ -47,7 +47,7 @@ export function compileAll(
 }
 
 /** Looked for by document, the first are met in the order of an index where it is theirs, and no more are read. */
-function compileFirst(join: JoinField, ids: readonly string[], where: Where | null, limit: number): Sql {
+function compileFirst(join: JoinField, { ids, where, limit }: JoinRequest): Sql {
   const { from, condition, target, source, order, values } = pointing(join, where, 'x');
   const shown = compileSort(join.sort, join.tables, 'd');
   return {
@@ -64,7 +64,7 @@ type Pointing = { from: string; condition: string; target: string; source: strin
 function pointing(join: JoinField, where: Where | null, alias: string): Pointing {
   const { tables, field, sort } = join;
   const { documents, linkTable } = tables;
-  const met = where ? compileWhere(where, tables, alias) : everything;
+  const met = where ? compileWhere(where, { tables, alias }) : everything;
   const { index, ...order } = compileSort(sort, tables, alias);
   const rows = `${documents} AS ${alias}`;
   if (!isMany(join)) {

@@ -3,8 +3,9 @@ import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { inTexts } from './places.ts';
+import { compileSort } from './sort.ts';
 import type { Tables } from './tables.ts';
-import { compileSort, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
+import { compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
 /** What a list is asked for. `page` is counted from 1. */
 export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };
@@ -35,7 +36,7 @@ type Reading = {
 /** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
 export function pageOf(tables: Tables, request: ListRequest, { prepare, total, factors }: Reading): Page {
   const { where, sort, limit, page } = request;
-  const condition = where ? compileWhere(where, tables, 'd') : everything;
+  const condition = where ? compileWhere(where, { tables, alias: 'd' }) : everything;
   const order = compileSort(sort, tables, 'd');
   const skipped = (page - 1) * limit;
   const found = total(condition);
@@ -43,7 +44,7 @@ export function pageOf(tables: Tables, request: ListRequest, { prepare, total, f
   const end = limit < 0 ? found : skipped + limit;
   const isFew = found < factors.few * end;
   const isMany = found > factors.many * end;
-  const filter = where && isMany ? compileWhere(where, tables, 'd', order.index) : condition;
+  const filter = where && isMany ? compileWhere(where, { tables, alias: 'd', onlyIndex: order.index }) : condition;
   const select = prepare<string | null>(pageIn(tables, filter, where && isFew ? order.unindexed : order.text));
   const texts = select.all(...filter.values, ...order.values, limit, skipped);
   return { texts: texts.map((text) => intact(text, tables.texts, 'a page')), total: found };

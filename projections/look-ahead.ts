@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dataFields, type Schema } from '../config/schema.ts';
 import { BrokenLogError, openLogToRead } from '../events/log-file.ts';
-import { type LogReader, readLog } from '../events/log-reader.ts';
+import { readLog } from '../events/log-reader.ts';
 import { compileUpcaster, type Epoch, fieldsByKey, previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { type Declared, differenceTo, epochsOf, logFile } from './boot.ts';
-import { lookInto, readFileOf } from './files.ts';
+import { logFile, lookInto, readFileOf } from './files.ts';
+import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { locateIn, standsAgainst } from './fit.ts';
-import { buildReadFile, type Progress, type Projection } from './rebuild.ts';
+import { buildReadFile, type Progress, type Projection, type Source } from './rebuild.ts';
 import { changesIn } from './schema-changes.ts';
 import { projectionHash, tablesOf } from './tables.ts';
 
@@ -44,22 +44,22 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
     if (!before || !difference.isChanged) return { ...difference, problems: [], changes: [], returning: [] };
     const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs) };
     const look = (read: Sqlite) => ({
-      problems: standsAgainst(read, schema, log.holderOf, locateIn(before, schema)),
+      problems: standsAgainst(read, { schema, holderOf: log.holderOf, locate: locateIn(before, schema) }),
       changes: changesIn(read, before, schema),
     });
     const file = readFileOf(directory, projectionHash(before, made.upcaster));
-    const found = (existsSync(file) ? lookInto(file, look) : null) ?? lookIntoReplay(log, made, look, progress);
+    const found = (existsSync(file) ? lookInto(file, look) : null) ?? lookIntoReplay(made, { log, progress }, look);
     return { ...difference, ...found, returning: returningIn(epochs, schema) };
   } finally {
     db.close();
   }
 }
 
-function lookIntoReplay<T>(log: LogReader, made: Projection, look: (read: Sqlite) => T, progress?: Progress): T {
+function lookIntoReplay<T>(made: Projection, source: Source, look: (read: Sqlite) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'annals-'));
   try {
     const file = join(folder, 'read.db');
-    buildReadFile(file, log, log.head().size, made, progress);
+    buildReadFile(file, made, source);
     const found = lookInto(file, look);
     if (found === null) throw new BrokenLogError('the read tables that the log gives cannot be read');
     return found;

@@ -2,7 +2,9 @@ import { intact } from './damage.ts';
 import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
 import { everything, idIn, type ListRequest, measured, type Page, pageOf } from './lists.ts';
 import { inTexts } from './places.ts';
-import { type Lease, openSnapshots, type SnapshotLimits } from './snapshots.ts';
+import type { SnapshotLimits } from './snapshot-builder.ts';
+import type { Lease } from './snapshot-store.ts';
+import { openSnapshots } from './snapshots.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type SortKey, type Sql, sortWithTables, type Where, withTables } from './where.ts';
 
@@ -85,7 +87,11 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     return on(position, read, ({ prepare, tablesFor }) => {
       const then: JoinField = { ...join, tables: tablesFor(tables) };
       const condition = where && withTables(where, tablesFor);
-      const { text, values } = compileAll(then, ids, condition, (target, source) => `json_array(${target}, ${source})`);
+      const { text, values } = compileAll(
+        then,
+        { ids, where: condition },
+        (target, source) => `json_array(${target}, ${source})`,
+      );
       const rows = prepare<string>(text).all(...values);
       return sourcesIn(rows.map((row) => JSON.parse(row)));
     });
@@ -95,7 +101,7 @@ export function openPast(path: string, limits?: SnapshotLimits) {
 }
 
 function conditionOn(tables: Tables, tablesFor: Lease['tablesFor'], where: Where): Sql {
-  return compileWhere(withTables(where, tablesFor), tablesFor(tables), 'd');
+  return compileWhere(withTables(where, tablesFor), { tables: tablesFor(tables), alias: 'd' });
 }
 
 /** The tables that a condition goes through as of then. */

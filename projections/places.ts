@@ -1,15 +1,17 @@
 import { jsonPath, type Tables } from './tables.ts';
-import type { ValueKind } from './where.ts';
+
+/** The type that a value is compared as. `list` is a list of texts; `json` is anything that can only be there or not. */
+export type ValueKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
 /** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
 export type Place = { expression: string; path: readonly string[]; row: Row | null };
 
-/** A table's row. `onlyIndex` names the only path whose index SQLite may use to find it. */
-type Row = { alias: string; tables: Tables; onlyIndex: string | null };
+/** A table's row, which stands under `alias`. `onlyIndex` names the only path whose index SQLite may use to find it. */
+export type Row = { tables: Tables; alias: string; onlyIndex?: string | null };
 
-/** A row of a table that stands under `alias`. */
-export function rowOf(tables: Tables, alias: string, onlyIndex: string | null = null): Place {
-  return { expression: inTexts(tables, alias, 'doc'), path: [], row: { alias, tables, onlyIndex } };
+/** The document of a row. */
+export function rowOf(row: Row): Place {
+  return { expression: inTexts(row.tables, row.alias, 'doc'), path: [], row };
 }
 
 /** What a row's document holds. As of a position it may be live still; what is past comes first, for it never changes. */
@@ -49,7 +51,7 @@ export function valueAt({ expression, path, row }: Place, kind: ValueKind): Valu
 }
 
 /** With a plus sign before it, a column is an expression like any other, which no index serves. */
-export function columnOf({ alias, onlyIndex }: Row, name: string, path: string): string {
+export function columnOf({ alias, onlyIndex = null }: Row, name: string, path: string): string {
   return `${onlyIndex === null || onlyIndex === path ? '' : '+'}${alias}.${name}`;
 }
 

@@ -10,21 +10,24 @@ export type Progress = (done: number, total: number) => void;
 
 const chunk = 1000;
 
-/** What a read file is made from. */
+/** What makes rows of events: the tables, and what brings events of earlier schemas to the last one. */
 export type Projection = { tables: readonly Tables[]; upcaster: Upcaster };
 
+/** The events that a read file is made from: those of a log up to a position, which is its end where none is given. */
+export type Source = { log: LogReader; upTo?: number; progress?: Progress | undefined };
+
 /**
- * Builds a read file from the log's first `size` events, replacing what is at `path`. It is not pressed on the disk:
+ * Builds a read file from events, replacing what is at `path`. It is not pressed on the disk:
  * move it into place with {@link moveIntoPlace}.
  */
-export function buildReadFile(path: string, log: LogReader, size: number, made: Projection, progress?: Progress): void {
+export function buildReadFile(path: string, made: Projection, source: Source): void {
   removeDatabase(path);
   const db = openDatabase(path, { durability: 'off', cacheMiB: 256 });
   try {
     // One transaction: a page that many events change is written when the cache is full, not after every chunk.
     db.exec('BEGIN');
     createTables(db, made.tables);
-    catchUp(openProjector(db, made.tables, made.upcaster), log, size, progress);
+    catchUp(openProjector(db, made.tables, made.upcaster), source);
     createIndexes(db, made.tables);
     db.exec('COMMIT');
   } finally {
@@ -32,8 +35,8 @@ export function buildReadFile(path: string, log: LogReader, size: number, made: 
   }
 }
 
-/** Applies what the read file is missing, up to `size`; returns how many events that were. */
-export function catchUp(projector: Projector, log: LogReader, size: number, progress?: Progress): number {
+/** Applies the events that a read file is missing; returns their number. */
+export function catchUp(projector: Projector, { log, upTo: size = log.head().size, progress }: Source): number {
   const from = projector.checkpoint()?.position ?? 0;
   for (let position = from; position < size; ) {
     const upTo = Math.min(position + chunk, size);

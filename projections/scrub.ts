@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { codeOf } from '../storage/errors.ts';
 import { emptyWal, type Hindrance, hindranceOf, rewrite } from '../storage/scrub.ts';
-import { logFile } from './boot.ts';
-import { removeDatabase } from './files.ts';
+import { logFile, removeDatabase } from './files.ts';
 
 /** Which files of an erasure are still in their store. */
 export type Remaining = { position: number; files: string[] };

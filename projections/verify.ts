@@ -7,9 +7,11 @@ import { type AccountPassword, checkPasswords, type PasswordCheck } from '../eve
 import { type Finding, verifyLog } from '../events/verify.ts';
 import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { checkpointsIn, claimsIn, hearWitnesses, logFile, projectionOf } from './boot.ts';
+import { logFile, readFileOf, removeDatabase } from './files.ts';
+import { projectionOf } from './epochs.ts';
+import { claimsIn } from './fit.ts';
+import { checkpointsIn, checkAgainstReadFiles } from './seen.ts';
 import { compareReadFiles } from './compare.ts';
-import { readFileOf, removeDatabase } from './files.ts';
 import { openProjector } from './projector.ts';
 import { buildReadFile, catchUp, type Progress } from './rebuild.ts';
 import { projectionHash } from './tables.ts';
@@ -73,22 +75,22 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const times = lookAtTimes(Date.now());
     const damage = checkLog ? verifyLog(db, steps.log, times.look) : null;
     if (damage) return verdict(damage);
-    hearWitnesses(witnesses, log, () => log.signedHeads(steps.keys ?? []));
+    checkAgainstReadFiles(witnesses, log, () => log.signedHeads(steps.keys ?? []));
     if (unread) throw unread;
     const made = projectionOf(log);
     if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
 
     const { projection, schema } = made;
     const bare = { ...projection, tables: projection.tables.map((one) => ({ ...one, indexes: [] })) };
-    buildReadFile(replayFile, log, snapshot?.position ?? events, bare, steps.replay);
+    buildReadFile(replayFile, bare, { log, upTo: snapshot?.position ?? events, progress: steps.replay });
     const replay = openDatabase(replayFile, { durability: 'off' });
     try {
       const difference =
-        snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, replayFile, projection.tables));
+        snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
       if (difference) return verdict(`read tables: ${difference}`);
       // It holds both files at one moment, and the replay goes on now.
       snapshot?.db.exec('COMMIT');
-      catchUp(openProjector(replay, projection.tables, projection.upcaster), log, events);
+      catchUp(openProjector(replay, projection.tables, projection.upcaster), { log, upTo: events });
       const passwords = checkLog ? passwordsOf(directory, replay) : { finding: null, notes: [] };
       const notes = [
         ...times.notes(),

@@ -1,5 +1,5 @@
 import { fold } from './fold.ts';
-import { columnOf, eachOf, type Place, rowOf, type Value, valueAt } from './places.ts';
+import { columnOf, eachOf, type Place, type Row, rowOf, type Value, type ValueKind, valueAt } from './places.ts';
 import { jsonPath, type Tables } from './tables.ts';
 
 /** Every operator of the API (contract, section 4.9). */
@@ -17,9 +17,6 @@ export const operatorNames = [
   'exists',
 ] as const;
 export type Operator = (typeof operatorNames)[number];
-
-/** What a value is compared as. `list` is a list of texts; `json` is anything that can only be there or not. */
-export type ValueKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
 /** How a path goes on from where it is. */
 export type Step =
@@ -49,49 +46,64 @@ export type Today = { today: Where | null; tables: Tables; orGone: boolean };
 /** SQL text with its values, in the order of their places. */
 export type Sql = { text: string; values: Bound[] };
 
+/** One key of a sort: a path without lists, and the direction. */
+export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolean };
+
 type Condition = Extract<Where, { leaf: Leaf }>;
 
 /**
  * Compiles a condition for the rows of a table that stand under `alias`. Values are always bound; names come from the
  * configuration. The text is never NULL-sensitive: a null equals no value, and what is not equal to it matches.
  *
- * @param onlyIndex compiles it so that at most the index of this path can find the rows.
+ * @param row its `onlyIndex` compiles it so that at most the index of this path can find the rows.
  */
-export function compileWhere(where: Where, tables: Tables, alias: string, onlyIndex: string | null = null): Sql {
-  const compiler = { lastAlias: 0 };
-  return compile(where, rowOf(tables, alias, onlyIndex), compiler);
+export function compileWhere(where: Where, row: Row): Sql {
+  return compile(where, spotIn(row, { lastAlias: 0 }));
 }
 
-type Compiler = { lastAlias: number };
+/** A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has another name. */
+export type Spot = Place & { aliases: { lastAlias: number } };
 
-function compile(where: Where, place: Place, compiler: Compiler): Sql {
-  if ('and' in where) return combine(where.and, 'AND', '1', place, compiler);
-  if ('or' in where) return combine(where.or, 'OR', '0', place, compiler);
-  if ('today' in where) return compileToday(where, place, compiler);
+/** The document of a row, in a query. */
+export function spotIn(row: Row, aliases: Spot['aliases']): Spot {
+  return { ...rowOf(row), aliases };
+}
+
+/** A name for one more table of a query. */
+export function nextAlias({ aliases }: Spot): string {
+  aliases.lastAlias += 1;
+  return `t${aliases.lastAlias}`;
+}
+
+/** Compiles a condition at a place in a query; null is the one that everything meets. */
+export function compile(where: Where | null, spot: Spot): Sql {
+  if (where === null) return { text: '1', values: [] };
+  if ('and' in where) return combine(where.and, { word: 'AND', empty: '1' }, spot);
+  if ('or' in where) return combine(where.or, { word: 'OR', empty: '0' }, spot);
+  if ('today' in where) return compileToday(where, spot);
   const crossesMany = where.steps.some((step) => step.kind !== 'member');
-  if (!crossesMany) return compileLeaf(where, advance(place, where.steps), compiler);
+  if (!crossesMany) return compileLeaf(where, advance(spot, where.steps));
 
   // Over several values, "not equal" means that none of them is equal.
   const positive = positiveOf(where);
-  const inner = compileSteps(positive, 0, place, compiler);
+  const inner = compileSteps(positive, 0, spot);
   return positive === where ? inner : { text: `NOT coalesce((${inner.text}), 0)`, values: inner.values };
 }
 
-function combine(parts: readonly Where[], word: 'AND' | 'OR', empty: string, place: Place, compiler: Compiler): Sql {
+function combine(parts: readonly Where[], { word, empty }: { word: string; empty: string }, spot: Spot): Sql {
   if (parts.length === 0) return { text: empty, values: [] };
-  const compiled = parts.map((part) => compile(part, place, compiler));
+  const compiled = parts.map((part) => compile(part, spot));
   return {
     text: `(${compiled.map(({ text }) => text).join(` ${word} `)})`,
     values: compiled.flatMap(({ values }) => values),
   };
 }
 
-function compileToday({ today, tables, orGone }: Today, { row }: Place, compiler: Compiler): Sql {
-  if (!row) throw new Error('what a document is today is asked of documents only');
-  compiler.lastAlias += 1;
-  const alias = `t${compiler.lastAlias}`;
-  const condition = today ? compile(today, rowOf(tables, alias), compiler) : { text: '1', values: [] };
-  const live = `SELECT 1 FROM ${tables.documents} AS ${alias} WHERE ${alias}.id = ${row.alias}.id`;
+function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
+  if (!spot.row) throw new Error('only a document has a state of today');
+  const alias = nextAlias(spot);
+  const condition = compile(today, spotIn({ tables, alias }, spot.aliases));
+  const live = `SELECT 1 FROM ${tables.documents} AS ${alias} WHERE ${alias}.id = ${spot.row.alias}.id`;
   const passes = `EXISTS (${live} AND ${condition.text})`;
   return { text: orGone ? `(NOT EXISTS (${live}) OR ${passes})` : passes, values: condition.values };
 }
@@ -124,21 +136,21 @@ function positiveOf(where: Condition): Condition {
   return where;
 }
 
-function advance(place: Place, steps: readonly Step[]): Place {
-  return { ...place, path: [...place.path, ...steps.map(({ name }) => name)] };
+/** The place that steps into objects lead to. */
+export function advance(spot: Spot, steps: readonly Step[]): Spot {
+  return { ...spot, path: [...spot.path, ...steps.map(({ name }) => name)] };
 }
 
-function compileSteps(where: Condition, index: number, place: Place, compiler: Compiler): Sql {
+function compileSteps(where: Condition, index: number, spot: Spot): Sql {
   const step = where.steps[index];
-  if (!step) return compileLeaf(where, place, compiler);
-  if (step.kind === 'member') return compileSteps(where, index + 1, advance(place, [step]), compiler);
+  if (!step) return compileLeaf(where, spot);
+  const at = advance(spot, [step]);
+  if (step.kind === 'member') return compileSteps(where, index + 1, at);
 
-  const at = advance(place, [step]);
-  compiler.lastAlias += 1;
-  const alias = `t${compiler.lastAlias}`;
+  const alias = nextAlias(spot);
   if (step.kind === 'items') {
-    const item: Place = { expression: `${alias}.value`, path: [], row: null };
-    const inner = compileSteps(where, index + 1, item, compiler);
+    const item: Spot = { expression: `${alias}.value`, path: [], row: null, aliases: spot.aliases };
+    const inner = compileSteps(where, index + 1, item);
     const blockTypes = step.blockTypes ?? [];
     const type = `${alias}.value ->> '$.blockType'`;
     const condition = step.blockTypes ? `${type} IN (${holes(blockTypes)}) AND ${inner.text}` : inner.text;
@@ -149,21 +161,19 @@ function compileSteps(where: Condition, index: number, place: Place, compiler: C
     };
   }
   const { tables, filter } = step;
-  const related = rowOf(tables, alias);
-  const inner = compileSteps(where, index + 1, related, compiler);
-  const allowed = filter ? compile(filter, related, compiler) : { text: '1', values: [] };
+  const related = spotIn({ tables, alias }, spot.aliases);
+  const inner = compileSteps(where, index + 1, related);
+  const allowed = compile(filter, related);
   const ids: Sql = {
     text: `SELECT ${alias}.id FROM ${tables.documents} AS ${alias} WHERE ${inner.text} AND ${allowed.text}`,
     values: [...inner.values, ...allowed.values],
   };
-  return step.isList
-    ? someOf(at, ids, compiler)
-    : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
+  return step.isList ? someOf(at, ids) : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
 }
 
 /** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
-function someOf(place: Place, among: Sql, compiler: Compiler): Sql {
-  const { row, path } = place;
+function someOf(spot: Spot, among: Sql): Sql {
+  const { row, path } = spot;
   const [field, ...deeper] = path;
   if (row && field !== undefined && deeper.length === 0 && row.tables.links.some(({ name }) => name === field)) {
     return {
@@ -171,18 +181,17 @@ function someOf(place: Place, among: Sql, compiler: Compiler): Sql {
       values: [field, ...among.values],
     };
   }
-  compiler.lastAlias += 1;
-  const alias = `t${compiler.lastAlias}`;
+  const alias = nextAlias(spot);
   return {
-    text: `EXISTS (SELECT 1 FROM ${eachOf(place)} AS ${alias} WHERE ${alias}.value IN (${among.text}))`,
+    text: `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${alias}.value IN (${among.text}))`,
     values: among.values,
   };
 }
 
-function compileLeaf({ leaf, operator, values }: Condition, at: Place, compiler: Compiler): Sql {
+function compileLeaf({ leaf, operator, values }: Condition, at: Spot): Sql {
   const place = { ...at, path: [...at.path, leaf.name] };
   if (leaf.kind === 'list' && operator !== 'exists') {
-    const among = someOf(place, { text: holes(values), values: [...values] }, compiler);
+    const among = someOf(place, { text: holes(values), values: [...values] });
     return operator === 'not_in' ? { text: `NOT ${among.text}`, values: among.values } : among;
   }
   if (leaf.kind === 'list' || leaf.kind === 'json') {
@@ -265,71 +274,4 @@ function foldBound(value: Bound): Bound {
 
 function holes(values: readonly Bound[]): string {
   return values.map(() => '?').join(', ');
-}
-
-/** One key of a sort: a path without lists, and the direction. */
-export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolean };
-
-/** An `ORDER BY`. `index` is the path whose index has this order; `unindexed` says the same, but no index serves it. */
-export type Order = Sql & { unindexed: string; index: string | null };
-
-/**
- * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index has
- * its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
- */
-export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
-  const terms = sortTerms(sort, tables, alias);
-  return {
-    text: terms.map(({ text }) => text).join(', '),
-    unindexed: terms.map(({ text }) => `+${text}`).join(', '),
-    values: terms.flatMap(({ values }) => values),
-    index: indexOf(sort, tables),
-  };
-}
-
-function indexOf([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
-  if (!key || isAge(key)) return 'id';
-  if (rest.length > 0 || key.steps.some(({ kind }) => kind !== 'member')) return null;
-  const path = [...key.steps.map(({ name }) => name), key.leaf.name].join('.');
-  const isIndexed = path === 'updatedAt' || columns.some((one) => one.isIndexed && one.path.join('.') === path);
-  return isIndexed ? path : null;
-}
-
-function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Sql[] {
-  const place = rowOf(tables, alias);
-  const compiler: Compiler = { lastAlias: 1000 };
-  const terms: Sql[] = [];
-  for (const key of sort) {
-    const direction = key.isDescending ? 'DESC' : 'ASC';
-    if (isAge(key)) {
-      // No two documents are of one age: what follows cannot matter.
-      terms.push({ text: `${alias}.id ${direction}`, values: [] });
-      return terms;
-    }
-    const { text, values } = sortValue(key, 0, place, compiler);
-    terms.push({ text: `${text} ${direction} NULLS LAST`, values });
-  }
-  terms.push({ text: `${alias}.id ${sort[0]?.isDescending === false ? 'ASC' : 'DESC'}`, values: [] });
-  return terms;
-}
-
-/** An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock was wrong. */
-function isAge({ steps, leaf }: SortKey): boolean {
-  return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
-}
-
-function sortValue({ steps, leaf }: SortKey, index: number, place: Place, compiler: Compiler): Sql {
-  const step = steps[index];
-  if (!step) return { text: valueAt({ ...place, path: [...place.path, leaf.name] }, leaf.kind).sorted, values: [] };
-  const at = advance(place, [step]);
-  if (step.kind !== 'related') return sortValue({ steps, leaf, isDescending: false }, index + 1, at, compiler);
-  compiler.lastAlias += 1;
-  const alias = `t${compiler.lastAlias}`;
-  const related = rowOf(step.tables, alias);
-  const inner = sortValue({ steps, leaf, isDescending: false }, index + 1, related, compiler);
-  const allowed = step.filter ? compile(step.filter, related, compiler) : { text: '1', values: [] };
-  return {
-    text: `(SELECT ${inner.text} FROM ${step.tables.documents} AS ${alias} WHERE ${alias}.id = ${valueAt(at, 'text').text} AND ${allowed.text})`,
-    values: [...inner.values, ...allowed.values],
-  };
 }

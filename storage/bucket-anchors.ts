@@ -84,7 +84,7 @@ export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anc
 
   /** Also what another object was put over, and what a deletion hides: with Object Lock it is there still. */
   async function versionsAfter(place: VersionPlace): Promise<VersionPage> {
-    const { found, next } = await listVersions(client, bucket, folder, place);
+    const { found, next } = await listVersions({ client, bucket, what }, folder, place);
     return { found: found.filter(({ isMark }) => !isMark), next };
   }
 

@@ -1,8 +1,5 @@
-import { open } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import { PassThrough, pipeline } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import type { Client, ClientOptions } from 'minio';
 import {
   BlobMissingError,
@@ -10,15 +7,13 @@ import {
   type BlobStore,
   BlobsRefusedError,
   BlobsUnavailableError,
-  type ByteRange,
   isSha256,
-  type ReceivedFile,
 } from './blobs.ts';
 import { bucketAnchors } from './bucket-anchors.ts';
-import { describeFailure, isBucketThere, isConnectionLost, isMissingBucket, isMissingObject } from './bucket-errors.ts';
+import { describeFailure, isConnectionLost, isMissingObject } from './bucket-errors.ts';
+import { keyOf, marker, readMarker, readObject, sendFile, sizeOf } from './bucket-objects.ts';
 import { connectTo } from './bucket-transport.ts';
 import { removeVersions } from './bucket-versions.ts';
-import { onDisk } from './disk.ts';
 import { messageOf } from './errors.ts';
 import { notePassed } from './garbage.ts';
 
@@ -27,22 +22,20 @@ type BucketSettings = Extract<BlobSettings, { kind: 'bucket' }>;
 /** The bytes of the largest file that a bucket takes: it goes out in one request, and S3 allows no more in one. */
 export const largestObject = 5 * 1024 ** 3;
 
-/** The object that names the log whose files a bucket holds. */
-const marker = 'annals-log';
-
 /**
  * Keeps files in a bucket of S3: `ab/abcdef…`, each under its SHA-256, as the folder has them. A file goes out in one
  * request that is signed with its SHA-256, so the server refuses bytes that were altered on the way, and has either the
  * whole object or none. A call whose connection is lost is made a second time. Anchored texts are in `checkpoints/`.
  *
  * @param silence milliseconds without a byte from or to the server after which it counts as unreachable.
- * @throws BlobsRefusedError for an endpoint that is none.
+ * @throws BlobsRefusedError for an endpoint that cannot be one.
  */
 export function openBucketStore(settings: BucketSettings, silence = 20_000): BlobStore {
   const { incoming, endpoint, bucket, region, checkpointDays } = settings;
   const { transport, agent } = connectTo(endpoint, silence);
   const client = openClient(settings, { transport, transportAgent: agent });
   const what = `the bucket ${bucket} at ${endpoint}`;
+  const place = { client, bucket, what, region, checkpointDays };
 
   async function call<T>(request: () => Promise<T>): Promise<T> {
     try {
@@ -56,68 +49,14 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
     }
   }
 
-  async function get(objectName: string, range?: ByteRange): Promise<IncomingMessage> {
-    const headers = range ? { range: `bytes=${range.start}-${range.end}` } : {};
-    const request = { method: 'GET', bucketName: bucket, objectName, headers };
-    const response = await client.makeRequestAsync(request, '', [200, 206]);
-    if (response.statusCode === (range ? 206 : 200)) return response;
-    response.destroy();
-    throw new Error(`it answered ${response.statusCode} to ${range ? 'a range of a file' : 'a whole file'}`);
-  }
-
-  /** What stands in the marker; null when there is none. A missing bucket is made. */
-  async function readMarker(): Promise<string | null> {
-    try {
-      const response = await get(marker, { start: 0, end: 999 });
-      return Buffer.concat(await response.toArray())
-        .toString()
-        .trim();
-    } catch (error) {
-      if (isMissingObject(error)) return null;
-      if (!isMissingBucket(error)) throw error;
-    }
-    await client.makeBucket(bucket, region, checkpointDays ? { ObjectLocking: true } : {}).catch((error) => {
-      if (!isBucketThere(error)) throw error;
-    });
-    return null;
-  }
-
-  async function sizeOf(sha256: string): Promise<number | null> {
-    try {
-      const { size } = await client.statObject(bucket, keyOf(sha256));
-      return size;
-    } catch (error) {
-      if (isMissingObject(error)) return null;
-      throw error;
-    }
-  }
-
-  async function send({ path, size, sha256 }: ReceivedFile): Promise<void> {
-    const file = await onDisk(open(path));
-    const body = file
-      .createReadStream({ highWaterMark: 64 * 1024 })
-      .pause()
-      .on('data', ({ length }) => notePassed(length));
-    try {
-      const headers = { 'content-length': size, 'content-type': 'application/octet-stream' };
-      const request = { method: 'PUT', bucketName: bucket, objectName: keyOf(sha256), headers };
-      const response = await client.makeRequestStreamAsync(request, body, sha256, [200], region);
-      await finished(response.resume());
-    } finally {
-      // What was refused in the middle is not sent to its end.
-      body.destroy();
-      await file.close();
-    }
-  }
-
   return {
     incoming,
     async prepare(logId) {
-      const owner = await call(readMarker);
+      const owner = await call(() => readMarker(place));
       if (owner !== null && owner !== logId) {
         throw new BlobsRefusedError(`${what} holds the files of another log: ANNALS_S3_BUCKET must name another one`);
       }
-      // Also one that is there: keys that may not write are to be known now.
+      // Written also where it exists, to find out now about keys that may not write.
       const request = { method: 'PUT', bucketName: bucket, objectName: marker };
       await call(() => client.makeRequestAsyncOmit(request, logId));
     },
@@ -125,11 +64,11 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
       if (file.size > largestObject) {
         throw new BlobsRefusedError(`${what} takes files of up to ${largestObject} bytes, not one of ${file.size}`);
       }
-      if ((await call(() => sizeOf(file.sha256))) !== file.size) await call(() => send(file));
+      if ((await call(() => sizeOf(place, file.sha256))) !== file.size) await call(() => sendFile(place, file));
     },
     async open(sha256, range) {
       const response = await call(() =>
-        get(keyOf(sha256), range).catch((error) => {
+        readObject(place, keyOf(sha256), range).catch((error) => {
           throw isMissingObject(error) ? new BlobMissingError(sha256) : error;
         }),
       );
@@ -139,8 +78,8 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
       return pipeline(response, body, () => {});
     },
     async size(sha256) {
-      const size = await call(() => sizeOf(sha256));
-      // No object is what is also said of no bucket.
+      const size = await call(() => sizeOf(place, sha256));
+      // A server says the same of a missing bucket.
       if (size === null && !(await call(() => client.bucketExists(bucket)))) {
         throw new BlobsUnavailableError('unreachable', `${what} is gone`);
       }
@@ -159,17 +98,13 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
       } while (next !== '');
     },
     ...bucketAnchors({ client, bucket, checkpointDays, what, call }),
-    remove: (sha256) => call(() => removeVersions(client, bucket, keyOf(sha256), what)),
+    remove: (sha256) => call(() => removeVersions(place, keyOf(sha256))),
     close: () => agent.destroy(),
   };
 }
 
-function keyOf(sha256: string): string {
-  return `${sha256.slice(0, 2)}/${sha256}`;
-}
-
 function openClient(settings: BucketSettings, options: Pick<ClientOptions, 'transport' | 'transportAgent'>): Client {
-  // Only who has a bucket pays for it: 30 MB and 0.1 s in every thread.
+  // Loaded only for a bucket: it takes 30 MB and 0.1 s in every thread.
   const minio: typeof import('minio') = createRequire(import.meta.url)('minio');
   const { protocol, hostname, port } = new URL(settings.endpoint);
   try {

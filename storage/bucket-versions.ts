@@ -2,6 +2,9 @@ import type { Client } from 'minio';
 import { BlobHeldError } from './blobs.ts';
 import { isDenied, isMissingObject, isNoVersions } from './bucket-errors.ts';
 
+/** A bucket, by the client that is connected to its server; `what` names it in messages. */
+export type Bucket = { client: Client; bucket: string; what: string };
+
 /** A version of an object, or the mark that one was deleted. `versionId` is empty where the server knows no versions. */
 export type ObjectVersion = { name: string; versionId: string; isMark: boolean };
 
@@ -19,8 +22,7 @@ type Listing = {
 
 /** All versions of the objects whose names begin so: also what another was put over, and what a deletion only hides. */
 export async function listVersions(
-  client: Client,
-  bucket: string,
+  { client, bucket }: Bucket,
   prefix: string,
   { key, version }: VersionPlace,
 ): Promise<VersionPage> {
@@ -46,17 +48,17 @@ export async function listVersions(
 /**
  * Removes an object for good: where the bucket keeps versions, a plain deletion would only hide it.
  *
- * @param what begins the message: which bucket it is.
  * @throws BlobHeldError when a version stays: it is locked, or these keys may not see or remove versions. The others are gone.
  */
-export async function removeVersions(client: Client, bucket: string, key: string, what: string): Promise<void> {
+export async function removeVersions(from: Bucket, key: string): Promise<void> {
+  const { client, bucket, what } = from;
   const held: string[] = [];
   for (let place: VersionPlace | null = { key: '', version: '' }; place; ) {
-    const page: VersionPage | null = await listVersions(client, bucket, key, place).catch((error) => {
+    const page: VersionPage | null = await listVersions(from, key, place).catch((error) => {
       if (isNoVersions(error)) return null;
       throw error;
     });
-    if (!page) return removeOnly(client, bucket, key, what);
+    if (!page) return removeOnly(from, key);
     for (const { name, versionId, isMark } of page.found) {
       if (name !== key) continue;
       try {
@@ -72,7 +74,7 @@ export async function removeVersions(client: Client, bucket: string, key: string
   }
   const [first] = held;
   if (first === undefined) return;
-  const until = await lockedUntil(client, bucket, key, first);
+  const until = await lockedUntil(from, key, first);
   throw new BlobHeldError(
     until === null
       ? `${what} does not let a version of a file be removed: a lock holds it, or ANNALS_S3_ACCESS_KEY may not delete versions`
@@ -82,7 +84,7 @@ export async function removeVersions(client: Client, bucket: string, key: string
 }
 
 /** Of a server that lists no versions, or not for these keys: an object that has one must not be taken for gone. */
-async function removeOnly(client: Client, bucket: string, key: string, what: string): Promise<void> {
+async function removeOnly({ client, bucket, what }: Bucket, key: string): Promise<void> {
   const found = await client.statObject(bucket, key).catch((error) => {
     if (isMissingObject(error)) return null;
     throw error;
@@ -96,7 +98,7 @@ async function removeOnly(client: Client, bucket: string, key: string, what: str
   await client.removeObject(bucket, key);
 }
 
-async function lockedUntil(client: Client, bucket: string, key: string, versionId: string): Promise<string | null> {
+async function lockedUntil({ client, bucket }: Bucket, key: string, versionId: string): Promise<string | null> {
   try {
     const until: unknown = (await client.getObjectRetention(bucket, key, { versionId }))?.retainUntilDate;
     const time = typeof until === 'string' || until instanceof Date ? new Date(until) : null;

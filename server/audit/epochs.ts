@@ -3,7 +3,7 @@ import { compileDocument, type DocumentShape } from '../../config/shape.ts';
 import { globalStream, schemaStream } from '../../events/catalogue.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { compileUpcaster, type Epoch, type Upcaster } from '../../events/upcasters.ts';
-import { epochsOf } from '../../projections/boot.ts';
+import { epochsOf } from '../../projections/epochs.ts';
 
 /** The schemas that a log has had, and how to read events by each of them. */
 export type Epochs = {

@@ -27,7 +27,7 @@ export function findEvents(source: Source, rights: AuditRights, query: EventQuer
 /** Without a filter the log itself answers: the read file may be a moment behind. */
 function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQuery): Found {
   if (Object.keys(filter).length > 0)
-    return auditIndex.find(filter, after, Math.min(upTo, auditIndex.reached()), limit);
+    return auditIndex.find(filter, { after, upTo: Math.min(upTo, auditIndex.reached()), limit });
   const reached = Math.min(upTo, after + limit);
   return { positions: Array.from({ length: reached - after }, (_, index) => after + index + 1), reached };
 }

@@ -106,7 +106,8 @@ export function proofs(server: Server, app: App): void {
         const { size, note } = checkpoint;
         const [header = ''] = events.headers(position - 1, position);
         const proof = inclusionProof(position - 1, size, events.hashes);
-        if (format !== 'json') return plain(h, proofText(position - 1, proof, note, Buffer.from(header)));
+        if (format !== 'json')
+          return plain(h, proofText({ index: position - 1, proof, checkpoint: note, entry: Buffer.from(header) }));
         return json(h, {
           position,
           index: position - 1,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { counted } from '../../config/counted.ts';
 import type { Collection } from '../../config/model.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
 import { readSettings } from '../settings/command.ts';
 import { type Loaded, loadConfiguration } from '../settings/configuration.ts';
 import type { Flags } from '../settings/flags.ts';

@@ -12,7 +12,8 @@ import {
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { fileKey, lossesOf } from '../../events/losses.ts';
 import { withVault } from '../../events/vault.ts';
-import { checkpointsIn, hearAll, hearWitnesses, logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
+import { checkpointsIn, checkAgainstSeen, checkAgainstReadFiles } from '../../projections/seen.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -283,14 +284,14 @@ function openSoundly(db: Sqlite, directory: string): LogReader {
   if (!isLog(db)) throw new BrokenLogError('log.db is empty');
   const witnesses = checkpointsIn(directory);
   const log = readLog(db);
-  hearWitnesses(witnesses, log);
+  checkAgainstReadFiles(witnesses, log);
   return log;
 }
 
 /** What somebody else has written to a log, or cut off of it, is no word by which files may go. */
 function requireVaulted({ directory, db, log }: Opened): void {
   const { seals, signed } = withVault(existingVault(directory), (keys, seals) => ({ seals, signed: keys.signed() }));
-  hearAll(directory, log, signed);
+  checkAgainstSeen(directory, log, signed);
   const finding = sealFinding(formatOf(db), log.head(), seals);
   if (finding !== null) throw new BrokenLogError(`${finding}; ${wayOut}`);
 }

@@ -5,7 +5,7 @@ import { inWords } from '../../events/durations.ts';
 import { createIds } from '../../events/ids.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { openVault } from '../../events/vault.ts';
-import { logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase } from '../../storage/sqlite.ts';
@@ -67,7 +67,7 @@ function correctIn(opened: Opened, now: number, reason: string): Correction | nu
   const { log, begin } = openToWrite(opened, ids, () => now);
   if (!isAhead(log, now)) return null;
   begin();
-  return correctClock(log, ids, now, reason);
+  return correctClock(log, { ids, now, reason });
 }
 
 /** A clock that is wrong still would make it worse: whoever knows the day has looked. */

@@ -9,8 +9,10 @@ import { createIds } from '../../events/ids.ts';
 import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { openVault, type Vault, withVault } from '../../events/vault.ts';
-import { boot, ClockError, differenceTo, epochsOf, logFile, SchemaError } from '../../projections/boot.ts';
-import { removeOtherReadFiles } from '../../projections/files.ts';
+import { logFile, removeOtherReadFiles } from '../../projections/files.ts';
+import { differenceTo, epochsOf } from '../../projections/epochs.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
+import { boot, ClockError } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { lockDirectory } from '../../storage/lock.ts';
@@ -113,7 +115,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       const lines = await disownContradicted(directory, blobSettingsOf(settings), reason);
       for (const line of lines) process.stdout.write(`${line}\n`);
       await tellOfKeys({ directory, vault }, log, ids);
-      catchUp(projector, log, log.head().size);
+      catchUp(projector, { log });
     }
     process.stdout.write(`rebuilt the read tables from ${counted(size, 'event')}\n`);
     return 0;

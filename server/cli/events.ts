@@ -3,7 +3,7 @@ import { accountStream, globalStream, serviceStreams } from '../../events/catalo
 import type { EventText } from '../../events/event-checks.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
-import { epochsOf } from '../../projections/boot.ts';
+import { epochsOf } from '../../projections/epochs.ts';
 import { shownText } from '../audit/event-text.ts';
 import { eventsThatFit, wantedOf, wantedParameters } from '../audit/exports/filters.ts';
 import { positionsOf, range } from '../queries/moments.ts';

@@ -4,7 +4,7 @@ import { createIds } from '../../events/ids.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { openVault, withVault } from '../../events/vault.ts';
-import { logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';

@@ -6,7 +6,7 @@ import type { Actor } from '../../events/envelope.ts';
 import type { EventText } from '../../events/event-checks.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
 import { eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
-import { logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
 import { shownText } from '../audit/event-text.ts';
 import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';

@@ -4,7 +4,8 @@ import type { Ids } from '../../events/ids.ts';
 import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
 import type { Vault } from '../../events/vault.ts';
-import { logFile, openHeard } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
+import { openCheckedLog } from '../../projections/seen.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { StartError } from '../writer/writer.ts';
@@ -41,7 +42,7 @@ export function openToWrite(
   db.exec('BEGIN IMMEDIATE');
   upgradeLog(db, seals);
   if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
-  const log = openHeard(db, { directory, ids, now, seals, signed: vault.logKeys.signed() });
+  const log = openCheckedLog(db, { directory, ids, now, seals, signed: vault.logKeys.signed() });
   return {
     log,
     begin() {

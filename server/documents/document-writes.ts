@@ -55,7 +55,7 @@ function decide({ app, target }: Call, id: string, current: Current, values: Jso
   const { at } = app.ids.next();
   return target.model.kind === 'global'
     ? decideGlobalUpdate(target.slug, current, values, at)
-    : decideUpdate(target, id, current, values, at);
+    : decideUpdate(target, id, current, { values, at });
 }
 
 /** Deletes a document (contract, section 4.1). */

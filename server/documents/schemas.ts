@@ -1,6 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Schema } from '../../config/schema.ts';
-import { epochsOf } from '../../projections/boot.ts';
+import { epochsOf } from '../../projections/epochs.ts';
 import { requireSchemaAccess } from '../access/access.ts';
 import { rightsOf } from '../access/list-scope.ts';
 import type { App, Target } from '../app.ts';

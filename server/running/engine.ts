@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Model } from '../../config/model.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
-import { logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import { createKeeper, type MainKeeper } from '../accounts/keeper.ts';
 import { startReactor } from '../accounts/mail/reactor.ts';

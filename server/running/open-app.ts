@@ -14,7 +14,7 @@ import { parseVerifierKey } from '../../events/notes.ts';
 import { compileUpcaster, type Upcaster } from '../../events/upcasters.ts';
 import { openAccounts } from '../../projections/accounts.ts';
 import { openAuditIndex } from '../../projections/audit.ts';
-import { epochsOf } from '../../projections/boot.ts';
+import { epochsOf } from '../../projections/epochs.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../projections/joins.ts';
 import { openPast } from '../../projections/past.ts';

@@ -202,7 +202,7 @@ function serve({ log, projector, scrubber }: Started): void {
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
     try {
       // Left behind by a full disk: nothing new is recorded before what is recorded can be read.
-      if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, log, head().size);
+      if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, { log });
     } catch (error) {
       return commands.map(() => failure(error, 'full'));
     }

@@ -7,7 +7,7 @@ import type { Json } from '../../config/schema.ts';
 import { changesBetween } from '../../events/changes.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { compileUpcaster } from '../../events/upcasters.ts';
-import { epochsOf } from '../../projections/boot.ts';
+import { epochsOf } from '../../projections/epochs.ts';
 import type { App } from '../../server/app.ts';
 import { openHistory } from '../../server/audit/history.ts';
 import { patchBetween } from '../../server/audit/patch.ts';

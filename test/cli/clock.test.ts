@@ -46,7 +46,7 @@ function writeAhead(data: string, id: string, milliseconds: number): void {
   const { head } = log;
   const before = head().size;
   const who = { actor: { type: 'system' }, correlationId: 'ahead', context: {} } as const;
-  const update = decideUpdate(target, id, current, { title: 'Ahead' }, made.at);
+  const update = decideUpdate(target, id, current, { values: { title: 'Ahead' }, at: made.at });
   assert.ok(update);
   log.append([
     { ...update, ...who },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../config/schema.ts';
 import { foldDocument } from '../../events/documents.ts';
 import { readLog } from '../../events/log-reader.ts';
-import { logFile } from '../../projections/boot.ts';
+import { logFile } from '../../projections/files.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { bodyOf, type Call, path, type Story } from './clients.ts';
 

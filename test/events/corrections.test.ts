@@ -26,7 +26,8 @@ function correctable(t: Parameters<typeof openTestLog>[0]) {
     });
     opened.log.append(commands);
   }
-  const correct = () => correctClock(opened.log, ids, opened.clock.now, 'the clock of the host was wrong');
+  const correct = () =>
+    correctClock(opened.log, { ids, now: opened.clock.now, reason: 'the clock of the host was wrong' });
   const finding = () => verifyLog(opened.db, () => {});
   function notes(now = opened.clock.now): string[] {
     const times = lookAtTimes(now);

@@ -177,7 +177,7 @@ describe('a proof to be checked offline (C2SP tlog-proof)', () => {
   it('has the lines of the specification', () => {
     const checkpoint = signer.sign(checkpointText('annals/test', { size: 3, root: Buffer.alloc(32, 1) }));
     const [a, b] = [Buffer.alloc(32, 2), Buffer.alloc(32, 3)];
-    const lines = proofText(2, [a, b], checkpoint).split('\n');
+    const lines = proofText({ index: 2, proof: [a, b], checkpoint }).split('\n');
     assert.deepEqual(lines.slice(0, 6), [
       'c2sp.org/tlog-proof@v1',
       'index 2',
@@ -186,6 +186,6 @@ describe('a proof to be checked offline (C2SP tlog-proof)', () => {
       '',
       'annals/test',
     ]);
-    assert.equal(proofText(0, [], checkpoint), `c2sp.org/tlog-proof@v1\nindex 0\n\n${checkpoint}`);
+    assert.equal(proofText({ index: 0, proof: [], checkpoint }), `c2sp.org/tlog-proof@v1\nindex 0\n\n${checkpoint}`);
   });
 });

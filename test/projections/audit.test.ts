@@ -23,7 +23,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 function findAll(index: ReturnType<typeof openAuditIndex>, filter: EventFilter, upTo: number, limit: number): number[] {
   const all: number[] = [];
   for (let at = 0; at < upTo; ) {
-    const { positions, reached } = index.find(filter, at, upTo, limit);
+    const { positions, reached } = index.find(filter, { after: at, upTo, limit });
     assert.ok(reached > at && positions.length <= limit);
     all.push(...positions);
     at = reached;
@@ -91,9 +91,12 @@ describe('The audit projection', () => {
       INSERT INTO audit SELECT i, 1, CASE i WHEN 110000 THEN 2 ELSE 1 END, 1, 1 FROM n`);
     const index = openAuditIndex(db);
     const filter: EventFilter = { type: 'document.deleted' };
-    assert.deepEqual(index.find(filter, 0, 120_000, 10), { positions: [], reached: 50_000 });
+    assert.deepEqual(index.find(filter, { after: 0, upTo: 120_000, limit: 10 }), { positions: [], reached: 50_000 });
     assert.deepEqual(findAll(index, filter, 120_000, 10), [110_000]);
-    assert.deepEqual(index.find({ type: 'log.exported' }, 0, 120_000, 10), { positions: [], reached: 120_000 });
+    assert.deepEqual(index.find({ type: 'log.exported' }, { after: 0, upTo: 120_000, limit: 10 }), {
+      positions: [],
+      reached: 120_000,
+    });
     db.close();
   });
 
@@ -111,7 +114,7 @@ describe('The audit projection', () => {
     fold.forget();
     fold.apply(event(1, 'pages/1'));
     fold.apply(event(2, 'posts/1'));
-    assert.deepEqual(openAuditIndex(db).find({ collection: 'posts' }, 0, 2, 10).positions, [2]);
+    assert.deepEqual(openAuditIndex(db).find({ collection: 'posts' }, { after: 0, upTo: 2, limit: 10 }).positions, [2]);
     db.close();
   });
 });

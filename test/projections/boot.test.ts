@@ -17,7 +17,7 @@ import type { CollectionConfig, Config, FieldConfig } from '../../config/define.
 import { decideDelete, decideUpdate } from '../../events/documents.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { accountTables } from '../../projections/account-fold.ts';
-import { SchemaError } from '../../projections/boot.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { openDocuments } from '../../projections/documents.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
@@ -127,7 +127,7 @@ describe('the first start and those after it', () => {
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
     const target = { slug: 'posts', unique: [] };
-    const decision = decideUpdate(target, id, current, { title: 'b' }, Date.now());
+    const decision = decideUpdate(target, id, current, { values: { title: 'b' }, at: Date.now() });
     assert.ok(decision && first.append(decision).ok);
     assert.equal(first.document('posts', id)?.title, 'a');
     const second = start(configOf(posts(title)));
@@ -403,7 +403,7 @@ describe('a schema that changes', () => {
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
     const target = { slug: 'posts', unique: [{ scope: 'posts.title', path: ['title'], isTime: false }] };
-    const decision = decideUpdate(target, id, current, { title: 'b' }, Date.now());
+    const decision = decideUpdate(target, id, current, { values: { title: 'b' }, at: Date.now() });
     // Killed before the read file has it; the next start brings a label.
     assert.ok(decision && first.append(decision).ok);
     const second = start(configOf(posts({ ...title, unique: true, label: 'Headline' })));
@@ -556,10 +556,10 @@ describe('a start after a crash', () => {
       assert.deepEqual([documents.text('none'), documents.current('none')], [null, null]);
 
       // Decided by somebody who had read it before it was lost.
-      const decision = decide({ slug: 'posts', unique: [] }, id, current, { title: 'b' }, Date.now());
+      const decision = decide({ slug: 'posts', unique: [] }, id, current, { values: { title: 'b' }, at: Date.now() });
       assert.ok(decision && first.append(decision).ok);
       const { size } = first.log.head();
-      assert.throws(() => catchUp(first.projector, first.log, size), lost);
+      assert.throws(() => catchUp(first.projector, { log: first.log, upTo: size }), lost);
 
       const second = start(config);
       assert.equal(second.rebuilt, true);

@@ -119,7 +119,7 @@ export function openDirectory(directory: string, config: Config, how: How = {}):
       return given ?? id;
     },
     update(slug, id, values) {
-      write(decideUpdate(target(slug), id, current(slug, id), values, ids.next().at));
+      write(decideUpdate(target(slug), id, current(slug, id), { values, at: ids.next().at }));
     },
     remove(slug, id) {
       write(decideDelete(target(slug), id, current(slug, id)));

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { readLog } from '../../events/log-reader.ts';
-import { projectionOf, SchemaError } from '../../projections/boot.ts';
+import { projectionOf } from '../../projections/epochs.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { buildReadFile } from '../../projections/rebuild.ts';
 import { createIndexes, createTables } from '../../projections/tables.ts';
@@ -484,7 +485,7 @@ function createRun(folder: string) {
     assert.ok(made);
     const { size } = log.head();
     const fast = join(folder, 'fast');
-    buildReadFile(fast, log, size, made.projection);
+    buildReadFile(fast, made.projection, { log, upTo: size });
     assert.equal(dumpFile(fast), live, 'a rebuild in chunks');
 
     const slow = openDatabase(':memory:', { durability: 'off' });

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Config, FieldConfig } from '../../config/define.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { createIds } from '../../events/ids.ts';
-import { SchemaError } from '../../projections/boot.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { sealsIn } from '../events/logs.ts';
 import { startHere } from '../helpers/embedded.ts';

@@ -12,8 +12,9 @@ import type { RecordedEvent } from '../../events/log.ts';
 import type { Upcaster } from '../../events/upcasters.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { openProjector } from '../../projections/projector.ts';
+import { compileSort } from '../../projections/sort.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
-import { compileSort, compileWhere, type SortKey, type Where } from '../../projections/where.ts';
+import { compileWhere, type SortKey, type Where } from '../../projections/where.ts';
 import { type Reach, readSort } from '../../server/queries/paths.ts';
 import { readWhere, readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
@@ -544,7 +545,7 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
     isSorted: boolean,
   ): string[] {
     const tables = tablesAt('things');
-    const condition = where ? compileWhere(where, tables, 'd', onlyIndex) : { text: '1', values: [] };
+    const condition = where ? compileWhere(where, { tables, alias: 'd', onlyIndex }) : { text: '1', values: [] };
     const order = compileSort(sort, tables, 'd');
     const sql = `SELECT d.id FROM ${tables.documents} AS d WHERE ${condition.text} ORDER BY ${isSorted ? order.unindexed : order.text}`;
     return db

@@ -12,7 +12,7 @@ import type { KnownSeals } from '../../../events/seals.ts';
 import { openVault, withVault } from '../../../events/vault.ts';
 import type { Finding } from '../../../events/verify.ts';
 import { contradiction } from '../../../events/witnesses.ts';
-import { logFile } from '../../../projections/boot.ts';
+import { logFile } from '../../../projections/files.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';

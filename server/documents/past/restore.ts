@@ -80,8 +80,8 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
 function changeOf({ target, ...call }: Call, { current, end, source, document }: Plan, at: number): Change | null {
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };
-  const from = { current, end, source: { version, position } };
-  return decideRestore(restored, idIn({ ...call, target }), from, document, at);
+  const restoring = { source: { version, position }, current, end, document, at };
+  return decideRestore(restored, idIn({ ...call, target }), restoring);
 }
 
 /** Answers what would be different, without a hook and without a trace. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { DomainError } from '../../../config/errors.ts';
 import type { Model } from '../../../config/model.ts';
 import { openTail } from '../../../events/blobs.ts';
-import { logFile } from '../../../projections/boot.ts';
+import { logFile } from '../../../projections/files.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import { type BlobStore, BlobsRefusedError } from '../../../storage/blobs.ts';
 import { largestObject } from '../../../storage/bucket-store.ts';

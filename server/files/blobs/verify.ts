@@ -4,7 +4,7 @@ import { type Naming, readNamings } from '../../../events/blobs.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import type { FileAt } from '../../../events/losses.ts';
-import { epochsOf } from '../../../projections/boot.ts';
+import { epochsOf } from '../../../projections/epochs.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore, BlobsUnavailableError } from '../../../storage/blobs.ts';
 import { codeOf, messageOf } from '../../../storage/errors.ts';

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../../config/define.ts';
-import { logFile } from '../../../projections/boot.ts';
+import { logFile } from '../../../projections/files.ts';
 import { openEraser } from '../../../server/audit/erasure/eraser.ts';
 import { rewrite } from '../../../storage/scrub.ts';
 import { sealsIn } from '../../events/logs.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Config } from '../../../config/define.ts';
 import { readLog } from '../../../events/log-reader.ts';
-import { logFile } from '../../../projections/boot.ts';
+import { logFile } from '../../../projections/files.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { sealsIn } from '../../events/logs.ts';
 import { commitUnseen, failingSync } from '../../helpers/failing-sync.ts';

@@ -1,0 +1,141 @@
+import type { MailKind } from '../config/model.ts';
+import { accountStream, splitStream } from '../events/catalogue.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
+
+/** The user of an account: its collection and its id there. */
+type UserRef = { slug: string; id: string };
+
+/** A request to reset a password. Times are milliseconds since the epoch. */
+type Reset = { token: string; email: string | null; expiresAt: number };
+
+type Session = UserRef & {
+  sid: string;
+  startedAt: number;
+  expiresAt: number;
+  ip: string | null;
+  userAgent: string | null;
+};
+
+type Invite = UserRef & { email: string; inviter: string; expiresAt: number; version: number };
+
+/** A mail to be sent, by the event that asks for it. */
+type Mail = { position: number; event: string; stream: string; since: number } & {
+  kind: MailKind;
+  slug: string;
+  id?: string;
+  email?: string;
+  token?: string;
+  expiresAt?: number;
+};
+
+export type AccountRows = ReturnType<typeof openAccountRows>;
+export type SessionRows = ReturnType<typeof openSessionRows>;
+export type InviteRows = ReturnType<typeof openInviteRows>;
+export type MailRows = ReturnType<typeof openMailRows>;
+
+/** Writes `accounts`. */
+export function openAccountRows(db: Sqlite) {
+  const upsert = db.prepare(
+    'INSERT INTO accounts (stream, version) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version',
+  );
+  const setCredential = db.prepare('UPDATE accounts SET credential = ? WHERE stream = ?');
+  const setReset = db.prepare('UPDATE accounts SET reset = ?, reset_email = ?, reset_expires_at = ? WHERE stream = ?');
+  const remove = db
+    .prepare<[stream: string], string | null>('DELETE FROM accounts WHERE stream = ? RETURNING reset')
+    .pluck();
+  const selectReset = db
+    .prepare<[stream: string], string | null>('SELECT reset FROM accounts WHERE stream = ?')
+    .pluck();
+
+  return {
+    move: (stream: string, version: number): void => void upsert.run(stream, version),
+    setCredential: (stream: string, credential: string | null): void => void setCredential.run(credential, stream),
+    /** Replaces the reset that counts, null for none. @returns the token of the one before. */
+    replaceReset(stream: string, reset: Reset | null): string | null {
+      const before = selectReset.get(stream) ?? null;
+      setReset.run(reset?.token ?? null, reset?.email ?? null, reset?.expiresAt ?? null, stream);
+      return before;
+    },
+    /** Ends the account of a document. @returns the token of its reset; undefined where the document has no account. */
+    end(document: string): string | null | undefined {
+      const [slug, id] = splitStream(document);
+      return remove.all(accountStream(slug, id))[0];
+    },
+  };
+}
+
+/** Writes `sessions`. */
+export function openSessionRows(db: Sqlite) {
+  const insert = db.prepare(
+    `INSERT INTO sessions SELECT ?, ?, ?, ?, NULL, ?, ?, ?
+     WHERE EXISTS (SELECT 1 FROM accounts WHERE stream = ? AND credential = ?) ON CONFLICT (sid) DO NOTHING`,
+  );
+  const update = db.prepare(
+    'UPDATE sessions SET refreshed_at = ?, expires_at = ? WHERE sid = ? AND slug = ? AND id = ?',
+  );
+  const remove = db.prepare('DELETE FROM sessions WHERE sid = ? AND slug = ? AND id = ?');
+  const removeOthers = db.prepare('DELETE FROM sessions WHERE slug = ? AND id = ? AND sid IS NOT ?');
+  const purge = db.prepare('DELETE FROM sessions WHERE expires_at <= ?');
+  const removeSince = db.prepare('DELETE FROM sessions WHERE max(started_at, coalesce(refreshed_at, 0)) > ?');
+
+  return {
+    /** Starts a session. A login that a change of the password overtook names the credential before, and starts nothing. */
+    start(session: Session, stream: string, credential: string | null): void {
+      const { sid, slug, id, startedAt, expiresAt, ip, userAgent } = session;
+      insert.run(sid, slug, id, startedAt, expiresAt, ip, userAgent, stream, credential);
+    },
+    refresh({ slug, id }: UserRef, sid: string | null, times: { at: number; expiresAt: number }): void {
+      update.run(times.at, times.expiresAt, sid, slug, id);
+    },
+    end: ({ slug, id }: UserRef, sid: string): void => void remove.run(sid, slug, id),
+    /** Ends all sessions of an account but the one that is kept. */
+    endAll: ({ slug, id }: UserRef, kept: string | null = null): void => void removeOthers.run(slug, id, kept),
+    endSince: (time: number): void => void removeSince.run(time),
+    purge: (at: number): void => void purge.run(at),
+  };
+}
+
+/** Writes `invites`. */
+export function openInviteRows(db: Sqlite) {
+  const insert = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?)');
+  const update = db.prepare('UPDATE invites SET version = ? WHERE id = ?');
+  const remove = db.prepare('DELETE FROM invites WHERE id = ?');
+  const removeTo = db
+    .prepare<[slug: string, email: string], string>('DELETE FROM invites WHERE slug = ? AND email = ? RETURNING id')
+    .pluck();
+  const purge = db.prepare<[at: number], string>('DELETE FROM invites WHERE expires_at <= ? RETURNING id').pluck();
+
+  return {
+    move: (id: string, version: number): void => void update.run(version, id),
+    /** Adds an invitation. @returns the ids of those to the same address, which it replaces. */
+    add({ id, slug, email, inviter, expiresAt, version }: Invite): string[] {
+      const replaced = removeTo.all(slug, email);
+      insert.run(id, slug, email, inviter, expiresAt, version);
+      return replaced;
+    },
+    remove: (id: string): void => void remove.run(id),
+    /** Removes those that have expired. @returns their ids. */
+    purge: (at: number): string[] => purge.all(at),
+  };
+}
+
+/** Writes `mails`, those that are still to be sent. */
+export function openMailRows(db: Sqlite) {
+  const insert = db.prepare('INSERT INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const remove = db.prepare('DELETE FROM mails WHERE event = ?');
+  const removeWith = db.prepare('DELETE FROM mails WHERE token = ?');
+  const removeOf = db.prepare('DELETE FROM mails WHERE stream = ?');
+
+  return {
+    add({ position, event, stream, since, kind, slug, id, email, token, expiresAt }: Mail): void {
+      const to = [slug, id ?? null, email ?? null, token ?? null, expiresAt ?? null];
+      insert.run(position, event, stream, kind, ...to, since);
+    },
+    remove: (event: string | null): void => void remove.run(event),
+    /** Removes the mails that bring one of these tokens, because it opens nothing any longer. */
+    removeWith(tokens: readonly (string | null)[]): void {
+      for (const token of tokens) removeWith.run(token);
+    },
+    removeOf: (stream: string): void => void removeOf.run(stream),
+  };
+}

@@ -1,0 +1,66 @@
+import { valueAt } from './places.ts';
+import type { Tables } from './tables.ts';
+import { advance, compile, nextAlias, type SortKey, type Spot, type Sql, spotIn } from './where.ts';
+
+/** An `ORDER BY`. `index` is the path whose index has this order; `unindexed` says the same, but no index serves it. */
+export type Order = Sql & { unindexed: string; index: string | null };
+
+/**
+ * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index has
+ * its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
+ */
+export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
+  const terms = sortTerms(sort, tables, alias);
+  return {
+    text: terms.map(({ text }) => text).join(', '),
+    unindexed: terms.map(({ text }) => `+${text}`).join(', '),
+    values: terms.flatMap(({ values }) => values),
+    index: indexOf(sort, tables),
+  };
+}
+
+function indexOf([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
+  if (!key || isAge(key)) return 'id';
+  if (rest.length > 0 || key.steps.some(({ kind }) => kind !== 'member')) return null;
+  const path = [...key.steps.map(({ name }) => name), key.leaf.name].join('.');
+  const isIndexed = path === 'updatedAt' || columns.some((one) => one.isIndexed && one.path.join('.') === path);
+  return isIndexed ? path : null;
+}
+
+function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Sql[] {
+  const row = spotIn({ tables, alias }, { lastAlias: 1000 });
+  const terms: Sql[] = [];
+  for (const key of sort) {
+    const direction = key.isDescending ? 'DESC' : 'ASC';
+    if (isAge(key)) {
+      // No two documents are of one age: what follows cannot matter.
+      terms.push({ text: `${alias}.id ${direction}`, values: [] });
+      return terms;
+    }
+    const { text, values } = sortValue(key, 0, row);
+    terms.push({ text: `${text} ${direction} NULLS LAST`, values });
+  }
+  terms.push({ text: `${alias}.id ${sort[0]?.isDescending === false ? 'ASC' : 'DESC'}`, values: [] });
+  return terms;
+}
+
+/** An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock was wrong. */
+function isAge({ steps, leaf }: SortKey): boolean {
+  return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
+}
+
+function sortValue(key: SortKey, index: number, spot: Spot): Sql {
+  const { steps, leaf } = key;
+  const step = steps[index];
+  if (!step) return { text: valueAt({ ...spot, path: [...spot.path, leaf.name] }, leaf.kind).sorted, values: [] };
+  const at = advance(spot, [step]);
+  if (step.kind !== 'related') return sortValue(key, index + 1, at);
+  const alias = nextAlias(spot);
+  const related = spotIn({ tables: step.tables, alias }, spot.aliases);
+  const inner = sortValue(key, index + 1, related);
+  const allowed = compile(step.filter, related);
+  return {
+    text: `(SELECT ${inner.text} FROM ${step.tables.documents} AS ${alias} WHERE ${alias}.id = ${valueAt(at, 'text').text} AND ${allowed.text})`,
+    values: [...inner.values, ...allowed.values],
+  };
+}

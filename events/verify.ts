@@ -5,19 +5,15 @@ import { clockStream } from './catalogue.ts';
 import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
+import { everywhere, type Finding, type Trouble } from './findings.ts';
 import { isUuid7 } from './ids.ts';
 import { formatOf, isLog } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { expectedSchema, schemaOf } from './log-tables.ts';
-import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
+import { appendLeaf, leafHash, rootOf, type Tree } from './merkle.ts';
 import type { Head } from './seals.ts';
-import { contradicted, firstAltered, lost, type Witness } from './witnesses.ts';
-
-/** What was found to be wrong first, in words that name the event. */
-export type Finding = string;
-
-/** What is wrong, and which events it is about: the first of them is among those at positions `from` to `to`; null where nobody knows. */
-export type Trouble = { finding: Finding; from: number | null; to: number | null };
+import { compareHeads, type SeenHead } from './seen-heads.ts';
+import { tileChecker } from './tile-check.ts';
 
 type Row = EventRow & PayloadRow & { isErasure: number };
 
@@ -61,7 +57,7 @@ export function verifyLog(
  * @param head that of the log as it was read before: what is behind it is left alone.
  * @param seen heads that the log once had, smallest first: they tell between which of them it was altered first.
  */
-export function* verifyInSteps(db: Sqlite, head: Head, seen: readonly Witness[]): Generator<number, Trouble | null> {
+export function* verifyInSteps(db: Sqlite, head: Head, seen: readonly SeenHead[]): Generator<number, Trouble | null> {
   const finding = checkErasures(db) ?? checkCounts(db) ?? checkTriggers(db);
   if (finding !== null) return { finding, from: null, to: null };
   return yield* checkEvents(db, head, { look: () => {}, seen });
@@ -107,7 +103,7 @@ function dataIn(body: string): JsonObject | null {
 function* checkEvents(
   db: Sqlite,
   { size, root, log: logId, recordedAt }: Head,
-  { look, seen }: { look: (header: Header) => void; seen?: readonly Witness[] },
+  { look, seen }: { look: (header: Header) => void; seen?: readonly SeenHead[] },
 ): Generator<number, Trouble | null> {
   const isLive = seen !== undefined;
   const atOnce = isLive ? chunk.live : chunk.alone;
@@ -152,49 +148,12 @@ function* checkEvents(
   return heads.contradiction();
 }
 
-const everywhere: { from: number | null; to: number | null } = { from: null, to: null };
-
 /** Headers have the versions that the format of the log has, and never an earlier one again. */
 function wrongForm({ position, v, batch }: Header, before: number, newest: number): Finding | null {
   const at = `event ${position}`;
   if (!(v >= 1 && v <= newest)) return `${at}: its header has version ${String(v)}, which this log has not`;
   if (v < before) return `${at}: its header has version ${v}, the one before it version ${before}`;
   return batch === undefined || isUuid7(batch) ? null : `${at}: its batch is no UUID v7`;
-}
-
-/** Holds a growing tree against the heads that were seen of it, smallest first. */
-function compareHeads(tree: Tree, seen: readonly Witness[]) {
-  let next = 0;
-  let good = 0;
-  let bad: Witness | null = null;
-
-  function compare(): void {
-    for (let head = seen[next]; head && head.size <= tree.size; head = seen[next]) {
-      next += 1;
-      if (bad || head.size < tree.size) continue;
-      if (rootOf(tree).equals(head.root)) good = head.size;
-      else bad = head;
-    }
-  }
-
-  /** Fewer events, where heads tell: it was altered after the last that agrees, and before the first that does not. */
-  function narrow(from: number | null, to: number | null): { from: number | null; to: number | null } {
-    if (from === null || to === null) return everywhere;
-    const first = Math.max(from, good + 1);
-    const last = bad ? Math.min(to, bad.size) : to;
-    return first <= last ? { from: first, to: last } : everywhere;
-  }
-
-  function contradiction(): Trouble | null {
-    const ahead = seen.find(({ size }) => size > tree.size);
-    if (bad) {
-      const altered = { from: good + 1, to: bad.size };
-      return { finding: `${contradicted(bad)}; ${firstAltered(altered)}`, ...altered };
-    }
-    return ahead ? { finding: lost(tree.size, ahead), from: null, to: null } : null;
-  }
-
-  return { compare, narrow, contradiction };
 }
 
 /** Finds out whether the index of streams has an event, as the next version of its stream. */
@@ -243,65 +202,6 @@ function checkEvent(
   const wrong = wrongPayload(db, row);
   if (wrong === null) return header;
   return row.enc === 0 ? `${at} (${header.stream}): ${wrong}` : `${at}: ${wrong}`;
-}
-
-/** Fills tiles as the log did, and holds each against the stored one. @param isLive whether the last of a level may have grown. */
-function tileChecker(db: Sqlite, isLive: boolean) {
-  const select = db
-    .prepare<[level: number, index: number], Buffer>('SELECT hashes FROM tiles WHERE level = ? AND idx = ?')
-    .pluck();
-  const open: Buffer[][] = [];
-  const counts: number[] = [];
-  let wrong: Finding | null = null;
-  /** The first events that are not those whose hash their tile holds. */
-  let altered: { from: number; to: number } | null = null;
-  let expected = 0;
-
-  function add(height: number, node: Buffer): void {
-    if (height % 8 !== 0) return;
-    const level = height / 8;
-    const tile = open[level] ?? [];
-    open[level] = tile;
-    tile.push(node);
-    if (tile.length === tileWidth) close(level);
-  }
-
-  function close(level: number): void {
-    const index = counts[level] ?? 0;
-    counts[level] = index + 1;
-    expected += 1;
-    const stored = select.get(level, index);
-    const hashes = open[level] ?? [];
-    const isGrown = isLive && hashes.length < tileWidth;
-    if (!(isGrown ? stored?.subarray(0, hashes.length * 32) : stored)?.equals(Buffer.concat(hashes))) {
-      wrong ??= `tile ${level}/${index} does not follow from the events`;
-      const at = hashes.findIndex((hash, place) => !stored?.subarray(place * 32, (place + 1) * 32).equals(hash));
-      const each = tileWidth ** level;
-      const from = (index * tileWidth + at) * each + 1;
-      if (stored && at >= 0) altered ??= { from, to: from + each - 1 };
-    }
-    open[level] = [];
-  }
-
-  function finish(): Finding | null {
-    // Level 0 is stored only when full; above it a tile grows with the tiles below.
-    open.forEach((tile, level) => {
-      if (level > 0 && tile.length > 0) close(level);
-    });
-    const stored = db.prepare<[], number>('SELECT count(*) FROM tiles').pluck().get() ?? 0;
-    const isRight = isLive ? stored >= expected : stored === expected;
-    return wrong ?? (isRight ? null : `there are ${stored} tiles, the events make ${expected}`);
-  }
-
-  /** Says which event was altered when the tree does not give the root: at its right edge no single hash is stored. */
-  function blame(size: number): [Finding, { from: number; to: number }] {
-    const { from, to } = altered ?? { from: (counts[0] ?? 0) * tileWidth + 1, to: size };
-    const which = from === to ? `event ${from}` : `one of the events ${from} to ${to}`;
-    const finding = `${which} was altered: the tree over ${size === 1 ? 'the one event' : `all ${size} events`} does not give the root of the head`;
-    return [finding, { from, to }];
-  }
-
-  return { add, finish, blame };
 }
 
 /** Each stream has the versions 1, 2, 3 … in this order; read from the index, which SQLite has just checked. */

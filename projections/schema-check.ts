@@ -92,4 +92,3 @@ function hasCounts(db: Sqlite, tables: readonly Tables[]): boolean {
   const keys = new Set(db.prepare('SELECT key FROM counts').pluck().all());
   return tables.every(({ key }) => keys.has(key));
 }
-

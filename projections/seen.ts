@@ -4,8 +4,8 @@ import { BrokenLogError, UnsealedError } from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import type { TreeHead } from '../events/proofs.ts';
+import { contradiction } from '../events/seen-heads.ts';
 import { type LogTools, openLog, type SqliteLog } from '../events/sqlite-log.ts';
-import { contradiction } from '../events/witnesses.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { lookInto } from './files.ts';
 import type { Checkpoint } from './projector.ts';
@@ -73,7 +73,7 @@ export function checkAgainstReadFiles(
   const { size } = log.head();
   const heads = witnesses.map(({ position, ...witness }) => ({ ...witness, size: position }));
   for (const head of heads) {
-    const finding = contradiction(log, size, head, () => [...heads, ...signed()]);
+    const finding = contradiction({ size, rootAt: log.rootAt }, head, () => [...heads, ...signed()]);
     if (finding !== null) throw new BrokenLogError(finding);
   }
 }
@@ -85,4 +85,3 @@ export function checkpointOf(path: string): Checkpoint | null {
     return rows.length === 1 ? (rows[0] ?? null) : null;
   });
 }
-

@@ -1,19 +1,20 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lookAtTimes } from '../events/clock-notes.ts';
+import type { Finding } from '../events/findings.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type AccountPassword, checkPasswords, type PasswordCheck } from '../events/passwords.ts';
-import { type Finding, verifyLog } from '../events/verify.ts';
+import { verifyLog } from '../events/verify.ts';
 import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { logFile, readFileOf, removeDatabase } from './files.ts';
-import { projectionOf } from './epochs.ts';
-import { claimsIn } from './fit.ts';
-import { checkpointsIn, checkAgainstReadFiles } from './seen.ts';
 import { compareReadFiles } from './compare.ts';
+import { projectionOf } from './epochs.ts';
+import { logFile, readFileOf, removeDatabase } from './files.ts';
+import { claimsIn } from './fit.ts';
 import { openProjector } from './projector.ts';
 import { buildReadFile, catchUp, type Progress } from './rebuild.ts';
+import { checkAgainstReadFiles, checkpointsIn } from './seen.ts';
 import { projectionHash } from './tables.ts';
 
 /** What a check came to: `finding` names the first thing wrong, null when there is none. */

@@ -1,11 +1,12 @@
 import { readCheckpoints } from '../../../events/checkpoints.ts';
+import type { Finding, Trouble } from '../../../events/findings.ts';
 import { unsealed } from '../../../events/log-file.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
 import { isSealed } from '../../../events/seals.ts';
-import { type Finding, type Trouble, verifyInSteps } from '../../../events/verify.ts';
-import type { Witness } from '../../../events/witnesses.ts';
+import type { SeenHead } from '../../../events/seen-heads.ts';
+import { verifyInSteps } from '../../../events/verify.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 import { disowningsOf } from './keys.ts';
 import { hear, judgesOf, misplaced } from './witnesses.ts';
@@ -32,7 +33,7 @@ export function* lookThrough(
   const log = readLog(db);
   const { log: logId } = log.head();
   const judges = judgesOf(keys, disowningsOf(log, keys, disowned).ids);
-  const seen: Witness[] = [];
+  const seen: SeenHead[] = [];
   // A root that came from another thread is no Buffer any more.
   if (signed) seen.push({ name: 'the signing key', size: signed.size, root: Buffer.from(signed.root) });
   for (const { size, note } of [...readCheckpoints(db).all()]) {

@@ -4,14 +4,14 @@ import { counted } from '../../../config/counted.ts';
 import { tellAcceptances } from '../../../events/acceptances.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
 import { headerOf } from '../../../events/envelope.ts';
+import type { Finding } from '../../../events/findings.ts';
 import { formatOf, openLogToRead, sealFinding } from '../../../events/log-file.ts';
 import type { GivenUp, KnownKeys } from '../../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import { parseCheckpoint, parseNote } from '../../../events/notes.ts';
 import type { KnownSeals } from '../../../events/seals.ts';
+import { contradiction } from '../../../events/seen-heads.ts';
 import { openVault, withVault } from '../../../events/vault.ts';
-import type { Finding } from '../../../events/verify.ts';
-import { contradiction } from '../../../events/witnesses.ts';
 import { logFile } from '../../../projections/files.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
@@ -72,8 +72,10 @@ export async function verifyCheckpoints(
     const trusted = judges.verifiers.map(({ key }) => key);
     for (const head of keys?.signed ?? []) {
       // What has been signed since is not in the moment that is looked at.
-      const finding = contradiction(log, Math.max(size, log.head().size), { name: 'the signing key', ...head }, () =>
-        log.signedHeads(trusted),
+      const finding = contradiction(
+        { size: Math.max(size, log.head().size), rootAt: log.rootAt },
+        { name: 'the signing key', ...head },
+        () => log.signedHeads(trusted),
       );
       if (finding) return found(finding);
     }
@@ -143,7 +145,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
       if (!('finding' in judge(log, judges, '', note))) return;
       for (const id of idsIn(note, logId)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
     };
-    if (signed && contradiction(log, size, { name: '', ...signed })) blame(signer.id, signed.size);
+    if (signed && contradiction({ size, rootAt: log.rootAt }, { name: '', ...signed })) blame(signer.id, signed.size);
     const inLog = [...readCheckpoints(db).all()];
     for (const { note } of inLog) blameAll(note);
     try {

@@ -1,11 +1,11 @@
 import { counted } from '../../../config/counted.ts';
 import { type CheckpointReader, keptCheckpoints } from '../../../events/checkpoints.ts';
+import type { Finding } from '../../../events/findings.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../../events/notes.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
-import type { Finding } from '../../../events/verify.ts';
-import { contradiction } from '../../../events/witnesses.ts';
+import { contradiction } from '../../../events/seen-heads.ts';
 
 /** The keys by which checkpoints of a log are judged; `disowned` holds the ids of those whose word counts no more. */
 export type Judges = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
@@ -32,7 +32,9 @@ export function judge(log: LogReader, { verifiers, disowned }: Judges, name: str
   const heard = hear(logId, { verifiers, disowned }, name, note);
   if ('finding' in heard || heard.verdict === 'disowned') return heard;
   const { head, ...judgement } = heard;
-  const finding = contradiction(log, size, { name, ...head }, () => log.signedHeads(verifiers.map(({ key }) => key)));
+  const finding = contradiction({ size, rootAt: log.rootAt }, { name, ...head }, () =>
+    log.signedHeads(verifiers.map(({ key }) => key)),
+  );
   return finding === null ? judgement : { finding };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
-import { contradiction } from '../../events/witnesses.ts';
+import { contradiction } from '../../events/seen-heads.ts';
 
 /** The roots of a tree of such leaves, at each of its sizes. */
 function rootsOf(leaves: readonly string[]): Buffer[] {
@@ -31,18 +31,21 @@ describe('A log that is not the one that was seen', () => {
         const were = rootsOf(leaves);
         const are = rootsOf(leaves.map((leaf, index) => (index + 1 === altered ? 'a lie' : leaf)));
         const heads = seen.map((at) => ({ size: at, root: were[at] as Buffer }));
-        const log = { rootAt: (at: number) => are[at] as Buffer };
-        const witness = { name: 'somebody', size, root: were[size] as Buffer };
+        const log = { size, rootAt: (at: number) => are[at] as Buffer };
+        const head = { name: 'somebody', size, root: were[size] as Buffer };
         const from = Math.max(0, ...seen.filter((at) => at < altered)) + 1;
         const to = Math.min(size, ...seen.filter((at) => at >= altered));
         const which =
           from === to ? `event ${from} is the first that was altered` : `first altered between ${from} and ${to}`;
         assert.equal(
-          contradiction(log, size, witness, () => heads),
+          contradiction(log, head, () => heads),
           `the log was altered: at position ${size} it is not the log that somebody has seen; ${which}`,
         );
-        assert.equal(contradiction({ rootAt: (at) => were[at] as Buffer }, size, witness), null);
-        assert.match(contradiction(log, size - 1, witness) ?? '', /^the log lost events: it ends at position/);
+        assert.equal(contradiction({ size, rootAt: (at) => were[at] as Buffer }, head), null);
+        assert.match(
+          contradiction({ ...log, size: size - 1 }, head) ?? '',
+          /^the log lost events: it ends at position/,
+        );
       }),
       { numRuns: 50 },
     );

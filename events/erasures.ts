@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isObject, type Json, type JsonObject } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import type { EventType } from './catalogue.ts';
 import { headerOf } from './envelope.ts';
-import type { RecordedEvent } from './log.ts';
+import type { Command, RecordedEvent } from './log.ts';
 
 /** A stream whose first `versions` events have lost their payloads. */
 export type ErasedStream = { stream: string; versions: number };
@@ -22,6 +23,26 @@ export function erasedStreams(data: JsonObject | null): ErasedStream[] {
 
 function isErasedStream(value: Json): value is ErasedStream {
   return isObject(value) && typeof value.stream === 'string' && Number.isSafeInteger(value.versions);
+}
+
+/**
+ * The streams that a command erases: those that its event declares, and no more versions than there are.
+ *
+ * @throws Error when the event does not declare them.
+ */
+export function declaredBy(
+  { stream, events, erases = [] }: Command,
+  versionOf: (stream: string) => number,
+): ErasedStream[] {
+  if (erases.length === 0) return [];
+  const declared = erasedStreams(events[0]?.data ?? null);
+  const isMeant = isDeepStrictEqual(
+    declared.map(({ stream }) => stream),
+    erases,
+  );
+  if (!isMeant || declared.some(({ stream, versions }) => versions > versionOf(stream)))
+    throw new Error(`the erasure of ${stream} does not declare what it takes`);
+  return declared;
 }
 
 /** Whether payloads of this type stay when their stream is erased: they say what was, and why. */

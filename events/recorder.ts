@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { keepAttempts } from './attempts.ts';
 import { clockStream, schemaVersionOf } from './catalogue.ts';
 import { openClaims } from './claim-table.ts';
+import { conflictOf } from './conflicts.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
 import { openErasing } from './erasing.ts';
-import { type ErasedStream, erasedStreams } from './erasures.ts';
+import { declaredBy } from './erasures.ts';
 import type { Ids } from './ids.ts';
 import type { Change, Command, NewEvent, Outcome } from './log.ts';
 import type { LogReader } from './log-reader.ts';
@@ -26,6 +26,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   const claims = openClaims(db, reader.holderOf);
   const attempts = keepAttempts(db);
   const erasing = openErasing(db);
+  const known = { versionOf: reader.versionOf, conflictOver: claims.conflictOver };
 
   /** Records a command. Nothing is written before every conflict of every change has been looked for. */
   function record(command: Command, batch: Batch): Outcome {
@@ -34,12 +35,12 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     const first = attempt && attempts.find(attempt.key, now());
     if (first) return { ok: false, conflict: 'attempt', first };
     const before = reader.versionOf(stream);
-    const conflict = conflictOf(command, before);
+    const conflict = conflictOf(command, before, known);
     if (conflict) return conflict;
 
     // Only a correction of the clock may be earlier than what is before it.
     const recordedAt = stream === clockStream ? timeNow() : timeAfter(batch);
-    const erased = declaredBy(command);
+    const erased = declaredBy(command, reader.versionOf);
     const unit = { command, batch, recordedAt };
     write(unit, command, before);
     const position = lastPosition(batch);
@@ -48,38 +49,6 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     const version = before + events.length;
     if (attempt) attempts.keep(attempt, { stream, position, version }, now());
     return { ok: true, position, version, recordedAt };
-  }
-
-  function conflictOf(command: Command, before: number): Outcome | null {
-    if (isStale(command.expectedVersion, before)) return { ok: false, conflict: 'version', version: before };
-    // Most commands are about one stream alone, and are spared what several need.
-    return command.otherStreams?.length
-      ? conflictAmong([command, ...command.otherStreams])
-      : claims.conflictOver(command.claims);
-  }
-
-  /** Of several changes, each finds those before it: their events count, and their values are taken. */
-  function conflictAmong(changes: readonly Change[]): Outcome | null {
-    const versions = new Map<string, number>();
-    for (const { stream, expectedVersion, events } of changes) {
-      const version = versions.get(stream) ?? reader.versionOf(stream);
-      if (isStale(expectedVersion, version)) return { ok: false, conflict: 'version', version };
-      versions.set(stream, version + events.length);
-    }
-    return claims.conflictOver(changes.flatMap((change) => change.claims));
-  }
-
-  /** The streams to be erased: those that the event declares, and no more versions than there are. */
-  function declaredBy({ stream, events, erases = [] }: Command): ErasedStream[] {
-    if (erases.length === 0) return [];
-    const declared = erasedStreams(events[0]?.data ?? null);
-    const isMeant = isDeepStrictEqual(
-      declared.map(({ stream }) => stream),
-      erases,
-    );
-    if (!isMeant || declared.some(({ stream, versions }) => versions > reader.versionOf(stream)))
-      throw new Error(`the erasure of ${stream} does not declare what it takes`);
-    return declared;
   }
 
   function write({ command, batch, recordedAt }: Unit, change: Change, before: number): void {
@@ -139,8 +108,4 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   }
 
   return { record, prune, replaceClaims: claims.replaceAll, erasing };
-}
-
-function isStale(expectedVersion: number | null, version: number): boolean {
-  return expectedVersion !== null && expectedVersion !== version;
 }

@@ -7,8 +7,25 @@
  * --csv and --tokens name. It shares no line with the service: a mistake there is not repeated here. Read it from the top; each part
  * uses only what stands above it.
  *
- * What decides is in parts 3 to 8, a third of it: the tree, keys and checkpoints, one event, events in their order, what they make
- * of a document, checkpoints that were kept. Part 9 makes again what people read of them. Parts 10 to 13 say which of it a bundle, an
+ * Contents; search for "// 7." to come to part 7:
+ *
+ *    1. Errors and words
+ *    2. Bytes, texts and JSON, strictly
+ *    3. The tree
+ *    4. Keys and checkpoints
+ *    5. One event
+ *    6. Events in their order
+ *    7. Documents, made of their events
+ *    8. Earlier checkpoints
+ *    9. Texts for readers, made again
+ *   10. Bundles
+ *   11. Exports
+ *   12. A copy of log.db
+ *   13. Two checkpoints
+ *   14. Files, folders and ZIP archives: only read, never unpacked
+ *   15. The command
+ *
+ * Parts 3 to 8 decide, a third of the file. Part 9 makes again what people read of them. Parts 10 to 13 say which of it a bundle, an
  * export, a log.db and two checkpoints have to pass: read the one that you need. Parts 1, 2, 14 and 15 are texts, files and the
  * command; a ZIP is read as strictly as all else.
  *
@@ -18,7 +35,7 @@
  * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder) or a copy of log.db; A and B are two checkpoints, PROOF
  * shows that the larger one continues the smaller one.
  *
- * What it rests on, all of it published:
+ * Its foundations, all of them published:
  *   - the tree over the headers of all events: RFC 6962, section 2.1; its proofs: RFC 9162, sections 2.1.3.2 and 2.1.4.2
  *   - canonical headers: RFC 8785; signatures: Ed25519, RFC 8032
  *   - signed notes and checkpoints: C2SP signed-note and tlog-checkpoint
@@ -61,7 +78,7 @@ Exit: 0 sound · 1 not sound · 2 could not be decided (usage, unreadable, anoth
 const version = '1.1.0';
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 1. How it fails
+// 1. Errors and words
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** What is shown is contradicted by itself, or does not prove what it has to: exit 1. */
@@ -183,8 +200,8 @@ function parseExactly(text, what, indents = [0]) {
   return value;
 }
 
-/** @param {Record<string, any>} value @param {string[]} required @param {string[]} optional @param {string} what */
-function checkMembers(value, required, optional, what) {
+/** @param {Record<string, any>} value @param {string} what @param {{ required: string[], optional?: string[] }} members */
+function checkMembers(value, what, { required, optional = [] }) {
   const unknown = Object.keys(value).find((name) => !required.includes(name) && !optional.includes(name));
   decidable(unknown === undefined, `${what} has ${show(unknown)}, which this verifier does not know`);
   const missing = required.find((name) => !Object.hasOwn(value, name));
@@ -231,12 +248,11 @@ function isOdd(number) {
  * The root that an inclusion proof gives for the leaf number `index` (from 0) of a tree of `size` leaves; null when the proof does
  * not have its form. RFC 9162, section 2.1.3.2.
  *
- * @param {number} index
- * @param {number} size
+ * @param {{ index: number, size: number }} place
  * @param {Buffer} leaf
  * @param {Buffer[]} proof
  */
-function rootFromInclusion(index, size, leaf, proof) {
+function rootFromInclusion({ index, size }, leaf, proof) {
   if (index >= size) return null;
   let node = index;
   let last = size - 1;
@@ -373,7 +389,10 @@ function openCheckpoint(text, keys, what) {
   const signers = new Set();
   for (const line of signatures) {
     const [, name, encoded] = /^— ([^\s+]+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
-    must(name !== undefined && encoded !== undefined, `${what} has a line among its signatures that is none`);
+    must(
+      name !== undefined && encoded !== undefined,
+      `${what} has a line among its signatures that is not a signature`,
+    );
     const bytes = fromBase64(encoded, `a signature of ${what}`);
     const signer = keys.find((key) => key.name === name && key.id === bytes.subarray(0, 4).toString('hex'));
     if (!signer) continue;
@@ -562,8 +581,8 @@ function nameOf({ position, stream, version, type }) {
  */
 function readShown(shown, checkpoint, at) {
   must(isObject(shown), `${at} is no event`);
-  checkMembers(shown, ['header', 'payload', 'proof'], ['erased', 'withheld'], at);
-  const event = readEvent(shown.header, shown.payload, shown, checkpoint.origin, at);
+  checkMembers(shown, at, { required: ['header', 'payload', 'proof'], optional: ['erased', 'withheld'] });
+  const event = readEvent(shown, checkpoint.origin, at);
   const { position } = event.header;
   const name = nameOf(event.header);
   must(
@@ -571,8 +590,7 @@ function readShown(shown, checkpoint, at) {
     `${name}: the checkpoint is of ${counted(checkpoint.size, 'event')}, so it does not hold this one`,
   );
   const root = rootFromInclusion(
-    position - 1,
-    checkpoint.size,
+    { index: position - 1, size: checkpoint.size },
     event.leaf,
     hashesFrom(shown.proof, `the proof of ${name}`),
   );
@@ -581,14 +599,12 @@ function readShown(shown, checkpoint, at) {
 }
 
 /**
- * @param {unknown} text the header
- * @param {unknown} body the payload's text, or null
- * @param {Record<string, any>} flags
+ * @param {Record<string, any>} shown the texts of the header and of the payload, which may be null, and why that is not there
  * @param {string} origin
  * @param {string} at
  * @returns {Event}
  */
-function readEvent(text, body, flags, origin, at) {
+function readEvent({ header: text, payload: body, ...flags }, origin, at) {
   must(typeof text === 'string', `${at} has no header`);
   const header = readHeader(text, origin, at);
   const name = nameOf(header);
@@ -616,7 +632,8 @@ const filesStream = 'system/files';
 /** @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1 to `versions` */
 
 /**
- * Takes events in the order of the log and checks what holds among them.
+ * Takes events in the order of the log and checks the rules among them: positions, versions and times; and that a payload which is
+ * missing was erased.
  *
  * @param {object} rules
  * @param {number | null} rules.after positions follow this one without gaps; null: they only rise
@@ -624,6 +641,7 @@ const filesStream = 'system/files';
  * @param {Event[]} [rules.corrections] of the clock, that stand among the events or after them
  */
 function openJournal({ after, shows, corrections = [] }) {
+  const sayings = openSayings();
   let lastPosition = after ?? 0;
   let lastTime = '';
   let count = 0;
@@ -635,18 +653,6 @@ function openJournal({ after, shows, corrections = [] }) {
   const versions = new Map();
   /** @type {Map<string, Header[]>} */
   const missing = new Map();
-  /** Of each stream the first version whose payload is there and may be erased. @type {Map<string, number>} */
-  const present = new Map();
-  /** @type {Declaration[]} */
-  const declarations = [];
-  /** The collections of files, by the newest schema. @type {Set<string>} */
-  let uploads = new Set();
-  /** Files by the SHA-256 of their bytes, with the first event that names them. @type {Map<string, Header>} */
-  const files = new Map();
-  /** What became of keys, and of what they had not sealed, in words. @type {string[]} */
-  const keys = [];
-  /** What became of files, by the stream and the version that name them: the newest event about each. @type {Map<string, Fate>} */
-  const fates = new Map();
 
   /** @param {Event} event */
   function add({ header, payload, absent }) {
@@ -666,7 +672,7 @@ function openJournal({ after, shows, corrections = [] }) {
     [lastPosition, lastTime] = [position, recordedAt];
     versions.set(stream, version);
     count += 1;
-    if (payload) take(header, payload);
+    if (payload) sayings.take(header, payload);
     else if (absent === 'withheld') withheld += 1;
     else if (absent === 'erased') collect(missing, stream, header);
   }
@@ -687,7 +693,36 @@ function openJournal({ after, shows, corrections = [] }) {
     must(fits, `${name}: version ${next} of ${show(stream)} is missing before it`);
   }
 
-  /** What an event says about others. @param {Header} header @param {{ data: Record<string, any>, context: Record<string, any> }} payload */
+  /** To be called after the last one. @param {Declaration[]} others declared by events that are not part of this run */
+  function settle(others = []) {
+    sayings.checkGone(others);
+    // The corrections after the last event that is shown say of all of them that their times may be wrong.
+    for (const { position } of waiting) corrected.add(position);
+    const { declarations, files, fates, keys } = sayings;
+    const erased = countErased(missing, [...declarations, ...others]);
+    const last = count > 0 ? { position: lastPosition, recordedAt: lastTime } : null;
+    return { count, erased, withheld, versions, declarations, files, fates, keys, last, lastTime, corrected };
+  }
+
+  return { add, settle };
+}
+
+/** Collects what events say of others: erasures, schemas, files, keys. */
+function openSayings() {
+  /** Of each stream the first version whose payload is there and may be erased. @type {Map<string, number>} */
+  const present = new Map();
+  /** @type {Declaration[]} */
+  const declarations = [];
+  /** The collections of files, by the newest schema. @type {Set<string>} */
+  let uploads = new Set();
+  /** Files by the SHA-256 of their bytes, with the first event that names them. @type {Map<string, Header>} */
+  const files = new Map();
+  /** The fates of keys, and of events that they had not sealed, in words. @type {string[]} */
+  const keys = [];
+  /** The fates of files, by the stream and the version that name them: the newest event about each. @type {Map<string, Fate>} */
+  const fates = new Map();
+
+  /** @param {Header} header @param {{ data: Record<string, any>, context: Record<string, any> }} payload */
   function take(header, { data, context }) {
     if (header.type === 'document.erased') {
       const declared = erasedBy(header, data);
@@ -709,7 +744,7 @@ function openJournal({ after, shows, corrections = [] }) {
     }
   }
 
-  /** What was erased must not be there; only what erasures say of themselves stays. @param {Declaration[]} declared */
+  /** An erased payload must not be there; only what erasures say of themselves stays. @param {Declaration[]} declared */
   function checkGone(declared) {
     for (const { stream, versions: erased, position } of declared) {
       const there = present.get(stream) ?? Number.POSITIVE_INFINITY;
@@ -720,35 +755,32 @@ function openJournal({ after, shows, corrections = [] }) {
     }
   }
 
-  /**
-   * To be called after the last one: a payload is rightly gone only when a later event of the log says that it was erased.
-   *
-   * @param {Declaration[]} others declared by events that are no part of this run
-   */
-  function settle(others = []) {
-    let erased = 0;
-    checkGone(others);
-    // What comes after the last event that is shown says of all of them that their times may be wrong.
-    for (const { position } of waiting) corrected.add(position);
-    /** @type {Map<string, Declaration[]>} */
-    const declared = new Map();
-    for (const each of [...declarations, ...others]) collect(declared, each.stream, each);
-    for (const [stream, headers] of missing) {
-      for (const header of headers) {
-        const isDeclared =
-          header.type !== 'document.erased' &&
-          declared
-            .get(stream)
-            ?.some(({ versions, position }) => versions >= header.version && position > header.position);
-        must(isDeclared, `${nameOf(header)}: its payload is missing, and no document.erased declares it`);
-        erased += 1;
-      }
-    }
-    const last = count > 0 ? { position: lastPosition, recordedAt: lastTime } : null;
-    return { count, erased, withheld, versions, declarations, files, fates, keys, last, lastTime, corrected };
-  }
+  return { take, checkGone, declarations, files, fates, keys };
+}
 
-  return { add, settle };
+/**
+ * A payload is rightly missing only where a later event of the log says that it was erased.
+ *
+ * @param {Map<string, Header[]>} missing by stream
+ * @param {Declaration[]} declarations
+ */
+function countErased(missing, declarations) {
+  /** @type {Map<string, Declaration[]>} */
+  const declared = new Map();
+  for (const each of declarations) collect(declared, each.stream, each);
+  let erased = 0;
+  for (const [stream, headers] of missing) {
+    for (const header of headers) {
+      const isDeclared =
+        header.type !== 'document.erased' &&
+        declared
+          .get(stream)
+          ?.some(({ versions, position }) => versions >= header.version && position > header.position);
+      must(isDeclared, `${nameOf(header)}: its payload is missing, and no document.erased declares it`);
+      erased += 1;
+    }
+  }
+  return erased;
 }
 
 /**
@@ -781,7 +813,7 @@ function acceptanceWords({ type, position }, { from, to }) {
   const first = (Number.isSafeInteger(from) ? from : 0) + 1;
   const which = first > to ? `the ${to} events before it` : `the events ${first} to ${to}`;
   return [
-    `who wrote ${which}: the vault had not sealed the log, and somebody took it as it was, as event ${position} says`,
+    `the origin of ${which}: the vault had not sealed the log, and somebody took it as it was, as event ${position} says`,
   ];
 }
 
@@ -830,7 +862,7 @@ function uploadsOf({ schema }) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 7. What the events of a stream make of its document
+// 7. Documents, made of their events
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ document: Record<string, any> | null, isKnown: boolean }} State not known after a payload that was withheld */
@@ -899,15 +931,16 @@ function after(before, { header, payload, absent }) {
  *   files: string | null, page: Out | null, table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
  */
 
+/** @typedef {{ options: Options, report: Report }} Check one run of this verifier: the order, and what comes of it */
+
 /**
- * The keys to be used for what names one itself, and what that is worth.
+ * The keys to be used for a thing that names one itself, and what that is worth.
  *
- * @param {Options} options
  * @param {unknown} inside
  * @param {string} what
- * @param {Report} report
+ * @param {Check} check
  */
-function keysFor(options, inside, what, report) {
+function keysFor(inside, what, { options, report }) {
   const own = typeof inside === 'string' ? parseKey(inside) : null;
   must(own, `the verifierKey of ${what} is no verifier key`);
   report.facts.verifierKey = own.text;
@@ -938,21 +971,20 @@ function openKept(options, keys, origin) {
 }
 
 /**
- * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key. What others say
- * of one that another key signed, as before the key was replaced, is not looked at.
+ * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key. The word of
+ * others about one that another key signed, as before the key was replaced, is not looked at.
  *
  * @param {unknown} stamped
- * @param {VerifierKey[]} keys
- * @param {Checkpoint} shown
+ * @param {{ keys: VerifierKey[], checkpoint: Checkpoint }} shown
  * @param {Report} report
  * @returns {Kept[]}
  */
-function openStamped(stamped, keys, shown, report) {
+function openStamped(stamped, { keys, checkpoint: shown }, report) {
   must(stamped === undefined || (Array.isArray(stamped) && stamped.length <= 1000), 'stamped is no list');
   let others = 0;
   const opened = (stamped ?? []).flatMap((/** @type {unknown} */ each) => {
-    must(isObject(each), 'stamped has what is no checkpoint');
-    checkMembers(each, ['checkpoint', 'tokens'], [], 'a checkpoint in stamped');
+    must(isObject(each), 'stamped holds something that is not a checkpoint');
+    checkMembers(each, 'a checkpoint in stamped', { required: ['checkpoint', 'tokens'] });
     must(Array.isArray(each.tokens) && each.tokens.length <= 100, 'tokens in stamped is no list');
     const checkpoint = openCheckpoint(each.checkpoint, [], 'a checkpoint in stamped');
     const what = `the stamped checkpoint of ${counted(checkpoint.size, 'event')}`;
@@ -984,8 +1016,8 @@ function namesOne({ text }, keys) {
 
 /** @param {unknown} token @param {string} what @returns {Token} */
 function readTokenIn(token, what) {
-  must(isObject(token), `a time-stamp token of ${what} is none`);
-  checkMembers(token, ['authority', 'token'], [], 'a time-stamp token');
+  must(isObject(token), `a time-stamp token of ${what} is not an object`);
+  checkMembers(token, 'a time-stamp token', { required: ['authority', 'token'] });
   must(
     typeof token.authority === 'string' && token.authority !== '',
     `a time-stamp token of ${what} names no authority`,
@@ -1011,19 +1043,17 @@ function rootsAt(kept) {
  * Holds the kept checkpoints, and the stamped ones, against the one that is shown. Roots that were computed from events prove as much
  * as a proof does.
  *
- * @param {Kept[]} kept
- * @param {Kept[]} stamped
- * @param {Checkpoint} shown
- * @param {unknown} earlier the consistency proofs that are shown
- * @param {Map<number, Buffer>} computed roots by size
+ * @param {{ kept: Kept[], stamped: Kept[] }} others
+ * @param {{ checkpoint: Checkpoint, earlier: unknown, roots: Map<number, Buffer> }} shown `earlier` are consistency proofs, `roots`
+ *   were computed, by size
  * @param {Report} report
  */
-function checkKept(kept, stamped, shown, earlier, computed, report) {
+function checkKept({ kept, stamped }, { checkpoint: shown, earlier, roots }, report) {
   const proofs = new Map();
   must(earlier === undefined || Array.isArray(earlier), 'earlier is not a list');
   for (const each of earlier ?? []) {
-    must(isObject(each), 'earlier has what is no proof');
-    checkMembers(each, ['size', 'proof'], [], 'a proof in earlier');
+    must(isObject(each), 'earlier holds something that is not a proof');
+    checkMembers(each, 'a proof in earlier', { required: ['size', 'proof'] });
     must(isWhole(each.size, 0) && each.size <= shown.size && !proofs.has(each.size), 'earlier has a wrong size');
     proofs.set(each.size, hashesFrom(each.proof, `the proof from size ${each.size}`, 128));
   }
@@ -1031,7 +1061,7 @@ function checkKept(kept, stamped, shown, earlier, computed, report) {
     const { size, root } = checkpoint;
     const older = `${what} is of ${counted(size, 'event')}, what is shown ends at ${shown.size}`;
     must(size <= shown.size, `${older}: an old state was shown, or the log was cut off`);
-    const found = size === shown.size ? shown.root : computed.get(size);
+    const found = size === shown.size ? shown.root : roots.get(size);
     if (found) {
       must(
         found.equals(root),
@@ -1063,15 +1093,14 @@ function reportCheckpoint(checkpoint, report) {
 }
 
 /**
- * What others than the log say of when it was: for each witness the first time by which all that is shown was there, and the newest.
+ * Reports the times that others than the log vouch for: for each witness the first by which all that is shown was there, and the newest.
  * The tokens of time-stamp authorities are told of, and how they are checked.
  *
  * @param {Kept[]} all checkpoints that are all of this log
  * @param {number} position that of the last event that is shown
- * @param {Options} options
- * @param {Report} report
+ * @param {Check} check
  */
-function reportOutside(all, position, { witnesses, tokens: folder }, report) {
+function reportOutside(all, position, { options: { witnesses, tokens: folder }, report }) {
   const strangers = new Set();
   /** @type {{ name: string, time: string, size: number }[]} */
   const seen = [];
@@ -1092,7 +1121,7 @@ function reportOutside(all, position, { witnesses, tokens: folder }, report) {
       report.proven.push(`the witness ${show(name)} cosigned ${counted(newest.size, 'event')} at ${newest.time}`);
     if (!newest) report.open.push(`the witness ${show(name)} cosigned no checkpoint that is shown`);
   }
-  reportTokens(all, position, folder, report);
+  reportTokens(all, { position, folder }, report);
   for (const name of [...strangers].slice(0, 8))
     report.open.push(`what ${show(name)} cosigned: its key was not given, by --witness`);
   const newest = seen.at(-1);
@@ -1102,14 +1131,13 @@ function reportOutside(all, position, { witnesses, tokens: folder }, report) {
 /**
  * A token says that what it is over was there at a time, and is signed by an authority (RFC 3161). To check that takes ASN.1 and
  * certificates, which are not for this one file: of each authority the first that holds all that is shown, and the newest, are put out
- * for openssl. What they are over is the note as the log signed it, up to the end of its first signature line.
+ * for openssl. They are over the note as the log signed it, up to the end of its first signature line.
  *
  * @param {Kept[]} all
- * @param {number} position
- * @param {string | null} folder
+ * @param {{ position: number, folder: string | null }} shown its last position, and the folder that tokens are written to
  * @param {Report} report
  */
-function reportTokens(all, position, folder, report) {
+function reportTokens(all, { position, folder }, report) {
   const found = all
     .flatMap(({ checkpoint, tokens = [] }) => tokens.map((token) => ({ checkpoint, ...token })))
     .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
@@ -1146,7 +1174,7 @@ function noteNewest(header, report) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 9. What people read, made again
+// 9. Texts for readers, made again
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ names: string[], size: (name: string) => number, chunks: (name: string) => AsyncIterable<Uint8Array> }} Source */
@@ -1432,8 +1460,14 @@ function comparing(chunks) {
   return { add, end, close };
 }
 
-/** Holds a file that people read against the pieces of it. @param {Source} source @param {string} name @param {{ text: string, place: string }[]} pieces @param {Report} report */
-async function compareWhole(source, name, pieces, report) {
+/**
+ * Holds a file that people read against the pieces of it.
+ *
+ * @param {Source} source
+ * @param {{ name: string, pieces: { text: string, place: string }[] }} file
+ * @param {Report} report
+ */
+async function compareWhole(source, { name, pieces }, report) {
   const compared = comparing(source.chunks(name));
   try {
     for (const { text, place } of pieces) await compared.add(text, place);
@@ -1453,11 +1487,10 @@ function noteCompared(name, difference, report) {
  * Holds README.txt, if it is there, against its first lines and the text that follows them.
  *
  * @param {Source} source
- * @param {string | null} head null: not known
- * @param {string} rest the SHA-256 of what follows
+ * @param {{ head: string | null, rest: string }} text `head` is null where it is not known, `rest` the SHA-256 of the text behind it
  * @param {Report} report
  */
-async function checkReadme(source, head, rest, report) {
+async function checkReadme(source, { head, rest }, report) {
   if (!source.names.includes('README.txt')) return;
   if (head === null) {
     report.open.push('README.txt: for readers, from before it could be made again');
@@ -1474,15 +1507,14 @@ async function checkReadme(source, head, rest, report) {
 }
 
 /**
- * True where what lies beside the data says that it is written as this verifier writes it, false where it is older and says nothing.
- * The verifier inside cannot be made again: who made the rest made that as well.
+ * True where the texts beside the data say that they are written as this verifier writes them, false where they are older and say nothing.
+ * The verifier inside cannot be made again: the maker of the rest made that as well.
  *
  * @param {Source} source
- * @param {Record<string, any>} thing a bundle or a manifest
- * @param {string[]} beside the names of what is made anew
+ * @param {{ texts: unknown, beside: string[] }} thing the version of the texts of a bundle or a manifest, and the names of those made again
  * @param {Report} report
  */
-function knowsTexts(source, { texts }, beside, report) {
+function knowsTexts(source, { texts, beside }, report) {
   if (source.names.includes('annals-verify.mjs'))
     report.open.push('annals-verify.mjs inside: never to be trusted, who made the rest made that too');
   const there = beside.filter((name) => source.names.includes(name));
@@ -1541,35 +1573,32 @@ function outFile(file) {
 
 const schemaStream = 'system/schema';
 
-/** What a bundle is made of, beside files. */
+const bundleMembers = {
+  required: 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(','),
+  optional: ['document', 'earlier', 'rest', 'corrections', 'losses', 'texts', 'signedAt', 'stamped'],
+};
+
+/** The files of a bundle, beside those that users sent. */
 const bundleFiles = ['bundle.json', 'checkpoint.txt', 'summary.html', 'README.txt', 'annals-verify.mjs'];
 
 /**
  * Checks an evidence bundle of one document: docs/verifying.md, `annals-bundle/1`.
  *
  * @param {Source} source
- * @param {Options} options
- * @param {Report} report
+ * @param {Check} check
  */
-async function checkBundle(source, options, report) {
+async function checkBundle(source, check) {
+  const { options, report } = check;
   const bundle = await readJson(source, 'bundle.json');
   decidable(
     isObject(bundle) && bundle.format === 'annals-bundle/1',
     `bundle.json is no bundle of format 1: ${show(bundle?.format)}`,
   );
-  const members = 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(
-    ',',
-  );
-  checkMembers(
-    bundle,
-    members,
-    ['document', 'earlier', 'rest', 'corrections', 'losses', 'texts', 'signedAt', 'stamped'],
-    'bundle.json',
-  );
+  checkMembers(bundle, 'bundle.json', bundleMembers);
   const other = source.names.find((name) => !bundleFiles.includes(name) && !name.startsWith('files/'));
   decidable(other === undefined, `${show(other)} is in the bundle, and belongs to none`);
   decidable(options.table === null, '--csv goes with exports only');
-  const { checkpoint, kept, stamped } = await openShown(source, bundle, 'bundle', options, report);
+  const { checkpoint, kept, stamped } = await openShown(source, { thing: bundle, what: 'bundle' }, check);
   const { stream, streams } = bundle;
   const isNamed = Array.isArray(streams) && streams[0] === stream && streams.every((name) => typeof name === 'string');
   must(isNamed && new Set(streams).size === streams.length, 'bundle.json does not say which streams it shows');
@@ -1608,25 +1637,24 @@ async function checkBundle(source, options, report) {
   const roots = rootsAt([...kept, ...stamped]);
   const later = checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
   reportTimes({ ...found, corrected: new Set([...found.corrected, ...later]) }, report);
-  checkKept(kept, stamped, checkpoint, bundle.earlier, roots.found, report);
+  checkKept({ kept, stamped }, { checkpoint, earlier: bundle.earlier, roots: roots.found }, report);
   const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
-  reportOutside(seen, found.last?.position ?? 0, options, report);
-  const files = checkDocument(bundle, events, found.declarations, report);
-  await checkFiles(source, bundle.files, files, found.fates, report);
-  await checkBundleTexts(source, bundle, { checkpoint, events, erasures: found.declarations }, options, report);
+  reportOutside(seen, found.last?.position ?? 0, check);
+  const { declarations, fates } = found;
+  const named = checkDocument(bundle, { events, declarations }, report);
+  await checkFiles(source, { list: bundle.files, named, fates }, report);
+  await checkBundleTexts(source, { bundle, checkpoint, events, erasures: declarations }, check);
 }
 
 /**
  * The page of a bundle and its README, which have to be what is proven by now.
  *
  * @param {Source} source
- * @param {Record<string, any>} bundle
- * @param {{ checkpoint: Checkpoint, events: Event[], erasures: Declaration[] }} proven
- * @param {Options} options
- * @param {Report} report
+ * @param {{ bundle: Record<string, any>, checkpoint: Checkpoint, events: Event[], erasures: Declaration[] }} proven
+ * @param {Check} check
  */
-async function checkBundleTexts(source, bundle, { checkpoint, events, erasures }, options, report) {
-  const isKnown = knowsTexts(source, bundle, ['README.txt', 'summary.html'], report);
+async function checkBundleTexts(source, { bundle, checkpoint, events, erasures }, { options, report }) {
+  const isKnown = knowsTexts(source, { texts: bundle.texts, beside: ['README.txt', 'summary.html'] }, report);
   const said = isKnown ? bundle.signedAt : await signedAtIn(source);
   must(!isKnown || isTime(said), `signedAt is ${show(said)}`);
   const { time } = checkpoint;
@@ -1639,8 +1667,9 @@ async function checkBundleTexts(source, bundle, { checkpoint, events, erasures }
     erasures: erasures.filter((each) => each.stream === stream),
   });
   for (const { text } of options.page ? pieces : []) options.page?.add(text);
-  if (source.names.includes('summary.html')) await compareWhole(source, 'summary.html', pieces, report);
-  await checkReadme(source, isKnown ? bundleHead(bundle, signedAt) : null, readmes.bundle, report);
+  if (source.names.includes('summary.html')) await compareWhole(source, { name: 'summary.html', pieces }, report);
+  const head = isKnown ? bundleHead(bundle, signedAt) : null;
+  await checkReadme(source, { head, rest: readmes.bundle }, report);
   if (time === null && signedAt !== '') report.open.push(`when the checkpoint was signed: the bundle says ${signedAt}`);
 }
 
@@ -1727,7 +1756,7 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
     return new Set();
   }
   must(isObject(rest), 'rest is no object');
-  checkMembers(rest, ['after', 'before', 'headers'], [], 'rest');
+  checkMembers(rest, 'rest', { required: ['after', 'before', 'headers'] });
   const { after, headers } = rest;
   const lasts = streams.map((name) => shown.findLast(({ header }) => header.stream === name)?.header.position ?? 0);
   must(after === Math.min(...lasts), `rest begins after event ${show(after)}, not after the last that is shown`);
@@ -1762,12 +1791,11 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
 
 /**
  * @param {Record<string, any>} bundle
- * @param {Event[]} events
- * @param {Declaration[]} declarations
+ * @param {{ events: Event[], declarations: Declaration[] }} proven
  * @param {Report} report
  * @returns {Map<string, { header: Header, bytes: number }>} the files that the document ever was, and the first event of each
  */
-function checkDocument(bundle, events, declarations, report) {
+function checkDocument(bundle, { events, declarations }, report) {
   const { stream, document } = bundle;
   const isShown = Object.hasOwn(bundle, 'document');
   const files = new Map();
@@ -1810,19 +1838,21 @@ function difference(shown, made) {
  * The bytes of the files, which are to be those that the events name.
  *
  * @param {Source} source
- * @param {unknown} list
- * @param {ReturnType<typeof checkDocument>} named
- * @param {Map<string, Fate>} fates
+ * @param {{ list: unknown, named: ReturnType<typeof checkDocument>, fates: Map<string, Fate> }} files those that the bundle lists, and
+ *   those that events name
  * @param {Report} report
  */
-async function checkFiles(source, list, named, fates, report) {
+async function checkFiles(source, { list, named, fates }, report) {
   must(Array.isArray(list), 'files is not a list');
   const listed = new Set();
   const included = new Set();
   let missing = 0;
   for (const file of list) {
-    must(isObject(file), 'files has what is no file');
-    checkMembers(file, ['sha256', 'bytes', 'version', 'included'], ['missing'], 'a file in files');
+    must(isObject(file), 'files holds something that is not a file');
+    checkMembers(file, 'a file in files', {
+      required: ['sha256', 'bytes', 'version', 'included'],
+      optional: ['missing'],
+    });
     const first = named.get(file.sha256);
     const what = `the file ${show(file.sha256)}`;
     must(first && !listed.has(file.sha256), `no event names ${what}, or files names it twice`);
@@ -1839,7 +1869,7 @@ async function checkFiles(source, list, named, fates, report) {
     if (file.missing) report.open.push(`what is in ${what} of version ${file.version}: ${fateOf(fates, header)}`);
     if (file.missing) missing += 1;
     if (!file.included) continue;
-    await checkFile(source, file.sha256, bytes, nameOf(header));
+    await checkFile(source, { name: file.sha256, bytes }, nameOf(header));
     included.add(`files/${file.sha256}`);
   }
   for (const [sha256, { header }] of named) {
@@ -1860,8 +1890,8 @@ function wholeFiles(count) {
   return `${counted(count, 'file is', 'files are')}, byte for byte, ${count === 1 ? 'the one' : 'those'} that the events name`;
 }
 
-/** @param {Source} source @param {string} name @param {number} bytes @param {string} event */
-async function checkFile(source, name, bytes, event) {
+/** @param {Source} source @param {{ name: string, bytes: number }} expected @param {string} event */
+async function checkFile(source, { name, bytes }, event) {
   const file = `files/${name}`;
   must(source.names.includes(file), `${event} names the file ${name}, and it is not in the bundle`);
   must(source.size(file) === bytes, `the file ${name} has ${counted(source.size(file), 'byte')}, not ${bytes}`);
@@ -1874,13 +1904,12 @@ async function checkFile(source, name, bytes, event) {
  * The checkpoint of a bundle or an export, under the right key, and of the log that is named.
  *
  * @param {Source} source
- * @param {Record<string, any>} thing
- * @param {string} what
- * @param {Options} options
- * @param {Report} report
+ * @param {{ thing: Record<string, any>, what: string }} shown a bundle or a manifest, and its name
+ * @param {Check} check
  */
-async function openShown(source, thing, what, options, report) {
-  const keys = keysFor(options, thing.verifierKey, `the ${what}`, report);
+async function openShown(source, { thing, what }, check) {
+  const { options, report } = check;
+  const keys = keysFor(thing.verifierKey, `the ${what}`, check);
   const checkpoint = openCheckpoint(thing.checkpoint, keys, `the checkpoint of the ${what}`);
   must(
     thing.origin === checkpoint.origin,
@@ -1900,7 +1929,7 @@ async function openShown(source, thing, what, options, report) {
     const text = textOf(await readAll(source, 'checkpoint.txt', limits.note), 'checkpoint.txt');
     must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
   }
-  const stamped = openStamped(thing.stamped, keys, checkpoint, report);
+  const stamped = openStamped(thing.stamped, { keys, checkpoint }, report);
   return { checkpoint, kept: openKept(options, keys, checkpoint.origin), stamped };
 }
 
@@ -1932,42 +1961,114 @@ function fitsFilter(filter, wanted, header) {
   return values.some((value) => filters[filter]?.(header).includes(value));
 }
 
+const manifestMembers = {
+  required:
+    'format,origin,verifierKey,checkpoint,file,kind,from,to,events,bytes,sha256,filters,withPayloads,erasures'.split(
+      ',',
+    ),
+  optional: ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source', 'stamped'],
+};
+
+/**
+ * An export by its manifest. `proven` says which file the proofs are about: of an export as CSV or CloudEvents the NDJSON beside it,
+ * which that is made from by `form`; `dataKind` is the kind of that file.
+ *
+ * @typedef {{ manifest: Record<string, any>, file: string, proven: Record<string, any>, form: Form | null, dataKind: string }} Exported
+ */
+
 /**
  * Checks an export of a range of the log: docs/verifying.md, `annals-export/1`.
  *
  * @param {Source} source
- * @param {Options} options
- * @param {Report} report
+ * @param {Check} check
  */
-async function checkExport(source, options, report) {
+async function checkExport(source, check) {
+  const { options, report } = check;
+  const manifest = await readManifest(source);
+  decidable(options.page === null, '--summary goes with bundles only');
+  const exported = filesOf(source, manifest);
+  const { file, proven, form, dataKind } = exported;
+  const { checkpoint, kept, stamped } = await openShown(source, { thing: manifest, what: 'export' }, check);
+  checkRange(source, exported, checkpoint);
+  decidable(!options.table || dataKind === 'ndjson', `there is no NDJSON of which --csv could be made`);
+
+  const tree = treeBefore(manifest);
+  const { from } = manifest;
+  const journal = openJournal({
+    after: tree ? from - 1 : null,
+    shows: () => (tree ? (from === 1 ? 'whole' : 'tail') : 'some'),
+    corrections: readCorrections(manifest, checkpoint),
+  });
+  const roots = rootsAt([...kept, ...stamped]);
+  const hash = crypto.createHash('sha256');
+  const otherHash = crypto.createHash('sha256');
+  const other = form && comparing(hashing(source.chunks(file), otherHash));
+  try {
+    await other?.add(form?.head ?? '', 'its first line');
+    options.table?.add(csv.head);
+    if (tree) roots.look(tree);
+    for await (const event of eventsWithin(hashing(source.chunks(proven.file), hash), exported, checkpoint)) {
+      journal.add(event);
+      tree?.add(event.leaf);
+      if (tree) roots.look(tree);
+      if (other && form) await other.add(form.line(event), nameOf(event.header));
+      options.table?.add(csv.line(event));
+      options.progress(event.header.position - from + 1);
+    }
+    const found = journal.settle(declaredIn(manifest, checkpoint));
+    must(hash.digest('hex') === proven.sha256, `${proven.file} was altered: its SHA-256 is not that of the manifest`);
+    reportRange({ ...found, tree }, { ...exported, checkpoint }, report);
+    reportTimes(found, report);
+    reportContents({ ...found, tree }, exported, report);
+    checkKept({ kept, stamped }, { checkpoint, earlier: manifest.earlier, roots: roots.found }, report);
+    const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
+    reportOutside(seen, found.last?.position ?? 0, check);
+    const beside = form === null ? ['README.txt'] : ['README.txt', file];
+    const isKnown = knowsTexts(source, { texts: manifest.texts, beside }, report);
+    if (other) {
+      noteCompared(file, await other.end(), report);
+      const isSummed = report.lies.length > 0 || otherHash.digest('hex') === manifest.sha256;
+      must(isSummed, `the manifest says another SHA-256 of ${file} than it has`);
+    }
+    must(!isKnown || isTime(manifest.madeAt), `madeAt is ${show(manifest.madeAt)}`);
+    await checkReadme(source, { head: isKnown ? exportHead(manifest) : null, rest: readmes.export }, report);
+    if (isKnown) report.open.push(`when the export was made: its manifest says ${manifest.madeAt}`);
+  } finally {
+    await other?.close();
+  }
+}
+
+/** @param {Source} source */
+async function readManifest(source) {
   const manifest = await readJson(source, 'manifest.json');
   decidable(
     isObject(manifest) && manifest.format === 'annals-export/1',
     `manifest.json is of no export of format 1: ${show(manifest?.format)}`,
   );
-  const members =
-    'format,origin,verifierKey,checkpoint,file,kind,from,to,events,bytes,sha256,filters,withPayloads,erasures';
-  checkMembers(
-    manifest,
-    members.split(','),
-    ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source', 'stamped'],
-    'manifest.json',
-  );
-  decidable(options.page === null, '--summary goes with bundles only');
-  const { kind, from, to, filters: wanted, withPayloads } = manifest;
+  checkMembers(manifest, 'manifest.json', manifestMembers);
+  return manifest;
+}
+
+/** @param {Source} source @param {Record<string, any>} manifest @returns {Exported} */
+function filesOf(source, manifest) {
+  const { kind } = manifest;
   decidable(
     Object.hasOwn(eventFiles, kind),
     `the manifest names the format ${show(kind)}, which this verifier does not know`,
   );
   const file = eventFiles[/** @type {keyof typeof eventFiles} */ (kind)];
   must(manifest.file === file && source.names.includes(file), `the manifest does not name ${file}, or it is not there`);
-  // What is proven: of an export as CSV or CloudEvents the NDJSON beside it, which that is made from.
   const proven = manifest.source === undefined ? manifest : readSource(manifest.source, kind);
-  const form = proven === manifest ? null : forms[kind];
+  const form = proven === manifest ? null : (forms[kind] ?? null);
   const held = [file, proven.file, 'manifest.json', 'checkpoint.txt', 'README.txt', 'annals-verify.mjs'];
   const others = source.names.filter((name) => !held.includes(name));
   must(others.length === 0, `${show(others[0])} is in the export, and its manifest does not say so`);
-  const { checkpoint, kept, stamped } = await openShown(source, manifest, 'export', options, report);
+  return { manifest, file, proven, form, dataKind: form === null ? kind : 'ndjson' };
+}
+
+/** The range, the filters and the sizes of an export. @param {Source} source @param {Exported} exported @param {Checkpoint} checkpoint */
+function checkRange(source, { manifest, proven }, checkpoint) {
+  const { from, to, filters: wanted, withPayloads } = manifest;
   const isRange = isWhole(from, 1) && isWhole(to, from - 1) && to <= checkpoint.size;
   must(
     isRange,
@@ -1983,111 +2084,89 @@ async function checkExport(source, options, report) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they could write lines of README.txt
     must(typeof value === 'string' && !/[\x00-\x1f\x7f]/.test(value), `the filter ${name} is no text`);
   }
-  const isWholeRange = Object.keys(wanted).length === 0;
   for (const each of [proven, manifest]) {
     must(source.names.includes(each.file), `${each.file} is not there`);
     const fits = isWhole(each.bytes, 0) && source.size(each.file) === each.bytes;
     must(fits, `${each.file} has ${counted(source.size(each.file), 'byte')}, the manifest says ${show(each.bytes)}`);
   }
-  const dataKind = form === null ? kind : 'ndjson';
-  decidable(!options.table || dataKind === 'ndjson', `there is no NDJSON of which --csv could be made`);
+}
 
-  const tree = isWholeRange ? growingTree(from - 1, hashesFrom(manifest.before, 'before')) : null;
-  must(
-    tree || (manifest.before === undefined && manifest.consistency === undefined),
-    'an export with filters proves no range',
-  );
-  const journal = openJournal({
-    after: tree ? from - 1 : null,
-    shows: () => (tree ? (from === 1 ? 'whole' : 'tail') : 'some'),
-    corrections: readCorrections(manifest, checkpoint),
-  });
-  const roots = rootsAt([...kept, ...stamped]);
-  const hash = crypto.createHash('sha256');
-  const otherHash = crypto.createHash('sha256');
-  const other = form && comparing(hashing(source.chunks(file), otherHash));
-  try {
-    await other?.add(form?.head ?? '', 'its first line');
-    options.table?.add(csv.head);
-    if (tree) roots.look(tree);
-    const eventsIn = readers[/** @type {keyof typeof readers} */ (dataKind)];
-    for await (const event of eventsIn(hashing(source.chunks(proven.file), hash), {
-      checkpoint,
-      withPayloads,
-      withProofs: !tree,
-    })) {
-      const { header } = event;
-      const name = nameOf(header);
-      must(header.position >= from && header.position <= to, `${name} is not in the range ${from} to ${to}`);
-      const unfit = Object.keys(wanted).find((filter) => !fitsFilter(filter, wanted[filter], header));
-      must(unfit === undefined, `${name} does not fit the filter ${unfit}`);
-      journal.add(event);
-      tree?.add(event.leaf);
-      if (tree) roots.look(tree);
-      if (other && form) await other.add(form.line(event), name);
-      options.table?.add(csv.line(event));
-      options.progress(header.position - from + 1);
-    }
-    const erasures = readList(manifest.erasures, checkpoint, 'erasures');
-    const declarations = erasures.flatMap(({ header, payload }) => {
-      must(header.type === 'document.erased' && payload, `${nameOf(header)} is no erasure with its payload`);
-      return erasedBy(header, payload.data);
-    });
-    const found = journal.settle(declarations);
-    must(hash.digest('hex') === proven.sha256, `${proven.file} was altered: its SHA-256 is not that of the manifest`);
-    must(
-      found.count === manifest.events,
-      `${proven.file} holds ${counted(found.count, 'event')}, the manifest says ${show(manifest.events)}`,
-    );
-    report.facts.events = found.count;
-    if (tree || dataKind === 'ndjson') noteNewest(found.last, report);
-    if (tree) {
-      must(tree.size() === to, `event ${tree.size() + 1} is missing: the export ends before ${to}`);
-      const isPart = isConsistent(
-        { size: to, root: tree.root() },
-        checkpoint,
-        hashesFrom(manifest.consistency, 'consistency', 128),
-      );
-      must(
-        isPart,
-        `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
-      );
-      report.proven.push(
-        found.count === 1
-          ? `event ${from} is there, unaltered`
-          : `all ${found.count} events from ${from} to ${to} are there, unaltered and in their order`,
-      );
-    } else if (dataKind === 'ndjson') {
-      report.proven.push(
-        found.count === 1 ? 'the 1 event is in the log' : `each of the ${found.count} events is in the log`,
-      );
-      report.open.push('whether events that fit the filters were left out');
-    } else {
-      report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
-    }
-    reportTimes(found, report);
-    if (dataKind !== 'ndjson') {
-      report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
-      report.but.push(
-        tree ? `what ${file} says of data, reasons and changes is not proven` : `nothing in ${file} is proven`,
-      );
-    } else if (withPayloads) reportPayloads(found, report);
-    else report.open.push('what the events say: the export is one of headers');
-    checkKept(kept, stamped, checkpoint, manifest.earlier, roots.found, report);
-    const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
-    reportOutside(seen, found.last?.position ?? 0, options, report);
-    const isKnown = knowsTexts(source, manifest, form === null ? ['README.txt'] : ['README.txt', file], report);
-    if (other) {
-      noteCompared(file, await other.end(), report);
-      const isSummed = report.lies.length > 0 || otherHash.digest('hex') === manifest.sha256;
-      must(isSummed, `the manifest says another SHA-256 of ${file} than it has`);
-    }
-    must(!isKnown || isTime(manifest.madeAt), `madeAt is ${show(manifest.madeAt)}`);
-    await checkReadme(source, isKnown ? exportHead(manifest) : null, readmes.export, report);
-    if (isKnown) report.open.push(`when the export was made: its manifest says ${manifest.madeAt}`);
-  } finally {
-    await other?.close();
+/** The tree before the first event of a range; null for an export with filters. @param {Record<string, any>} manifest */
+function treeBefore({ from, filters: wanted, before, consistency }) {
+  const isWholeRange = Object.keys(wanted).length === 0;
+  must(isWholeRange || (before === undefined && consistency === undefined), 'an export with filters proves no range');
+  return isWholeRange ? growingTree(from - 1, hashesFrom(before, 'before')) : null;
+}
+
+/**
+ * The events of an export, each of which must be in its range and fit its filters.
+ *
+ * @param {AsyncIterable<Uint8Array>} chunks
+ * @param {Exported} exported
+ * @param {Checkpoint} checkpoint
+ */
+async function* eventsWithin(chunks, { manifest, dataKind }, checkpoint) {
+  const { from, to, filters: wanted, withPayloads } = manifest;
+  const names = Object.keys(wanted);
+  const eventsIn = readers[/** @type {keyof typeof readers} */ (dataKind)];
+  for await (const event of eventsIn(chunks, { checkpoint, withPayloads, withProofs: names.length > 0 })) {
+    const { header } = event;
+    const isWithin = header.position >= from && header.position <= to;
+    must(isWithin, `${nameOf(header)} is not in the range ${from} to ${to}`);
+    const unfit = names.find((filter) => !fitsFilter(filter, wanted[filter], header));
+    must(unfit === undefined, `${nameOf(header)} does not fit the filter ${unfit}`);
+    yield event;
   }
+}
+
+/** The erasures that a manifest shows, of events of the export. @param {Record<string, any>} manifest @param {Checkpoint} checkpoint */
+function declaredIn(manifest, checkpoint) {
+  return readList(manifest.erasures, checkpoint, 'erasures').flatMap(({ header, payload }) => {
+    must(header.type === 'document.erased' && payload, `${nameOf(header)} is no erasure with its payload`);
+    return erasedBy(header, payload.data);
+  });
+}
+
+/** @typedef {ReturnType<ReturnType<typeof openJournal>['settle']> & { tree: ReturnType<typeof growingTree> | null }} Found */
+
+/** What the number of events proves, and the tree over them. @param {Found} found @param {Exported & { checkpoint: Checkpoint }} exported @param {Report} report */
+function reportRange({ count, last, tree }, { manifest, file, proven, dataKind, checkpoint }, report) {
+  const { from, to, kind } = manifest;
+  must(
+    count === manifest.events,
+    `${proven.file} holds ${counted(count, 'event')}, the manifest says ${show(manifest.events)}`,
+  );
+  report.facts.events = count;
+  if (tree || dataKind === 'ndjson') noteNewest(last, report);
+  if (tree) {
+    must(tree.size() === to, `event ${tree.size() + 1} is missing: the export ends before ${to}`);
+    const proof = hashesFrom(manifest.consistency, 'consistency', 128);
+    must(
+      isConsistent({ size: to, root: tree.root() }, checkpoint, proof),
+      `the events ${from} to ${to} are not those of the log: the tree over them does not lead to the checkpoint`,
+    );
+    report.proven.push(
+      count === 1
+        ? `event ${from} is there, unaltered`
+        : `all ${count} events from ${from} to ${to} are there, unaltered and in their order`,
+    );
+  } else if (dataKind === 'ndjson') {
+    report.proven.push(count === 1 ? 'the 1 event is in the log' : `each of the ${count} events is in the log`);
+    report.open.push('whether events that fit the filters were left out');
+  } else {
+    report.open.push(`the contents of ${file}: an export as ${kind} with filters holds no proofs, only NDJSON does`);
+  }
+}
+
+/** @param {Found} found @param {Exported} exported @param {Report} report */
+function reportContents(found, { manifest, file, dataKind }, report) {
+  if (dataKind !== 'ndjson') {
+    report.open.push('data, reasons and changed fields: only NDJSON holds the payloads as they were hashed');
+    report.but.push(
+      found.tree ? `what ${file} says of data, reasons and changes is not proven` : `nothing in ${file} is proven`,
+    );
+  } else if (manifest.withPayloads) reportPayloads(found, report);
+  else report.open.push('what the events say: the export is one of headers');
 }
 
 /**
@@ -2098,7 +2177,7 @@ async function checkExport(source, options, report) {
  */
 function readSource(source, kind) {
   must(isObject(source) && kind !== 'ndjson', 'source is no file beside another format');
-  checkMembers(source, ['file', 'bytes', 'sha256'], [], 'source in the manifest');
+  checkMembers(source, 'source in the manifest', { required: ['file', 'bytes', 'sha256'] });
   must(source.file === eventFiles.ndjson, `source names ${show(source.file)}, not ${eventFiles.ndjson}`);
   return source;
 }
@@ -2130,9 +2209,7 @@ async function* readNdjson(chunks, { checkpoint, withPayloads, withProofs }) {
       header: JSON.stringify(line.header),
       payload: line.payload && JSON.stringify(line.payload),
     };
-    const event = withProofs
-      ? readShown(shown, checkpoint, at)
-      : readEvent(shown.header, shown.payload, shown, checkpoint.origin, at);
+    const event = withProofs ? readShown(shown, checkpoint, at) : readEvent(shown, checkpoint.origin, at);
     must(
       withPayloads || (event.payload === null && !line.erased && !line.withheld),
       `${at} has a payload, in an export of headers`,
@@ -2144,8 +2221,13 @@ async function* readNdjson(chunks, { checkpoint, withPayloads, withProofs }) {
   }
 }
 
-const cloudEventMembers =
-  'specversion,id,source,type,subject,time,datacontenttype,sequence,sequencetype,version,schemaversion,actortype,correlationid,payload';
+const cloudEventMembers = {
+  required:
+    'specversion,id,source,type,subject,time,datacontenttype,sequence,sequencetype,version,schemaversion,actortype,correlationid,payload'.split(
+      ',',
+    ),
+  optional: ['actorid', 'reason', 'erased', 'withheld', 'data'],
+};
 
 /** @param {AsyncIterable<Uint8Array>} chunks @param {ExportFile} file @returns {AsyncGenerator<Event>} */
 async function* readCloudEvents(chunks, { checkpoint: { origin } }) {
@@ -2155,7 +2237,7 @@ async function* readCloudEvents(chunks, { checkpoint: { origin } }) {
     const at = `line ${number}`;
     const line = parseExactly(textOf(bytes, at), at);
     must(isObject(line), `${at} is no event`);
-    checkMembers(line, cloudEventMembers.split(','), ['actorid', 'reason', 'erased', 'withheld', 'data'], at);
+    checkMembers(line, at, cloudEventMembers);
     const isTyped = line.specversion === '1.0' && typeof line.type === 'string' && line.type.startsWith('org.annals.');
     const isNumbered = line.sequence === String(Number(line.sequence)).padStart(10, '0');
     must(isTyped && isNumbered && line.sequencetype === 'Integer', `${at} is no CloudEvent of Annals`);
@@ -2247,7 +2329,7 @@ async function* rowsOf(chunks) {
     pattern.lastIndex = 0;
     while (pattern.lastIndex < text.length) {
       const [, quoted, plain] = pattern.exec(text) ?? [];
-      must(quoted !== undefined || plain !== undefined, 'a row of events.csv is none');
+      must(quoted !== undefined || plain !== undefined, 'events.csv has a row that is not CSV');
       cells.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'));
     }
     yield cells;
@@ -2280,14 +2362,13 @@ const macColumn = ', mac BLOB NOT NULL CHECK (length(mac) = 32)';
  * Checks a copy of log.db: everything in it, from the first event to the last.
  *
  * @param {string} file
- * @param {Options} options
- * @param {Report} report
+ * @param {Check} check
  */
-async function checkLog(file, options, report) {
+async function checkLog(file, check) {
   const db = await openLog(file);
   try {
     db.exec('BEGIN');
-    checkLogIn(db, options, report);
+    checkLogIn(db, check);
   } catch (error) {
     if (error instanceof NotSound || error instanceof Undecided) throw error;
     throw new Undecided(`log.db cannot be read: ${show(error instanceof Error ? error.message : error)}`);
@@ -2314,8 +2395,9 @@ async function openLog(file) {
   return db;
 }
 
-/** @param {Database} db @param {Options} options @param {Report} report */
-function checkLogIn(db, options, report) {
+/** @param {Database} db @param {Check} check */
+function checkLogIn(db, check) {
+  const { options, report } = check;
   const one = (/** @type {string} */ sql) => Object.values(/** @type {object} */ (db.prepare(sql).get() ?? {}))[0];
   const [application, format] = [one('PRAGMA application_id'), one('PRAGMA user_version')];
   decidable(application === 0x416e6e73, 'this database is no log of Annals');
@@ -2382,8 +2464,8 @@ function checkLogIn(db, options, report) {
   );
   reportPayloads(found, report);
   reportTimes(found, report);
-  reportSigned(all, kept.length, found.count, tree.root(), options, report);
-  reportOutside(all, found.count, options, report);
+  reportSigned(all, { brought: kept.length, count: found.count, root: tree.root() }, check);
+  reportOutside(all, found.count, check);
   if (options.files !== null) checkStored(options.files, found, report);
   else if (found.files.size > 0)
     report.open.push(`the bytes of ${counted(found.files.size, 'uploaded file')}: --files DIR compares them`);
@@ -2453,13 +2535,10 @@ function* eventsOf(db, origin) {
 
 /**
  * @param {Kept[]} all
- * @param {number} brought
- * @param {number} count
- * @param {Buffer} root
- * @param {Options} options
- * @param {Report} report
+ * @param {{ brought: number, count: number, root: Buffer }} log how many of the checkpoints were given; its events, and their root
+ * @param {Check} check
  */
-function reportSigned(all, brought, count, root, options, report) {
+function reportSigned(all, { brought, count, root }, { options, report }) {
   const newest = Math.max(0, ...all.map(({ checkpoint }) => checkpoint.size));
   report.facts.checkpoint = { size: newest };
   report.facts.head = { size: count, root: root.toString('base64') };
@@ -2508,10 +2587,10 @@ function checkStored(folder, { files, fates }, report) {
  * is never signed. It decides for one all the same where it leads from one root to the other: nobody can make that up.
  *
  * @param {string[]} files two checkpoints, and the answer
- * @param {Options} options
- * @param {Report} report
+ * @param {Check} check
  */
-function checkPair([one = '', other = '', answer], options, report) {
+function checkPair([one = '', other = '', answer], check) {
+  const { options, report } = check;
   const [first, second] = [one, other]
     .map((file) => ({ what: show(path.basename(file)), checkpoint: openSigned(file, options) }))
     .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
@@ -2540,7 +2619,7 @@ function checkPair([one = '', other = '', answer], options, report) {
       ? `${first.what} and ${second.what} are of the same ${counted(to, 'event')}`
       : `${second.what}, of ${counted(to, 'event')}, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
   );
-  reportOutside([first, second], 0, options, report);
+  reportOutside([first, second], 0, check);
 }
 
 /** @param {string} file @param {Options} options */
@@ -2683,7 +2762,7 @@ function openZip(file) {
   let offset = 0;
   let total = 0;
   for (let index = 0; index < count; index += 1) {
-    const { entry, next } = readEntry(file, directory, at, offset);
+    const { entry, next } = readEntry(file, directory, { at, offset });
     must(!entries.has(entry.name), `the archive has two entries ${show(entry.name)}`);
     entries.set(entry.name, entry);
     [at, offset, total] = [next, entry.end, total + entry.size];
@@ -2704,10 +2783,9 @@ function openZip(file) {
  *
  * @param {string} file
  * @param {Buffer} directory
- * @param {number} at
- * @param {number} offset
+ * @param {{ at: number, offset: number }} place in the directory, and in the file
  */
-function readEntry(file, directory, at, offset) {
+function readEntry(file, directory, { at, offset }) {
   decidable(
     at + 46 <= directory.length && directory.readUInt32LE(at) === 0x02014b50,
     'the directory of the archive is damaged',
@@ -2830,12 +2908,12 @@ export async function run(args) {
     if (values.version) return `annals-verify ${version} (Node ${process.version})\n`;
     const [first = '', ...more] = values.paths;
     if (first === 'compare') checkCompared(more, values, report);
-    else await checkPath(first, optionsFrom(values), report);
+    else await checkPath(first, { options: optionsFrom(values), report });
     return null;
   });
   if (text !== null) return { exit, text };
   const seconds = (performance.now() - started) / 1000;
-  return { exit, text: (isJson ? jsonOf : textOfReport)(report, exit, finding, seconds) };
+  return { exit, text: (isJson ? jsonOf : textOfReport)(report, { exit, finding, seconds }) };
 }
 
 /** @param {() => Promise<string | null>} check @returns {Promise<{ exit: number, finding: string | null, text: string | null }>} */
@@ -2854,16 +2932,18 @@ async function outcomeOf(check) {
   }
 }
 
-/** @param {Report} report @param {number} exit @param {string | null} finding @param {number} seconds */
-function jsonOf({ proven, open, but, facts }, exit, finding, seconds) {
+/** @typedef {{ exit: number, finding: string | null, seconds: number }} Verdict */
+
+/** @param {Report} report @param {Verdict} verdict */
+function jsonOf({ proven, open, but, facts }, { exit, finding, seconds }) {
   const result = ['sound', 'not sound', 'undecided'][exit];
   // What was proven before something turned out to be wrong is not worth to be told.
   const told = exit === 1 ? { proven: [], open: [], but: [] } : { proven, open, but };
   return `${JSON.stringify({ result, exit, finding, ...facts, ...told, seconds }, null, 2)}\n`;
 }
 
-/** @param {Report} report @param {number} exit @param {string | null} finding @param {number} seconds */
-function textOfReport({ proven, open, but, facts }, exit, finding, seconds) {
+/** @param {Report} report @param {Verdict} verdict */
+function textOfReport({ proven, open, but, facts }, { exit, finding, seconds }) {
   const lines = [];
   if (facts.kind) lines.push(`${facts.kind} of ${show(facts.stream ?? facts.origin ?? 'an unknown log')}`);
   if (facts.origin && facts.stream) lines.push(`log         ${show(facts.origin)}`);
@@ -2978,14 +3058,15 @@ function checkCompared(files, values, report) {
   const options = optionsFrom(values);
   decidable(options.isPinned, 'compare needs the key of the log: give it with --key');
   report.facts.kind = 'comparison';
-  checkPair(files, options, report);
+  checkPair(files, { options, report });
 }
 
-/** @param {string} target @param {Options} options @param {Report} report */
-async function checkPath(target, options, report) {
+/** @param {string} target @param {Check} check */
+async function checkPath(target, check) {
+  const { options, report } = check;
   const outs = [options.page, options.table].filter((out) => out !== null);
   try {
-    await checkThing(target, options, report);
+    await checkThing(target, check);
     const isTaken = options.isPinned || options.isTrusting;
     for (const out of isTaken ? outs : []) {
       out.keep();
@@ -3013,15 +3094,16 @@ function writeAll(files, folder) {
   for (const { file, bytes } of paths) fs.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
 }
 
-/** @param {string} target @param {Options} options @param {Report} report */
-async function checkThing(target, options, report) {
+/** @param {string} target @param {Check} check */
+async function checkThing(target, check) {
+  const { options, report } = check;
   const stat = fs.statSync(target, { throwIfNoEntry: false });
   decidable(stat, `there is no ${show(target)}`);
   const start = stat.isDirectory() ? '' : Buffer.concat([...readFile(target, 0, 16)]).toString('latin1');
   if (start === 'SQLite format 3\0') {
     report.facts.kind = 'log';
     decidable(!options.page && !options.table, '--summary goes with bundles, --csv with exports');
-    await checkLog(target, options, report);
+    await checkLog(target, check);
   } else {
     decidable(options.files === null, '--files goes with log.db only');
     decidable(stat.isDirectory() || start.startsWith('PK'), `${show(target)} is no bundle, no export and no log.db`);
@@ -3032,7 +3114,7 @@ async function checkThing(target, options, report) {
       `${show(target)} holds no bundle.json or manifest.json, or both`,
     );
     report.facts.kind = isBundle ? 'bundle' : 'export';
-    await (isBundle ? checkBundle : checkExport)(source, options, report);
+    await (isBundle ? checkBundle : checkExport)(source, check);
   }
 }
 

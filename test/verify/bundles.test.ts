@@ -472,7 +472,7 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
   },
   'no signature at all': {
     bundle: () => ({ ...honest(), checkpoint: noteOf(log, []) }),
-    says: /^1 NOT SOUND: the checkpoint of the bundle has a line among its signatures that is none/,
+    says: /^1 NOT SOUND: the checkpoint of the bundle has a line among its signatures that is not a signature/,
   },
   'a checkpoint of another origin under our key': {
     bundle: () => ({ ...honest(), checkpoint: noteOf(log, [signer], 16, 'annals/other') }),

@@ -209,14 +209,18 @@ const bundles: [string, RegExp, (bundle: Thing) => void][] = [
   ],
   ['header of rest that is no text', /a header of rest is no text/, (bundle) => bundle.rest.headers.splice(0, 1, 1)],
   ['earlier that is none', /earlier is not a list/, (bundle) => Object.assign(bundle, { earlier: 1 })],
-  ['earlier of nothing', /earlier has what is no proof/, (bundle) => Object.assign(bundle, { earlier: [1] })],
+  [
+    'earlier of nothing',
+    /earlier holds something that is not a proof/,
+    (bundle) => Object.assign(bundle, { earlier: [1] }),
+  ],
   [
     'earlier of later',
     /earlier has a wrong size/,
     (bundle) => Object.assign(bundle, { earlier: [{ size: 17, proof: [] }] }),
   ],
   ['files that are none', /files is not a list/, (bundle) => Object.assign(bundle, { files: 1 })],
-  ['file that is none', /files has what is no file/, (bundle) => Object.assign(bundle, { files: [1] })],
+  ['file that is none', /files holds something that is not a file/, (bundle) => Object.assign(bundle, { files: [1] })],
   [
     'key that is none',
     /verifierKey of the bundle is no verifier key/,
@@ -268,7 +272,7 @@ const texts: [string, string, RegExp, (text: string) => string][] = [
   ['csv', 'columns', /^2 .*the columns of events\.csv/, (text) => text.replace('position', 'place')],
   ['csv', 'cell too many', /row 2 has 15 cells/, (text) => text.replace('\r\n1,', '\r\n1,2,')],
   ['csv', 'number', /row 2: its position is 01/, (text) => text.replace('\r\n1,', '\r\n01,')],
-  ['csv', 'quote in a cell', /a row of events\.csv is none/, (text) => text.replace('\r\n1,', '\r\n1"",')],
+  ['csv', 'quote in a cell', /events\.csv has a row that is not CSV/, (text) => text.replace('\r\n1,', '\r\n1"",')],
   [
     'csv',
     'open quote',

@@ -225,7 +225,7 @@ describe('annals-verify on witnesses', () => {
       [[{ tokens: [], checkpoint: foreign }], /is of another log, annals\/other$/],
       [[{ tokens: [], checkpoint: at(15, late), more: 1 }], /has "?more/],
       [{}, /stamped is no list/],
-      [[7], /stamped has what is no checkpoint/],
+      [[7], /stamped holds something that is not a checkpoint/],
     ] as const)
       assert.match(await verdictOf(...given, bundleIn(folder, name(), { ...whole(), stamped })), says);
   });

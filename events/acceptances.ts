@@ -3,8 +3,8 @@ import type { Change } from './log.ts';
 import type { LogReader } from './log-reader.ts';
 
 /**
- * What an operator took as it was, whoever had written it: the first `to` events, of which keys of this vault had signed the first
- * `from`; null where they had signed none.
+ * A log that an operator took as it was, with the writes of others: the first `to` events, of which keys of this vault had
+ * signed the first `from`; null where they had signed none.
  */
 export type Acceptance = { from: number | null; to: number };
 
@@ -17,7 +17,7 @@ export function decideAcceptance({ from, to }: Acceptance): Change {
   return { stream: auditStream, expectedVersion: null, events, claims: [], releases: [] };
 }
 
-/** What a log tells of them, oldest first. An event that does not say what was taken is passed over: it says nothing. */
+/** The acceptances in a log, oldest first. An event that does not say what was accepted is passed over. */
 export function readAcceptances(log: Pick<LogReader, 'stream'>): AcceptanceEvent[] {
   return log.stream(auditStream).flatMap(({ header: { type, position, recordedAt }, data, context }) => {
     const { from, to } = data ?? {};
@@ -26,7 +26,7 @@ export function readAcceptances(log: Pick<LogReader, 'stream'>): AcceptanceEvent
   });
 }
 
-/** What there is to say of them, a line each. */
+/** Describes them, a line each. */
 export function tellAcceptances(log: Pick<LogReader, 'stream'>): string[] {
   return readAcceptances(log).map(
     ({ from, to, position, reason }) =>

@@ -68,7 +68,7 @@ export function namesFiles(db: Sqlite): boolean {
 export type Tail = (position: number, sha256: string) => boolean;
 
 /**
- * Opens the end of a log that somebody is writing. What was read is not read again, as long as it is asked about the same
+ * Opens the end of a log that somebody is writing. Events are read once, as long as it is asked about the same
  * position.
  */
 export function openTail(db: Sqlite): Tail {

@@ -4,7 +4,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 export type KeptCheckpoint = { size: number; note: string; signedAt: string; isStored: boolean; isPosted: boolean };
 
 /**
- * What becomes of checkpoints: one has been signed, a copy of that of this size has arrived, a witness has cosigned the one whose
+ * The steps of checkpoints: one has been signed, a copy of that of this size has arrived, a witness has cosigned the one whose
  * text this is, or an authority has said when the one was there that the log signed as `signed`. `line` is a signature line, with its
  * line end, `token` what RFC 3161 calls so.
  */
@@ -17,7 +17,7 @@ export type CheckpointChange =
 /** So many of the newest checkpoints are kept, whatever their number in an hour. */
 export const keptCheckpoints = 1000;
 
-/** What a note with a cosignature is like: more than one line among its signatures, of which the first is that of the log. */
+/** The pattern of a note with a cosignature: more than one line among its signatures, of which the first is that of the log. */
 export const cosignedNote = '%\n\n— %\n— %';
 
 type SignerRow = { begin: string; first: number; last: number };

@@ -43,7 +43,7 @@ function valueAt(values: JsonObject, path: readonly string[]): Json | undefined 
   return value;
 }
 
-/** What a change must claim and release: the values that are new, and those that are gone. */
+/** The values that a change must claim and release: the values that are new, and those that are gone. */
 export function claimChanges(
   before: readonly Claim[],
   after: readonly Claim[],

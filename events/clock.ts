@@ -5,7 +5,7 @@ import { DomainError } from '../config/errors.ts';
 export type TimeSources = {
   /** Since the epoch. Somebody may set it. */
   wall: () => number;
-  /** Since any moment, the same one for all threads. Nobody sets it. */
+  /** Since any moment, the same one for all threads. It cannot be set. */
   steady: () => number;
   /** For how long the machine has slept since then, which `steady` leaves out. */
   slept: () => number;
@@ -20,7 +20,7 @@ export const machineTime: TimeSources = {
 };
 
 /**
- * The wall clock, held against a clock that nobody sets. What is recorded never goes back in time, so a wall clock that is years
+ * The wall clock, held against a clock that cannot be set. Recorded times never go back in time, so a wall clock that is years
  * ahead for a moment would have to be lived with for years.
  */
 export type Clock = {
@@ -76,7 +76,7 @@ export function createClock(cell: BigInt64Array<SharedArrayBuffer>, sources = ma
   };
 }
 
-/** What the threads of one service share: the wall clock of this moment is believed. */
+/** Shared by the threads of one service: the wall clock of this moment is believed. */
 export function newClockCell({ wall, steady, slept } = machineTime): BigInt64Array<SharedArrayBuffer> {
   const cell = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   cell[0] = BigInt(Math.round(wall() - steady() - slept()));

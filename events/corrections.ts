@@ -3,7 +3,7 @@ import { jumpMilliseconds } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { SqliteLog } from './sqlite-log.ts';
 
-/** What a correction of the clock came to: its event, and those before it whose times are later. */
+/** The result of a correction of the clock: its event, and those before it whose times are later. */
 export type Correction = { position: number; recordedAt: string; from: number; before: string };
 
 /** `ids` are those that the log was opened with, `now` is milliseconds since the epoch, by the clock as it is now. */
@@ -11,7 +11,7 @@ type Clock = { ids: Ids; now: number; reason: string };
 
 /**
  * Records that the clock was wrong: from this event on, times are those of the clock again, though they are earlier than those
- * before. Nobody else may have the log open for writing.
+ * before. The log must not be open for writing elsewhere.
  *
  * @returns null where the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
  */

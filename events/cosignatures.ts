@@ -10,7 +10,7 @@ export type WitnessKey = {
   timeOf: (text: string, signature: Buffer) => string | null;
 };
 
-/** What a witness vouches for: that at this time the tree of the checkpoint was the newest it had seen, and went on from those before. */
+/** The statement of a witness: at this time the tree of the checkpoint was the newest it had seen, and went on from those before. */
 export type Cosignature = { name: string; time: string };
 
 /** The type of a key that cosigns: Ed25519 with a time. */
@@ -18,7 +18,7 @@ const cosignature = 4;
 /** The end of the year 9999, in seconds: later times have no ISO 8601 form of four digits. */
 const lastSecond = 253_402_300_799n;
 
-/** The key that a verifier key of a witness (`<name>+<id>+<key>`) describes. @throws RangeError when it is none of this type. */
+/** The key that a verifier key of a witness (`<name>+<id>+<key>`) describes. @throws RangeError when it is not of this type. */
 export function parseWitnessKey(text: string): WitnessKey {
   const { name, id, publicKey } = parseKey(text, cosignature);
   return {
@@ -41,9 +41,9 @@ export function isCosignedBy(note: Note, { name, id }: WitnessKey): boolean {
 }
 
 /**
- * What witnesses vouch for by signatures of a note; those of other keys are passed over.
+ * The statements of witnesses in the signatures of a note; those of other keys are passed over.
  *
- * @returns `wrong` names the first witness whose signature does not fit; null where there is none.
+ * @returns `wrong` names the first witness whose signature does not fit; null where all fit.
  */
 export function cosignaturesOf(
   { text, signatures }: Note,

@@ -116,7 +116,7 @@ function nextTime({ document }: Current, at: number): string {
 }
 
 /**
- * What an event's `data` makes of a document: the fields after it, or null when it is gone. Pure, and total over all
+ * The document that an event's `data` makes of another: the fields after it, or null when it is gone. Pure, and total over all
  * events ever recorded.
  */
 export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {

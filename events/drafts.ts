@@ -1,9 +1,9 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 
-/** What somebody wants to look at before it is written. `data` is JSON, `expiresAt` milliseconds since the epoch. */
+/** A document that is to be looked at before it is written. `data` is JSON, `expiresAt` milliseconds since the epoch. */
 export type Draft = {
   id: string;
-  /** Who keeps it: an opaque name. */
+  /** Its owner: an opaque name. */
   caller: string;
   collection: string;
   document: string;
@@ -114,7 +114,7 @@ export function openDrafts(db: Sqlite) {
   }
 
   return {
-    /** `own` is the room of its caller, of whom the oldest ones go; `all` that of all: false when there is none left in it. */
+    /** `own` is the room of its caller, of whom the oldest ones go; `all` that of all: false when it is used up. */
     keep: (draft: Draft, own: Room, all: Room): boolean => keep.immediate(draft, own, all),
     get: (id: string, now: number): Row | null => select.get(id, now) ?? null,
     delete: (id: string): void => noteRemoved(removeById.run(id).changes),

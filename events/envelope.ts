@@ -2,7 +2,7 @@ import { hash, randomFillSync } from 'node:crypto';
 import type { JsonObject } from '../config/schema.ts';
 import type { EventType } from './catalogue.ts';
 
-/** Who caused an event. `id` is opaque: never an e-mail, a name or a key. */
+/** The cause of an event: a user, an API key, the service. `id` is opaque: never an e-mail, a name or a key. */
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string };
 
 /**
@@ -37,7 +37,7 @@ export type Header = {
 /** The erasable part of an event. `salt` makes the commitment unguessable once the payload is gone. */
 export type Payload = { salt: string; data: JsonObject; context: Context };
 
-/** What is personal or free text: kept out of the header. */
+/** The personal data and free text of an event, kept out of the header. */
 export type Context = { ip?: string; userAgent?: string; reason?: string; rule?: string };
 
 /**

@@ -9,7 +9,7 @@ import type { Command, RecordedEvent } from './log.ts';
 export type ErasedStream = { stream: string; versions: number };
 
 /**
- * What there is to do for a recorded erasure. `files`: SHA-256 of stored files that the erased events named, and that are gone
+ * The work that is left of a recorded erasure. `files`: SHA-256 of stored files that the erased events named, and that are gone
  * unless something else needs them; not looked at yet.
  */
 export type Erasure = { position: number; files: string[]; isDone: boolean };
@@ -57,7 +57,7 @@ export type IsErased = (event: { stream: string; version: number; header: string
  * Knows which payloads the erasures of a log have taken: a missing one is sound exactly when it was declared. Each call gives what
  * is so by then.
  *
- * @param newest gives the position of the newest erasure, 0 where there is none; `events` those of all.
+ * @param newest gives the position of the newest erasure, 0 before the first; `events` those of all.
  */
 export function knowErased({
   newest,
@@ -104,7 +104,7 @@ export function openErasures(db: Sqlite) {
       );
       return select.all(position, limit).map(fromRow);
     },
-    /** The position of the newest; 0 when there is none. */
+    /** The position of the newest; 0 before the first. */
     newest: (): number => db.prepare<[], number | null>('SELECT max(position) FROM erasures').pluck().get() ?? 0,
   };
 }

@@ -4,7 +4,7 @@ import { commitmentOf, type Header } from './envelope.ts';
 /** The row of an event: its header, and what is beside it to find it by. */
 export type EventRow = { position: number; id: string; stream: string; version: number; header: string };
 
-/** What is stored of a payload; `body` is null where there is none. Damage to what SQLite has before a row makes a number of a text. */
+/** The columns of a payload; `body` is null where it is missing. Damage to what SQLite has before a row makes a number of a text. */
 export type PayloadRow = { enc: number | null; body: string | number | null };
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
@@ -16,7 +16,7 @@ export const headerColumns = 'position, id, stream, version, header';
 /** The columns of an EventRow with its PayloadRow. */
 export const eventColumns = `${headerColumns}, enc, body`;
 
-/** Reads the text of a header; null for what is none. */
+/** Reads the text of a header; null for any other text. */
 export function parseHeader(text: string): Header | null {
   try {
     const header: Header | null = JSON.parse(text);
@@ -47,7 +47,7 @@ export function differingRow(row: EventRow, header: Header): string | null {
   return null;
 }
 
-/** What is wrong with a payload that is there; null when it is the one that the canonical header commits to. */
+/** The fault of a payload that is there; null when it is the one that the canonical header commits to. */
 export function wrongPayload(
   db: Sqlite,
   { position, header, enc, body }: PayloadRow & { position: number; header: string },

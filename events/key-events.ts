@@ -4,11 +4,11 @@ import type { Actor } from './envelope.ts';
 import type { Change, RecordedEvent } from './log.ts';
 import type { LogReader } from './log-reader.ts';
 
-/** A key as events name it. Where nobody has its verifier key any more, there is the id alone, which stands in each signature. */
+/** A key as events name it. Where its verifier key is lost, there is the id alone, which stands in each signature. */
 export type NamedKey = { id: string; verifierKey?: string };
 
 /**
- * What may become of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched for.
+ * The fates of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched for.
  */
 export type KeyChange =
   | { kind: 'replaced'; from: NamedKey; to: NamedKey; reason: string }
@@ -27,7 +27,7 @@ export function decideKeyChange(change: KeyChange): Change {
   return { stream: keyStream, expectedVersion: null, events, claims: [], releases: [] };
 }
 
-/** What a log tells of its keys, oldest first. An event that does not name them is passed over: it says nothing. */
+/** The events about the keys of a log, oldest first. An event that does not name them is passed over. */
 export function readKeyEvents(log: Pick<LogReader, 'stream'>): KeyEvent[] {
   return log.stream(keyStream).flatMap((event) => {
     const change = changeIn(event);

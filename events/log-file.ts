@@ -43,12 +43,12 @@ export function requireSealed({ key, sealed }: Seals, head: Head): void {
   if (!isSealed(key, head)) throw new UnsealedError(`${unsealed(sealed.includes(head.log))}; ${wayOut}`);
 }
 
-/** What to do about a log and a vault that do not fit. */
+/** The advice about a log and a vault that do not fit. */
 export const wayOut =
   'put back the log.db and the vault.db of one backup; if this log is right as it is, ' +
   'annals rebuild --accept-foreign-writes --reason TEXT goes on with it';
 
-/** What it means that a head is not sealed by the vault. @param isKnown whether the vault has sealed this log before. */
+/** Explains that a head is not sealed by the vault. @param isKnown whether the vault has sealed this log before. */
 export function unsealed(isKnown: boolean): string {
   const who = isKnown
     ? 'somebody wrote to log.db who does not have it'
@@ -57,7 +57,7 @@ export function unsealed(isKnown: boolean): string {
 }
 
 /**
- * What is wrong with the seal of a log, by what the vault knows; null for nothing.
+ * The fault of the seal of a log, as far as the vault knows; null for none.
  *
  * @param format the one that the log has: before 3 it has no seal, and must be one that the vault knows and has not sealed yet.
  */
@@ -115,7 +115,7 @@ function againstUpgrade(
   );
 }
 
-/** What it means that a log has an earlier format than it must have had. */
+/** Explains that a log has an earlier format than it must have had. */
 function turnedBack(format: number, why: string): string {
   return `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it`;
 }
@@ -147,10 +147,10 @@ export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
 }
 
 /**
- * Decides what a commit has left open whose sync failed. Its frame may be in the write-ahead log: recovery finds it, by whoever opens
- * the log alone; who shares it with somebody who had it open before does not see it. What is written next takes the place of a
- * frame that is not seen, and comes after one that is: so this writes something that changes nothing. For the only process that may
- * write the log, before it believes that something is not there.
+ * Settles a commit whose sync failed. Its frame may be in the write-ahead log: a process that opens the log alone recovers it, one that
+ * shares the log with a process that had it open before does not see it. The next write takes the place of a frame that is not seen,
+ * and comes after one that is: so this writes something that changes nothing. For the only process that may write the log, before it
+ * believes that something is not there.
  */
 export function settleLog(db: Sqlite): void {
   const frames = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -158,7 +158,7 @@ export function settleLog(db: Sqlite): void {
   try {
     db.pragma(`user_version = ${formatOf(db)}`);
   } catch (error) {
-    // In the place of a frame there is room for another: where there is none, there is no frame that nobody sees.
+    // An unseen frame leaves room for another in its place: a full disk means that there is none.
     if (!isDiskFull(error)) throw error;
   }
 }

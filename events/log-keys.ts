@@ -8,7 +8,7 @@ import type { TreeHead } from './proofs.ts';
 export type LogKey = { signer: Signer; signed: TreeHead | null };
 
 /**
- * A key of a log, by its verifier key. `retiredAt` is null for the one that signs. What a disowned one signed does not hold any
+ * A key of a log, by its verifier key. `retiredAt` is null for the one that signs. The signatures of a disowned one do not hold any
  * more: events that it vouched for were lost, and that was accepted. It counts as disowned where the log tells of it too.
  */
 export type KnownKey = { id: string; verifierKey: string; retiredAt: string | null; isDisowned: boolean };
@@ -126,7 +126,7 @@ export function openLogKeys(db: Sqlite) {
 
 const earlierReason = 'done by an earlier version, whose log did not tell of it';
 
-/** What was done before the log told of keys is to be told once, by the first version that does. */
+/** Changes of keys from before the log recorded them are recorded once, by the first version that does. */
 function rememberEarlier(db: Sqlite): void {
   const remember = db.transaction(() => {
     const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'key_changes'`).pluck().get() === 1;
@@ -166,10 +166,10 @@ function keyOf({ id, verifierKey }: KnownKey): NamedKey {
   return { id, verifierKey };
 }
 
-/** What is not secret of the keys of logs. */
+/** The public part of the keys of logs. */
 export type KnownKeys = ReturnType<typeof readLogKeys>;
 
-/** Reads what is not secret of them; a vault from before there were keys knows none. */
+/** Reads their public part; a vault from before there were keys knows none. */
 export function readLogKeys(db: Sqlite) {
   const isNew = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'disowned_keys'`).pluck().get() === 1;
   const all = <Row>(sql: string, ...values: string[]) => (isNew ? db.prepare<string[], Row>(sql).all(...values) : []);
@@ -191,7 +191,7 @@ export function readLogKeys(db: Sqlite) {
       );
       return new Set(rows.map(({ id }) => id));
     },
-    /** What the keys that sign now have signed last. */
+    /** The newest heads that the present keys have signed. */
     signed: (): SignedHead[] =>
       all<SignedHead>(
         `SELECT log, signed_size AS size, signed_root AS root, verifier_key AS key FROM log_keys

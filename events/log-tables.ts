@@ -82,7 +82,7 @@ const formerDeleteGuard = `
 CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 `;
 
-/** What format 2 added. */
+/** The tables that format 2 added. */
 export const addedTables = `
 -- Attempts that clients may repeat, by the keyed hash of their Idempotency-Key.
 CREATE TABLE commands (
@@ -117,7 +117,7 @@ CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
   BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 `;
 
-/** What format 3 added: what time-stamp authorities (RFC 3161) said of checkpoints. */
+/** The table that format 3 added, for the time-stamp tokens (RFC 3161) of checkpoints. */
 export const timestampsTable = `
 CREATE TABLE timestamps (
   size INTEGER NOT NULL,
@@ -145,7 +145,7 @@ export function schemaOf(db: Sqlite): unknown[] {
 
 const expected = new Map<number, unknown[]>();
 
-/** What {@link schemaOf} gives for a log of a format. */
+/** The result of {@link schemaOf} for a log of a format. */
 export function expectedSchema(format: number): readonly unknown[] {
   const schema = expected.get(format) ?? makeSchema(format);
   expected.set(format, schema);

@@ -2,7 +2,7 @@ import { missingEvent } from './altered.ts';
 import { clockStream } from './catalogue.ts';
 import { headerOf } from './envelope.ts';
 
-/** What of a log is asked for the times of its events. */
+/** The parts of a log that the times of its events are read from. */
 type Timed = {
   head: () => { size: number };
   headers: (after: number, upTo: number) => string[];

@@ -12,11 +12,11 @@ export type NewEvent = { type: EventType; data: JsonObject };
  */
 export type Claim = { scope: string; value: string; former?: string };
 
-/** What is to be appended to one stream. */
+/** Events to be appended to one stream. */
 export type Change = {
   stream: string;
   /**
-   * What the writer believes the stream's version is; 0 for a stream that must not exist yet; null where the events are
+   * The version that the writer expects the stream to have; 0 for a stream that must not exist yet; null where the events are
    * true whatever came before them.
    */
   expectedVersion: number | null;
@@ -56,7 +56,7 @@ export type Attempt = { key: string; fingerprint: string };
 export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };
 
 /**
- * What became of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means that
+ * The result of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means that
  * nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on them has to be
  * decided anew.
  */
@@ -76,13 +76,13 @@ export type Append = (command: Command) => Promise<Outcome>;
 
 /**
  * Thrown where a command was sent and its writer ended before it answered: only the next start finds out whether it was recorded.
- * Nothing that it names may be undone: its commit may be on the disk although nobody sees it.
+ * Nothing that it names may be undone: its commit may be on the disk although it cannot be seen.
  */
 export class UnknownOutcomeError extends Error {
   override name = 'UnknownOutcomeError';
 }
 
-/** Thrown where a command was recorded, but nobody can read it yet. */
+/** Thrown where a command was recorded, but cannot be read yet. */
 export class UnreadError extends DomainError {
   override name = 'UnreadError';
 }

@@ -37,7 +37,7 @@ export function signerOf(name: string, seed: Buffer): Signer {
   };
 }
 
-/** The verifier that a verifier key (`<name>+<id>+<key>`) describes. @throws RangeError when it is none of Ed25519. */
+/** The verifier that a verifier key (`<name>+<id>+<key>`) describes. @throws RangeError when it is not of Ed25519. */
 export function parseVerifierKey(text: string): Verifier {
   return verifierOf(parseKey(text, ed25519));
 }
@@ -49,7 +49,7 @@ export type NamedKey = { name: string; id: string; typed: Buffer; publicKey: Key
  * Reads a verifier key (C2SP signed-note).
  *
  * @param type the byte that says what the key signs.
- * @throws RangeError when it is none of Ed25519 and this type.
+ * @throws RangeError when it is not of Ed25519 and this type.
  */
 export function parseKey(text: string, type: number): NamedKey {
   const [, name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/.exec(text) ?? [];
@@ -79,7 +79,7 @@ function verifierOf({ name, id, typed, publicKey }: NamedKey): Verifier {
 /** A note as it stands: nothing of it is to be believed before {@link openNote} has found who signed it. */
 export type Note = { text: string; signatures: { name: string; id: string; signature: Buffer }[] };
 
-/** Reads a note; null for what is none. */
+/** Reads a note; null for any other text. */
 export function parseNote(note: string): Note | null {
   const end = note.lastIndexOf('\n\n');
   if (note.length > largestNote || end < 0) return null;
@@ -96,14 +96,14 @@ export function parseNote(note: string): Note | null {
   return read.length === signatures.length ? { text, signatures: read } : null;
 }
 
-/** A note as its first signer made it, which is the log: without the lines that came later. What is no note stays as it is. */
+/** A note as its first signer made it, which is the log: without the lines that came later. Any other text stays as it is. */
 export function signedByLog(note: string): string {
   const end = note.lastIndexOf('\n\n');
   return end < 0 ? note : note.slice(0, note.indexOf('\n', end + 2) + 1);
 }
 
 /**
- * What a note says, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these makes the
+ * The text of a note, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these makes the
  * whole note worthless.
  *
  * @returns null when it is not to be believed.
@@ -120,7 +120,7 @@ export function openNote(note: string, verifiers: readonly Verifier[]): { text: 
   return parsed && found ? { text: parsed.text, verifier: found } : null;
 }
 
-/** What a checkpoint says. `time` is when it was signed, by the clock of who signed it; null in those from before that was said. */
+/** The contents of a checkpoint. `time` is when it was signed, by the clock of its signer; null in those from before they had one. */
 export type Checkpoint = TreeHead & { origin: string; time: string | null };
 
 /**
@@ -131,7 +131,7 @@ export function checkpointText(origin: string, { size, root, time }: TreeHead & 
   return `${origin}\n${size}\n${root.toString('base64')}\n${time ? `time ${time}\n` : ''}`;
 }
 
-/** What the text of a checkpoint says; null for what is none. Lines after the third are allowed: one says the time, others nothing. */
+/** Reads the text of a checkpoint; null for any other text. Lines after the third are allowed: one says the time, others nothing. */
 export function parseCheckpoint(text: string): Checkpoint | null {
   const [origin = '', size = '', encoded = '', ...more] = text.split('\n');
   const root = fromBase64(encoded);

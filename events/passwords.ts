@@ -4,7 +4,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 /** The name of the secret in the vault under which hashes of passwords are committed to. */
 export const commitmentSecret = 'password-commitments';
 
-/** What each credential begins with that says which hash was kept. */
+/** The prefix of each credential that says which hash was kept. */
 export const commitmentPrefix = 'hmac-sha256:';
 
 /**
@@ -25,7 +25,7 @@ export function isCommitment(credential: string): boolean {
 /** An account with a password: its stream, and the credential that its newest `password.changed` names. */
 export type AccountPassword = { stream: string; credential: string };
 
-/** What was found: the first account whose hash is not the one that was set, null when there is none. */
+/** The finding names the first account whose hash is not the one that was set; null when all are. */
 export type PasswordCheck = { finding: string | null; notes: string[] };
 
 /**

@@ -58,7 +58,7 @@ export function consistencyProof(first: number, second: number, source: HashSour
   }
   return first === 0 ? [] : subproof(0, second, true);
 
-  /** `isWhole`: the first tree is all of this one's beginning so far, so that its root is known to whoever asks. */
+  /** `isWhole`: the first tree is all of this one's beginning so far, so that its root is known to the reader of the proof. */
   function subproof(start: number, end: number, isWhole: boolean): Buffer[] {
     if (first === end) return isWhole ? [] : [rangeRoot(start, end, source)];
     const middle = start + splitOf(end - start);

@@ -8,7 +8,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 export type Head = { log: string; size: number; root: Buffer; recordedAt: string; mac: Buffer | null };
 
 /**
- * What a vault has to seal the heads of logs with. `sealed`: the ids of the logs that it has sealed before; `known`: of those that it has
+ * The means of a vault to seal the heads of logs. `sealed`: the ids of the logs that it has sealed before; `known`: of those that it has
  * a key of, or was made with.
  */
 export type Seals = {
@@ -19,7 +19,7 @@ export type Seals = {
   acceptsUnsealed?: boolean;
 };
 
-/** As {@link Seals}, read beside the process that has the vault open; `key` is null where there is none yet. */
+/** As {@link Seals}, read beside the process that has the vault open; `key` is null where it was not made yet. */
 export type KnownSeals = Pick<Seals, 'sealed' | 'known'> & { key: string | null };
 
 /** The name of the secret of a vault that heads are sealed with: 32 bytes in base64url. */
@@ -35,7 +35,7 @@ const blockLength = 64;
 
 /**
  * The code that seals a head: HMAC-SHA-256 over "annals-head-v1", a zero byte and the canonical JSON (RFC 8785) of what the head says.
- * Who writes to the log without the key of the vault cannot make one (docs/log-format.md).
+ * It cannot be made without the key of the vault (docs/log-format.md).
  */
 export function macOf({ inner, outer }: SealKey, { log, size, root, recordedAt }: Omit<Head, 'mac'>): Buffer {
   const text = JSON.stringify({ log, recordedAt, root: root.toString('hex'), size });

@@ -11,7 +11,7 @@ import type { Seals } from './seals.ts';
 
 export type SqliteLog = ReturnType<typeof openLog>;
 
-/** What a log is written with. */
+/** The tools that a log is written with. */
 export type LogTools = { ids: Ids; now: () => number; seals: Seals };
 
 /** The result of a batch: each command's outcome, in order, and the events that were recorded. */

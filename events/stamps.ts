@@ -57,7 +57,7 @@ export function readStamps(db: Sqlite) {
       }
       return [...found.values()].sort((a, b) => a.size - b.size);
     }),
-    /** When the newest token of an authority was received (ISO 8601); null where there is none. */
+    /** When the newest token of an authority was received (ISO 8601); null before the first. */
     newestReceived: (authority: string): string | null => newestReceived.get(authority) ?? null,
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
     /** All tokens that are kept, by the size of the checkpoint that they are over. */

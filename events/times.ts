@@ -6,7 +6,7 @@ type Bring<T> = (value: T) => T;
 
 /**
  * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded only
- * since there is one. Null where no field is a time. What is no time is left as it is, and so is the argument.
+ * since there is one. Null where no field is a time. Any other value is left as it is, and so is the argument.
  */
 export function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null {
   const members = dataFields(fields).flatMap((field) => {

@@ -37,7 +37,7 @@ type Renames = {
 
 type Step = { position: number; renames: Map<string, Renames> };
 
-/** What a stream's data follows: a collection's slug, or `globals/<slug>`, which is a global's whole stream name. */
+/** The key of the schema that a stream's data follows: a collection's slug, or `globals/<slug>`, which is a global's whole stream name. */
 export function schemaKey(stream: string): string {
   const [category] = splitStream(stream);
   return category === 'globals' ? stream : category;
@@ -138,7 +138,7 @@ function renameFields(renames: Renames, values: JsonObject): JsonObject {
   const taken = new Set(renames.names.values());
   for (const [key, value] of Object.entries(values)) {
     const name = renames.names.get(key) ?? key;
-    // What a field that was removed before held under the name that another field has now.
+    // The values of a removed field, under the name that another field has now.
     if (name === key && taken.has(key)) continue;
     const inside = renames.inside.get(name);
     result[name] = inside ? renameValue(inside, value) : value;

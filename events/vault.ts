@@ -25,7 +25,7 @@ export function openVault(path: string) {
   const sealed = openSealed(db);
   return {
     ...secrets,
-    /** What the heads of logs are sealed with. */
+    /** The means to seal the heads of logs. */
     seals: (): Seals => ({ key: secrets.secret(sealSecret), sealed: sealed.all(), known: readKnown(db) }),
     /** Remembers that the head of a log is sealed with it. */
     remembersSealed: (log: string): void => sealed.add(log),
@@ -55,8 +55,8 @@ export function readSecret(path: string, name: string): string | null {
 }
 
 /**
- * What a vault says of logs, read beside the process that has it open: their keys, and what their heads are sealed with, where the
- * key is null as long as it has sealed none.
+ * The records of a vault about logs, read beside the process that has it open: their keys, and the means by which their heads are
+ * sealed, where the key is null as long as it has sealed none.
  *
  * @throws SqliteError when the file is missing or not for this user.
  */
@@ -85,8 +85,8 @@ const tables = `
 `;
 
 /**
- * Whether this vault is that of a log, by its id: it is that of the first one that it was opened with. What another log
- * does not name may be all that the right one has.
+ * Whether this vault is that of a log, by its id: it is that of the first one that it was opened with. Passwords that
+ * another log does not name may be all that the right one has.
  */
 function isOf(db: Sqlite, log: string): boolean {
   db.prepare('INSERT INTO log SELECT ? WHERE NOT EXISTS (SELECT 1 FROM log)').run(log);
@@ -139,7 +139,7 @@ function openPasswords(db: Sqlite, secret: string) {
       return credential;
     },
     get: (credential: string): string | null => select.get(credential) ?? null,
-    /** Whether a hash that is kept under a credential may be the one that was: of one from before, nobody can tell. */
+    /** Whether a hash that is kept under a credential may be the one that was: of one from before, this cannot be known. */
     isSame: (credential: string, hash: string): boolean =>
       !isCommitment(credential) || credentialOf(secret, hash) === credential,
     delete: (credential: string): void => {
@@ -211,7 +211,7 @@ function openCounters(db: Sqlite) {
   };
 }
 
-/** What was deleted is zeros in the file, but stands in the write-ahead log until that is emptied. */
+/** Deleted content is zeros in the file, but stands in the write-ahead log until that is emptied. */
 function leaveNoTrace(db: Sqlite): void {
   db.pragma('wal_checkpoint(TRUNCATE)');
 }

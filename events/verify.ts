@@ -80,7 +80,7 @@ function checkErasures(db: Sqlite): Finding | null {
   return wrong ? `event ${wrong.position} is among the erasures, and erased nothing` : null;
 }
 
-/** Tells what is erased. What is read here of the events that say so is held against their commitments when their turn comes. */
+/** Knows the erased payloads. The events that say so are held against their commitments when their turn comes. */
 function erasedPayloads(db: Sqlite): () => IsErased {
   const newest = db.prepare<[], number>('SELECT coalesce(max(position), 0) FROM erasures').pluck();
   const bodies = db.prepare<[], string>('SELECT body FROM erasures JOIN payloads USING (position)').pluck();
@@ -174,7 +174,7 @@ type Expected = {
   logId: string;
   last: string;
   isErased: IsErased;
-  /** What is erased by now, and was not when the event was read. */
+  /** Whether a payload is erased by now, and was not when the event was read. */
   isErasedNow: IsErased;
 };
 

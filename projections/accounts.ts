@@ -43,7 +43,7 @@ export type Invite = {
   id: string;
   slug: string;
   email: string;
-  /** Who sent it, as events name users: `<slug>/<id>`. */
+  /** Its sender, as events name users: `<slug>/<id>`. */
   inviter: string;
   expiresAt: number;
   version: number;

@@ -26,7 +26,7 @@ type Kind = keyof typeof kinds;
 type WordKey = [kind: number, word: string];
 
 /**
- * What an event is about, as filters name it: the slug of a collection, the whole stream of a global or of the service's own
+ * The subject of an event, as filters name it: the slug of a collection, the whole stream of a global or of the service's own
  * events, `accounts/<slug>` for the accounts of a collection.
  */
 export function collectionOf(stream: string): string {
@@ -82,7 +82,7 @@ export function typesOf(type: string): string[] {
   return [...new Set(type.split(','))];
 }
 
-/** What a search came to: positions in their order, and how far it has looked. */
+/** The result of a search: positions in their order, and how far it has looked. */
 export type Found = { positions: number[]; reached: number };
 
 export type AuditIndex = ReturnType<typeof openAuditIndex>;
@@ -104,7 +104,7 @@ export const actorTypes: readonly string[] = [
 /** Reads the audit tables. */
 export function openAuditIndex(db: Sqlite) {
   const selectReached = db.prepare<[], number>('SELECT position FROM checkpoint').pluck();
-  // What stands before a slash is the word for all of its kind.
+  // The part before a slash is the word for all of its kind.
   const selectCollections = db
     .prepare<[word: string, pattern: string], number>(
       `SELECT id FROM audit_words WHERE kind = ${kinds.collection} AND (word = ? OR word GLOB ?)`,
@@ -148,7 +148,7 @@ export function openAuditIndex(db: Sqlite) {
         typesOf(type).flatMap((one) => idsOf('type', one)),
       );
     if (actor !== undefined) isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', idsOf('actor', actor));
-    // What was never said is in no event.
+    // A word that was never recorded is in no event.
     if (conditions.some((condition) => condition.endsWith('()')))
       return { positions: [], reached: Math.max(after, upTo) };
     const positions = search(conditions.join('')).all(after, end, ...values, limit);

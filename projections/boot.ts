@@ -35,7 +35,7 @@ export type Booted = {
   found: number;
   /** The format that the log had when it was opened, where it was one before this. */
   upgradedFrom: number | null;
-  /** What was taken as it was, where the log was not sealed by this vault. */
+  /** The part of the log that was taken as it was, where this vault had not sealed it. */
   accepted: Acceptance | null;
   /** Closes both files. */
   close: () => void;
@@ -49,13 +49,13 @@ export type BootOptions = {
   now: () => number;
   /** Names the log if it has to be made. */
   logId: string;
-  /** What its head is sealed with. */
+  /** The means to seal its head. */
   seals: Seals;
   /** Why a log is taken that they have not sealed, where they accept it; `signedSize` says how many events this vault had signed. */
   acceptance?: { reason: string; signedSize: () => number };
   /** Told the id of the log as soon as its head is sealed. */
   onSealed?: (log: string) => void;
-  /** What the keys of logs have signed. */
+  /** The heads that the keys of logs have signed. */
   signed?: readonly SignedHead[];
   /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
   acceptsClock?: boolean;
@@ -85,7 +85,7 @@ export function boot(options: BootOptions): Booted {
     db.close();
   };
   try {
-    // What is thrown until this is committed leaves the log as it was.
+    // An error before this is committed leaves the log as it was.
     db.exec('BEGIN IMMEDIATE');
     const upgradedFrom = upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, options.logId, seals.key);
@@ -129,7 +129,7 @@ export function boot(options: BootOptions): Booted {
   }
 }
 
-/** What the operator takes as it is; null where the vault has sealed it. */
+/** The part of the log that the operator takes as it is; null where the vault has sealed it. */
 function acceptanceOf({ seals, acceptance }: BootOptions, log: LogReader): Acceptance | null {
   const head = log.head();
   if (!acceptance || isSealed(seals.key, head)) return null;

@@ -35,7 +35,7 @@ type Columns = { key: string; madeBy?: string };
 
 /** Inside SQLite, which compares values as the bytes they are: no row has to be made into a JavaScript one. */
 function compareTable(db: Sqlite, table: string, { key, madeBy = key }: Columns): string | null {
-  // What is computed from the document cannot differ when the document does not.
+  // Computed columns cannot differ when the document does not.
   const columns = db
     .prepare<[table: string], string>("SELECT name FROM pragma_table_info(?, 'replay')")
     .pluck()

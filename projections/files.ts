@@ -39,7 +39,7 @@ export function removeOtherReadFiles(directory: string, keep: string): void {
   }
 }
 
-/** What is found in a read file; null where it is damaged, for then it can be built anew. */
+/** Looks into a read file; null where it is damaged, for then it can be rebuilt. */
 export function lookInto<T>(path: string, look: (db: Sqlite) => T): T | null {
   let db: Sqlite | null = null;
   try {

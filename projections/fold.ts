@@ -10,7 +10,7 @@ const hasIota = /[\u0345\u1f80-\u1fff]/;
 export function fold(text: string): string {
   if (!hasMore.test(text)) return text.toUpperCase();
   const lower = (hasIota.test(text) ? text.normalize('NFD') : text).toLowerCase();
-  // What is one letter to Unicode's folding has one upper case, but for ı, which is not the i whose upper case it has.
+  // Letters that are one to Unicode's folding have one upper case, but for ı, which is not the i whose upper case it has.
   const upper = lower.includes('ı') ? lower.replace(/[^ı]+/g, (part) => part.toUpperCase()) : lower.toUpperCase();
   return upper.normalize('NFC');
 }

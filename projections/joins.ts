@@ -7,7 +7,7 @@ import { type Bound, compileWhere, type SortKey, type Sql, type Where } from './
 /** A `join`: the documents of `tables` that point at others through their field `field`, in the order of `sort`. */
 export type JoinField = { tables: Tables; field: string; sort: readonly SortKey[] };
 
-/** What is asked of a join: what points at these ids and meets a condition; of each at most `limit`, or all where it is null. */
+/** A request to a join for the documents that point at these ids and meet a condition; of each at most `limit`, or all where it is null. */
 export type JoinRequest = { ids: readonly string[]; where: Where | null; limit: number | null };
 
 /** By the id of a document, the ids of those that point at it. One that nothing points at is missing. */

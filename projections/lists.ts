@@ -7,7 +7,7 @@ import { compileSort } from './sort.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
-/** What a list is asked for. `page` is counted from 1. */
+/** A request for a list. `page` is counted from 1. */
 export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };
 
 /** A page of a list: documents as the JSON text they are stored as, and how many there are in all. */

@@ -13,22 +13,22 @@ import { buildReadFile, type Progress, type Projection, type Source } from './re
 import { changesIn } from './schema-changes.ts';
 import { projectionHash, tablesOf } from './tables.ts';
 
-/** What a start would say about a schema, a line each. */
+/** The findings of a start about a schema, a line each. */
 export type Outlook = {
   /** Whether it is another schema than the one that the log ends with. */
   isChanged: boolean;
   /** Whether its rules are others, or none are recorded. */
   hasOtherRules: boolean;
-  /** What stands against it, so that the start would be refused. */
+  /** The reasons for which the start would be refused. */
   problems: string[];
-  /** What it changes for documents. */
+  /** The changes for documents. */
   changes: string[];
-  /** What was there under an earlier schema and comes back. Only the start looks whether that fits. */
+  /** The values of an earlier schema that come back. Only the start looks whether that fits. */
   returning: string[];
 };
 
 /**
- * What a start on a data directory with a schema would say. Nothing is changed there, and a service may be running on it. Where
+ * Gives the findings of a start on a data directory with a schema. Nothing is changed there, and a service may be running on it. Where
  * the directory has no read tables they are built in a temporary folder.
  *
  * @throws BrokenLogError when the log does not hold its schemas.

@@ -41,9 +41,9 @@ export type Copy = {
   /** Made when the rows are there: row by row they cost ten times as much. */
   indexes: readonly string[];
   drop: string;
-  /** What is live now, of the keys after one and up to another. */
+  /** Copies the live rows, of the keys after one and up to another. */
   copyLive: string;
-  /** What was, of the versions that ended after one position and up to another. */
+  /** Copies past rows, of the versions that ended after one position and up to another. */
   copyPast: string;
 };
 

@@ -14,7 +14,7 @@ export function rowOf(row: Row): Place {
   return { expression: inTexts(row.tables, row.alias, 'doc'), path: [], row };
 }
 
-/** What a row's document holds. As of a position it may be live still; what is past comes first, for it never changes. */
+/** The text of a row's document. As of a position it may be live still; past texts come first, for they never change. */
 export function inTexts({ texts, pastTexts, isPast = false }: Tables, alias: string, column: string): string {
   const live = `SELECT ${column} FROM ${texts} WHERE key = ${alias}.key`;
   if (!isPast) return `(${live})`;
@@ -71,7 +71,7 @@ function computed(text: string, kind: ValueKind): Value {
   return { text, folded, sorted: kind === 'text' ? folded : text, key: null };
 }
 
-/** What JSON holds at a place, as a column would keep it: NULL when it is of another type than the field is by now. */
+/** The value in JSON at a place, as a column would keep it: NULL when it is of another type than the field is by now. */
 function ofKind(kind: ValueKind, place: string): string {
   const type = `json_type(${place})`;
   if (kind === 'boolean') return `(CASE ${type} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)`;

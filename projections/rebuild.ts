@@ -10,7 +10,7 @@ export type Progress = (done: number, total: number) => void;
 
 const chunk = 1000;
 
-/** What makes rows of events: the tables, and what brings events of earlier schemas to the last one. */
+/** The tables that events are folded into, and the upcaster that brings events of earlier schemas to the last one. */
 export type Projection = { tables: readonly Tables[]; upcaster: Upcaster };
 
 /** The events that a read file is made from: those of a log up to a position, which is its end where none is given. */

@@ -8,15 +8,15 @@ import { isOtherJson } from './fit.ts';
 import { jsonPath, quote } from './tables.ts';
 
 /**
- * What a new schema does to documents that are there, asked of the read tables of the schema before. It is told only of as many
- * documents as it is true of: a field that no document has a value of is nobody's loss.
+ * An effect of a new schema on existing documents, asked of the read tables of the schema before. It is told only of as many
+ * documents as it is true of: a field that no document has a value of is no loss.
  */
 export type Question = {
   /** As in {@link Tables}: `posts`, or `globals/site`. */
   key: string;
   /** SQL over `doc`, true of the documents that are counted; null: all of them. */
   condition: string | null;
-  /** What its `?` stand for. */
+  /** The values of its `?`. */
   values: string[];
   /** @param documents how many, 1 at least, in words: `3 documents`. */
   tell: (documents: string) => string;
@@ -37,7 +37,7 @@ type Place = {
 
 type Ask = { place: Place; condition: string; values?: string[]; tell: Question['tell'] };
 
-/** What a schema that follows another changes for documents. Labels, bounds and what is only added change nothing for them. */
+/** The changes for documents by a schema that follows another. Labels, bounds and additions change nothing for them. */
 export function questionsAbout(before: Schema, after: Schema): Question[] {
   const now = new Map(fieldsByKey(after));
   return fieldsByKey(before).flatMap(([key, fields]): Question[] => {
@@ -55,7 +55,7 @@ export function questionsAbout(before: Schema, after: Schema): Question[] {
 const mostAtOnce = 500;
 
 /**
- * What a new schema changes for documents, a line each. All questions about a collection are asked in one pass over its documents.
+ * The changes for documents by a new schema, a line each. All questions about a collection are asked in one pass over its documents.
  *
  * @param db the read file of the schema before.
  */
@@ -111,7 +111,7 @@ function gone(place: Place, field: Field, added: readonly Field[]): Ask {
   return { place, condition: holds(field, place), tell };
 }
 
-/** What the check of a new document would refuse: see `required` in `config/fields.ts`. */
+/** Documents that the check of a new one would refuse: see `required` in `config/fields.ts`. */
 function lacking(place: Place, field: Field, previous: Field | undefined): Ask {
   const tell = (documents: string) =>
     `${place.name}.${field.name} is required now: ${documents} had no value of it, and have none until one is written; a default is for new documents`;
@@ -123,7 +123,7 @@ function lacking(place: Place, field: Field, previous: Field | undefined): Ask {
 
 function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> {
   const name = `${place.name}.${after.name}`;
-  // What is refused in any case says which documents it is about.
+  // A change that is refused in any case names its documents there.
   const isTold = kindOf(before) !== kindOf(after) && !(place.isTop && isOtherJson(before, after));
   if (isTold) yield otherwise(place, name, before, after);
   if (before.options && after.options) {
@@ -152,19 +152,19 @@ function memberOf(place: Place, field: Field, name: string): Place {
   return { ...place, name, path: [...place.path, field.name], isTop: false };
 }
 
-/** What values are taken for. Types that hold and mean the same are one. */
+/** The meaning of values. Types that hold and mean the same are one. */
 function kindOf({ type, hasMany, relationTo }: Field): string {
   const same = type === 'textarea' ? 'text' : type === 'radio' ? 'select' : type;
   return `${same}${relationTo === undefined ? '' : ` to ${relationTo}`}${hasMany ? ' with hasMany' : ''}`;
 }
 
-/** What was written as one thing is answered as another. A text that is an option is as good as one that was chosen. */
+/** Values that were written as one type are answered as another. A text that is an option is as good as one that was chosen. */
 function otherwise(place: Place, name: string, before: Field, after: Field): Ask {
   const isChosen = after.options !== undefined && !before.options && !isList(before) && !isList(after);
   const value = `json_extract(${memberIn(before, place)})`;
   const unfit = isChosen ? ` AND ${value} NOT IN (SELECT value FROM json_each(?))` : '';
   const values = isChosen ? [JSON.stringify(after.options?.map((option) => option.value))] : [];
-  const what = isChosen ? 'a value that is none of its options' : 'a value of it';
+  const what = isChosen ? 'a value that is not one of its options' : 'a value of it';
   const tell = (documents: string) =>
     `${name} is ${kindOf(after)} now and was ${kindOf(before)}: ${documents} had ${what}, and keep it as it is until another is written`;
   return { place, condition: `(${holds(before, place)}${unfit})`, values, tell };

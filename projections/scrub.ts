@@ -54,7 +54,7 @@ export function openScrubber({ directory, readFile, log }: Options) {
   return { scrub };
 }
 
-/** What `annals verify` replays into, of one that was killed. False while one that runs has such a file. */
+/** Removes the files that a killed `annals verify` replayed into. False while one that runs has such a file. */
 function removeReplays(directory: string): boolean {
   let isOver = true;
   for (const name of readdirSync(directory)) {

@@ -48,7 +48,7 @@ function checkpointBy({ size, root }: SignedHead): SeenCheckpoint {
   return { name: 'the signing key', position: size, root: Buffer.from(root) };
 }
 
-/** What the read files of a directory have seen of the log, whatever schema they were made for. */
+/** The checkpoints in the read files of a directory, whatever schema they were made for. */
 export function checkpointsIn(directory: string): SeenCheckpoint[] {
   return readdirSync(directory)
     .filter((name) => /^read-[0-9a-f]+\.db$/.test(name))

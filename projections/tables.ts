@@ -36,7 +36,7 @@ export type LinkField = { name: string };
  * held. A document is keyed by the position that created it, a version that was by those that made and ended it.
  */
 export type Tables = {
-  /** What its streams follow: `posts`, or `globals/site`. */
+  /** The key of the schema that its streams follow: `posts`, or `globals/site`. */
   key: string;
   /** Its id is its slug, and tells no time. */
   isGlobal: boolean;

@@ -17,7 +17,7 @@ import { buildReadFile, catchUp, type Progress } from './rebuild.ts';
 import { checkAgainstReadFiles, checkpointsIn } from './seen.ts';
 import { projectionHash } from './tables.ts';
 
-/** What a check came to: `finding` names the first thing wrong, null when there is none. */
+/** The result of a check: `finding` names the first thing wrong, null when all is sound. */
 export type Verdict = { finding: Finding | null; events: number; notes: string[] };
 
 /** Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it was altered. */
@@ -61,7 +61,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     }
     // The log after the read file: it is always at least as far.
     db.exec('BEGIN');
-    // What was erased in between the read file has still, and no replay makes it any more.
+    // The read file still has the payloads that were erased in between, and no replay makes them any more.
     for (let tries = 1; tries < maxTries && snapshot && isAhead(db, log, snapshot); tries += 1) {
       db.exec('COMMIT');
       snapshot.db.close();
@@ -116,7 +116,7 @@ function openSnapshot(log: LogReader, directory: string): Snapshot | null {
   const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
   try {
     db.exec('BEGIN');
-    // There is none between the making of a file and the first event in it.
+    // A new file has no checkpoint before its first event.
     const position = db.prepare<[], number>('SELECT position FROM checkpoint').pluck().get() ?? 0;
     return { db, position };
   } catch (error) {
@@ -153,13 +153,13 @@ function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding
     const { scope, value, former } = claim;
     const holder = select.get(scope, value);
     const isHeld = holder === stream || (former !== undefined && select.get(scope, former) === stream);
-    if (!isHeld) return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'nobody'}, not by ${stream}`;
+    if (!isHeld) return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'no stream'}, not by ${stream}`;
   }
   const stored = db.prepare('SELECT count(*) FROM claims').pluck().get();
   return stored === count ? null : `claims: ${stored} are stored, the documents make ${count}`;
 }
 
-/** What SQLite or our own reading stumbles over in a damaged file is a finding; anything else is not about the file. */
+/** Errors of SQLite or of our own reading over a damaged file are findings; any other error is not about the file. */
 function findingOf(error: unknown): Finding | null {
   if (error instanceof BrokenLogError) return error.message;
   return isDamage(error) ? `damaged: ${messageOf(error)}` : null;

@@ -109,7 +109,7 @@ function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
 }
 
 /**
- * A condition over other tables: what it asks of documents is asked of what `tablesFor` gives in the place of theirs. What it
+ * A condition over other tables: `tablesFor` gives those that it asks in the place of the documents' own. The part that it
  * asks of today stays.
  */
 export function withTables(where: Where, tablesFor: (tables: Tables) => Tables): Where {
@@ -154,7 +154,7 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
     const blockTypes = step.blockTypes ?? [];
     const type = `${alias}.value ->> '$.blockType'`;
     const condition = step.blockTypes ? `${type} IN (${holes(blockTypes)}) AND ${inner.text}` : inner.text;
-    // A list that is of another type by now may hold what is no object, and SQLite fails over a path into that.
+    // A list that is of another type by now may hold other values than objects, and SQLite fails over a path into that.
     return {
       text: `EXISTS (SELECT 1 FROM ${eachOf(at)} AS ${alias} WHERE CASE ${alias}.type WHEN 'object' THEN ${condition} END)`,
       values: [...blockTypes, ...inner.values],
@@ -226,7 +226,7 @@ function compareAge(id: string, operator: Operator, [from]: readonly Bound[]): S
   }
 }
 
-/** What the ids made at a moment, in milliseconds since the epoch, begin with. */
+/** The beginning of the ids made at a moment, in milliseconds since the epoch. */
 function idsFrom(milliseconds: number): string {
   const time = milliseconds.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}`;

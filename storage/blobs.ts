@@ -29,7 +29,7 @@ export type BlobStore = {
   /** Every file, in no order. */
   list: () => AsyncIterable<StoredBlob>;
   /**
-   * Removes a file, with every version that the store has of it; one that is not there is none.
+   * Removes a file, with every version that the store has of it; a missing file is not an error.
    *
    * @throws BlobHeldError when something of it stays, because the store does not let go of it.
    */

@@ -12,7 +12,7 @@ const untrusted = refused(
   'has a certificate that is not trusted: NODE_EXTRA_CA_CERTS may name a file with its authority',
 );
 
-/** What the codes of S3 and those of connections mean. With any other the server is of no use now. */
+/** The meaning of the codes of S3 and of connections. With any other the server is of no use now. */
 const meanings: Record<string, Meaning> = {
   InvalidAccessKeyId: refused('does not know the access key: ANNALS_S3_ACCESS_KEY is wrong'),
   ERR_INVALID_CHAR: refused('takes no such access key: ANNALS_S3_ACCESS_KEY is wrong'),
@@ -44,8 +44,8 @@ const meanings: Record<string, Meaning> = {
 };
 
 /**
- * What an error of the client of S3 means to who keeps or reads files: BlobsUnavailableError, or BlobsRefusedError that
- * names the environment variable that is wrong. What has been said already comes back as it is.
+ * The meaning of an error of the S3 client for a caller that keeps or reads files: BlobsUnavailableError, or BlobsRefusedError that
+ * names the environment variable that is wrong. An error that was explained already comes back as it is.
  *
  * @param bucket begins the message: which one it is.
  */
@@ -78,7 +78,7 @@ export function isNoLock(error: unknown): boolean {
   return ['InvalidRequest', 'InvalidArgument', 'ObjectLockConfigurationNotFoundError'].includes(codeOf(error));
 }
 
-/** True when an object is there that was to be put only where there is none; or just being put. */
+/** True when an object exists that was to be put only where it is missing; or is just being put. */
 export function isTaken(error: unknown): boolean {
   return ['PreconditionFailed', 'ConditionalRequestConflict'].includes(codeOf(error));
 }

@@ -33,7 +33,7 @@ export function connectTo(endpoint: string, silence: number): Transport {
   return { transport: { request: start as typeof http.request }, agent };
 }
 
-/** What the client would say less about, leaving the answer unread and its connection open. */
+/** Answers that the client would say less about, leaving them unread and their connection open. */
 function isFault(status: number): boolean {
   return status === 408 || status === 429 || status === 499 || (status >= 500 && status !== 501 && status !== 507);
 }

@@ -12,7 +12,7 @@ export type ObjectVersion = { name: string; versionId: string; isMark: boolean }
 export type VersionPage = { found: ObjectVersion[]; next: VersionPlace | null };
 export type VersionPlace = { key: string; version: string };
 
-/** What the client gives for a page of versions: its types know less of it. */
+/** A page of versions as the client gives it: its types know less of it. */
 type Listing = {
   objects: { name?: string; versionId?: string | number | null; isDeleteMarker?: boolean }[];
   isTruncated?: boolean | undefined;

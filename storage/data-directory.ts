@@ -12,7 +12,7 @@ const { R_OK, W_OK, X_OK } = constants;
 const hasModes = process.platform !== 'win32';
 const forOthers = 0o077;
 
-/** What the service itself keeps in a data directory, as files: others may lie there too. */
+/** The files that the service itself keeps in a data directory: others may lie there too. */
 const own =
   /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|seeded|openapi(-audit)?\.cache)$/;
 
@@ -51,7 +51,7 @@ export function writing<T>(path: string, run: () => T): T {
 
 const another = 'name another data directory';
 
-/** What an error of the system means, going on with a sentence that the path begins; null where it says that itself. */
+/** The meaning of an error of the system, going on with a sentence that the path begins; null where it says that itself. */
 function meaningOf(code: string): string | null {
   switch (code) {
     case 'EROFS':
@@ -89,7 +89,7 @@ function nearestOf(path: string): string {
 /** Sees to it that only its owner may open a file. False when that is somebody else, who lets us work with it. */
 function leaveToOwner(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
-  // What SQLite keeps beside a file comes and goes.
+  // The files that SQLite keeps beside one come and go.
   if (!stats) return true;
   accessSync(path, R_OK | W_OK);
   if (!hasModes || (stats.mode & forOthers) === 0) return true;

@@ -89,7 +89,7 @@ export function openFolderStore(folder: string): BlobStore {
       }
       const owner = await onDisk(orNull(readFile(marker, 'utf8')));
       if (owner?.trim() !== logId) {
-        // An empty one is nobody's: no other process has the data directory, so none can be about to fill it.
+        // An empty one belongs to no log: no other process has the data directory, so none can be about to fill it.
         if (owner !== null && !(await isEmpty())) {
           throw new BlobsRefusedError(`the folder ${folder} holds the files of another log; it may be moved aside`);
         }

@@ -23,7 +23,7 @@ export class LockedError extends Error {
 /** A held data directory. `describe` tells others under which address its holder answers. */
 export type Lock = { describe: (address: string) => void; release: () => void };
 
-/** Who takes a lock and never looks at it again would lose it: a database that nobody has any more is closed. */
+/** Held here, for a lock that is never looked at again would be lost: a database without references is closed. */
 const held = new Set<Database.Database>();
 
 /**

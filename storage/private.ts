@@ -6,7 +6,7 @@ export const privateFile = 0o600;
 export const privateFolder = 0o700;
 
 /**
- * Makes an empty file that its owner alone may read and write, unless it is there. What SQLite puts beside a file has the mode of
+ * Makes an empty file that its owner alone may read and write, unless it is there. The files that SQLite puts beside one have the mode of
  * that one.
  */
 export function createPrivate(path: string): void {

@@ -6,8 +6,8 @@ const patienceMilliseconds = 50;
 /**
  * Writes a SQLite file anew, so that no page holds anything but what its rows do. To overwrite what is deleted is not enough:
  * when SQLite moves rows between pages it leaves copies of them in the unused part of the old ones, and a row that is changed
- * or a value that is given up leaves its own. For the only process that writes the file; readers go on reading beside it. What
- * was there before is still in the write-ahead log and in the file until {@link emptyWal} has succeeded.
+ * or a value that is given up leaves its own. For the only process that writes the file; readers go on reading beside it. The
+ * former content is still in the write-ahead log and in the file until {@link emptyWal} has succeeded.
  *
  * @throws what {@link hindranceOf} tells of, when there is no room for a copy among temporary files and for one beside the file.
  */
@@ -33,12 +33,12 @@ export function emptyWal(path: string): boolean {
 }
 
 /**
- * Why a file cannot be written anew now, though it may be later. `room`: there is none for it. `files`: too many are open. `place`: a
+ * Why a file cannot be written anew now, though it may be later. `room`: the disk is full. `files`: too many are open. `place`: a
  * temporary file cannot be made.
  */
 export type Hindrance = 'room' | 'files' | 'place';
 
-/** What an error of {@link rewrite} means; null for one that does not pass by itself. */
+/** The meaning of an error of {@link rewrite}; null for one that does not pass by itself. */
 export function hindranceOf(error: unknown): Hindrance | null {
   if (isDiskFull(error)) return 'room';
   if (isOutOfFiles(error)) return 'files';

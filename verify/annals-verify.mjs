@@ -81,7 +81,7 @@ const version = '1.1.0';
 // 1. Errors and words
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** What is shown is contradicted by itself, or does not prove what it has to: exit 1. */
+/** The shown thing contradicts itself, or does not prove what it has to: exit 1. */
 class NotSound extends Error {}
 
 /** Nothing can be said about it: exit 2. */
@@ -341,7 +341,7 @@ function growingTree(size, subtrees) {
 /** @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject }} VerifierKey */
 /** @typedef {{ origin: string, size: number, root: Buffer, time: string | null, text: string }} Checkpoint `time` is that of its signer */
 
-/** What stands before the 32 bytes of an Ed25519 key in its usual form (RFC 8410). */
+/** The bytes before the 32 of an Ed25519 key in its usual form (RFC 8410). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** The types of keys: one that signs notes, and one that cosigns them and says when. */
@@ -784,7 +784,7 @@ function countErased(missing, declarations) {
 }
 
 /**
- * What an event says of a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has to say.
+ * Words for an event about a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has to say.
  *
  * @param {Header} header
  * @param {Record<string, any>} data
@@ -802,7 +802,7 @@ function keyWords({ type, position }, { from, to, key }) {
 }
 
 /**
- * What an event says of others that the service had not sealed, and that somebody took as they were.
+ * Words for an event about others that the service had not sealed, and that an operator took as they were.
  *
  * @param {Header} header
  * @param {Record<string, any>} data
@@ -813,12 +813,12 @@ function acceptanceWords({ type, position }, { from, to }) {
   const first = (Number.isSafeInteger(from) ? from : 0) + 1;
   const which = first > to ? `the ${to} events before it` : `the events ${first} to ${to}`;
   return [
-    `the origin of ${which}: the vault had not sealed the log, and somebody took it as it was, as event ${position} says`,
+    `the authorship of ${which}: the vault had not sealed the log, and somebody took it as it was, as event ${position} says`,
   ];
 }
 
 /**
- * What the events say became of a file, of which nothing is shown: that it is lost, or nothing.
+ * The fate of a file whose bytes are not shown, as the events say: that it is lost, or nothing.
  *
  * @param {Map<string, Fate>} fates
  * @param {Header} header of the event that names it first
@@ -920,7 +920,7 @@ function after(before, { header, payload, absent }) {
 /** @typedef {{ authority: string, token: Buffer }} Token a time-stamp token (RFC 3161), which only openssl checks */
 /** @typedef {{ what: string, checkpoint: Checkpoint, tokens?: Token[] }} Kept a checkpoint that the auditor brought, or that is shown as well */
 /**
- * What is found: proven, open, and what of it belongs in the last line; lies in what people read, which proofs do not hang on.
+ * The findings: proven, open, and those for the last line; lies in texts for readers, which proofs do not hang on.
  *
  * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], facts: Record<string, any>,
  *   files: Map<string, Buffer> }} Report `files` are to be written where --tokens says
@@ -1289,7 +1289,7 @@ README.txt says how to check that.</p>
   return pieces;
 }
 
-/** What is made of an event whose payload is not shown. @type {Payload} */
+/** The payload for texts about an event whose own is not shown. @type {Payload} */
 const noPayload = { salt: '', data: {}, context: {} };
 
 const changeWords = new Map([
@@ -1370,12 +1370,12 @@ function rowOf(cells) {
   return `${cells.map((cell) => `"${harmless(String(cell)).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
-/** What programs pass over before they look whether a cell is a formula, and then the first character that they look at. */
+/** The characters that programs pass over before they look whether a cell is a formula, and then the first one that they look at. */
 const firstLook = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*(.?)/su;
 
 /**
  * A text with an apostrophe wherever a spreadsheet could take what follows for a formula: at its beginning, and behind what some
- * take for the end of a cell. What begins with an apostrophe gets one more.
+ * take for the end of a cell. A text that begins with an apostrophe gets one more.
  *
  * @param {string} text
  */
@@ -1452,7 +1452,7 @@ function comparing(chunks) {
     return difference;
   }
 
-  /** What is not read to its end stays open otherwise, and reads that were begun with it. */
+  /** A file that is not read to its end stays open otherwise, and reads that were begun with it. */
   async function close() {
     await rest.return?.(undefined);
   }
@@ -1885,7 +1885,7 @@ async function checkFiles(source, { list, named, fates }, report) {
     );
 }
 
-/** What is proven of files that were read. @param {number} count */
+/** Words for files that were read and proven. @param {number} count */
 function wholeFiles(count) {
   return `${counted(count, 'file is', 'files are')}, byte for byte, ${count === 1 ? 'the one' : 'those'} that the events name`;
 }
@@ -2129,7 +2129,7 @@ function declaredIn(manifest, checkpoint) {
 
 /** @typedef {ReturnType<ReturnType<typeof openJournal>['settle']> & { tree: ReturnType<typeof growingTree> | null }} Found */
 
-/** What the number of events proves, and the tree over them. @param {Found} found @param {Exported & { checkpoint: Checkpoint }} exported @param {Report} report */
+/** Reports the proof by the number of events, and by the tree over them. @param {Found} found @param {Exported & { checkpoint: Checkpoint }} exported @param {Report} report */
 function reportRange({ count, last, tree }, { manifest, file, proven, dataKind, checkpoint }, report) {
   const { from, to, kind } = manifest;
   must(
@@ -2170,7 +2170,7 @@ function reportContents(found, { manifest, file, dataKind }, report) {
 }
 
 /**
- * What a manifest says of the NDJSON that goes along with another format.
+ * Reads the part of a manifest about the NDJSON that goes along with another format.
  *
  * @param {unknown} source
  * @param {string} kind
@@ -2353,7 +2353,7 @@ const logTables = {
     'CREATE TABLE checkpoints ( size INTEGER PRIMARY KEY, note TEXT NOT NULL, signed_at TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0, posted INTEGER NOT NULL DEFAULT 0 ) STRICT',
 };
 
-/** What formats 1 and 2 do not have: the code under a key of the service, which only that can check. */
+/** A column that formats 1 and 2 do not have: the code under a key of the service, which only that can check. */
 const macColumn = ', mac BLOB NOT NULL CHECK (length(mac) = 32)';
 
 /** @typedef {import('node:sqlite').DatabaseSync} Database */
@@ -2387,7 +2387,7 @@ async function openLog(file) {
     sqlite,
     `the node:sqlite of this Node, ${process.version}, does not do for log.db: take Node 22.16 or newer`,
   );
-  // Without a write-ahead log beside it nobody is writing the file: then nothing is put beside it either, not even to read it.
+  // Without a write-ahead log beside it the file is not being written: then nothing is put beside it either, not even to read it.
   const url = new URL(`file://${path.resolve(file).split(path.sep).map(encodeURIComponent).join('/')}`);
   if (!fs.existsSync(`${file}-wal`)) url.search = '?immutable=1';
   const db = new sqlite.DatabaseSync(url, { readOnly: true });
@@ -2582,9 +2582,9 @@ function checkStored(folder, { files, fates }, report) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
- * Compares two signed checkpoints of one log, by an answer of `GET /api/audit/consistency` where their sizes differ. What is not
+ * Compares two signed checkpoints of one log, by an answer of `GET /api/audit/consistency` where their sizes differ. A thing that is not
  * signed decides nothing against a log, for anybody can have written it: not a checkpoint by another key, and no such answer, which
- * is never signed. It decides for one all the same where it leads from one root to the other: nobody can make that up.
+ * is never signed. It decides for one all the same where it leads from one root to the other: that cannot be made up.
  *
  * @param {string[]} files two checkpoints, and the answer
  * @param {Check} check
@@ -2831,7 +2831,7 @@ function readEntry(file, directory, { at, offset }) {
   must(isSame && localName === name, `the archive names ${show(name)} in two ways`);
   const begin = offset + 30 + nameLength + (lengths[1] ?? 0);
   let end = begin + packed;
-  // What comes behind the data is not said before it as well.
+  // Values behind the data are not repeated before it.
   const before = flags & 8 ? [0, 0, 0] : [crc, Math.min(packed, 0xffffffff), Math.min(size, 0xffffffff)];
   const isTold = before.every((value, index) => local.readUInt32LE(14 + 4 * index) === value);
   must(isTold, `the archive gives ${show(name)} two sizes`);
@@ -2923,7 +2923,7 @@ async function outcomeOf(check) {
   } catch (error) {
     if (error instanceof NotSound) return { exit: 1, finding: error.message, text: null };
     if (error instanceof Undecided) return { exit: 2, finding: error.message, text: null };
-    // What nobody thought of proves nothing, and is never taken for sound.
+    // An unforeseen error proves nothing, and is never taken for sound.
     return {
       exit: 2,
       finding: `it cannot be read: ${show(error instanceof Error ? error.message : error)}`,
@@ -2937,7 +2937,7 @@ async function outcomeOf(check) {
 /** @param {Report} report @param {Verdict} verdict */
 function jsonOf({ proven, open, but, facts }, { exit, finding, seconds }) {
   const result = ['sound', 'not sound', 'undecided'][exit];
-  // What was proven before something turned out to be wrong is not worth to be told.
+  // Proofs from before something turned out to be wrong are not worth telling.
   const told = exit === 1 ? { proven: [], open: [], but: [] } : { proven, open, but };
   return `${JSON.stringify({ result, exit, finding, ...facts, ...told, seconds }, null, 2)}\n`;
 }

@@ -156,7 +156,7 @@ describe('what a schema changes for documents', () => {
       `posts.list.in is object now and was array: ${kept}`,
       `posts.author is relationship to b now and was relationship to a: ${kept}`,
       `posts.day is date now and was text: ${kept}`,
-      'posts.status is select now and was text: 1 document had a value that is none of its options, and keep it as it is until another is written',
+      'posts.status is select now and was text: 1 document had a value that is not one of its options, and keep it as it is until another is written',
       `globals/site.n is number now and was text: ${kept}`,
     ];
     assert.throws(

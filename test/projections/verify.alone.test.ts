@@ -579,7 +579,7 @@ describe('tampering that is more than one byte', () => {
     );
     assert.match(
       after(`DELETE FROM claims WHERE value = '"t3"'`),
-      /^claims: posts\.title = "t3" is held by nobody, not by posts\//,
+      /^claims: posts\.title = "t3" is held by no stream, not by posts\//,
     );
     assert.match(
       after(`UPDATE claims SET stream = 'posts/1' WHERE value = '"t3"'`),

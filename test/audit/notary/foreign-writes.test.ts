@@ -129,7 +129,7 @@ describe('an event that somebody appended in the name of a user', () => {
     const note = `note: ${by} takes the log as it was, which vault.db had not sealed: it had signed ${position - 1} of ${position} events; it was our import`;
     assert.ok(found.stdout.includes(note), found.stdout);
     const outside = await run(['--key', key, join(data, 'log.db')]);
-    const open = `the origin of the events ${position} to ${position}: the vault had not sealed the log, and somebody took it as it was, as ${by} says`;
+    const open = `the authorship of the events ${position} to ${position}: the vault had not sealed the log, and somebody took it as it was, as ${by} says`;
     assert.ok(outside.text.replaceAll(/\s+/g, ' ').includes(open), outside.text);
     const listed = await runHere(['events', '--type', 'log.writes.accepted', '--json', '--data', data]);
     const { header, data: said, context } = JSON.parse(listed.stdout);

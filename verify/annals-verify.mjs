@@ -1100,7 +1100,8 @@ function reportCheckpoint(checkpoint, report) {
  * @param {number} position that of the last event that is shown
  * @param {Check} check
  */
-function reportOutside(all, position, { options: { witnesses, tokens: folder }, report }) {
+function reportOutside(all, position, { options, report }) {
+  const { witnesses, tokens: folder } = options;
   const strangers = new Set();
   /** @type {{ name: string, time: string, size: number }[]} */
   const seen = [];
@@ -1261,7 +1262,8 @@ function fact(name, value) {
  * @param {{ stream: string, checkpoint: Checkpoint, signedAt: string, events: Event[], erasures: Declaration[] }} shown
  *   events and erasures of this stream
  */
-function pageOf({ stream, checkpoint: { origin, size, root }, signedAt, events, erasures }) {
+function pageOf({ stream, checkpoint, signedAt, events, erasures }) {
+  const { origin, size, root } = checkpoint;
   const about = [
     fact('Log', quoted(origin)),
     fact('Up to event', String(size)),

@@ -158,7 +158,7 @@ export function settleLog(db: Sqlite): void {
   try {
     db.pragma(`user_version = ${formatOf(db)}`);
   } catch (error) {
-    // An unseen frame leaves room for another in its place: a full disk means that there is none.
+    // An unseen frame leaves room for another in its place: a full disk means that no frame is unseen.
     if (!isDiskFull(error)) throw error;
   }
 }

@@ -28,7 +28,7 @@ const left: Record<string, number> = {
   server: 627,
   storage: 0,
   test: 435,
-  verify: 3,
+  verify: 4,
 };
 
 /** A Markdown text without its code blocks, code spans and headings; every line stays where it is. */

@@ -209,3 +209,17 @@ describe('Access to globals (5, 7)', () => {
     assert.equal((await service.call('GET', path('site'), undefined, { key: 'wrong' })).status, 401);
   });
 });
+
+describe('The ETag of a global (4.3)', () => {
+  it('is the same of a read, a write, the same write again and a restore to the same values', async () => {
+    const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag');
+    const key = { headers: { 'idempotency-key': crypto.randomUUID() } };
+    const first = await service.call('PATCH', path('merged'), { b: 7 }, key);
+    const again = await service.call('PATCH', path('merged'), { b: 7 }, key);
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    const version = Number(/^"(\d+)-/.exec(tagOf(first) ?? '')?.[1]);
+    const restored = await service.call('POST', `${path('merged')}/restore`, { version });
+    const read = await service.call('GET', path('merged'));
+    assert.deepEqual([again, restored, read].map(tagOf), Array(3).fill(tagOf(first)));
+  });
+});

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readLog } from '../events/log-reader.ts';
-import { logFile, removeDatabase } from '../projections/files.ts';
 import { projectionOf } from '../projections/epochs.ts';
+import { logFile, removeDatabase } from '../projections/files.ts';
 import { buildReadFile } from '../projections/rebuild.ts';
 import { verifyDirectory } from '../projections/verify.ts';
 import { openDatabase } from '../storage/sqlite.ts';

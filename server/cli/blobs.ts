@@ -13,7 +13,7 @@ import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { fileKey, lossesOf } from '../../events/losses.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
-import { checkpointsIn, checkAgainstSeen, checkAgainstReadFiles } from '../../projections/seen.ts';
+import { checkAgainstReadFiles, checkAgainstSeen, checkpointsIn } from '../../projections/seen.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
 import { messageOf } from '../../storage/errors.ts';

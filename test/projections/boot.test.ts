@@ -17,9 +17,9 @@ import type { CollectionConfig, Config, FieldConfig } from '../../config/define.
 import { decideDelete, decideUpdate } from '../../events/documents.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { accountTables } from '../../projections/account-fold.ts';
-import { SchemaError } from '../../projections/schema-check.ts';
 import { openDocuments } from '../../projections/documents.ts';
 import { catchUp } from '../../projections/rebuild.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { startHere } from '../helpers/embedded.ts';

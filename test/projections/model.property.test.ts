@@ -7,9 +7,9 @@ import type { CollectionConfig, Config, FieldConfig } from '../../config/define.
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { projectionOf } from '../../projections/epochs.ts';
-import { SchemaError } from '../../projections/schema-check.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { buildReadFile } from '../../projections/rebuild.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { createIndexes, createTables } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';

@@ -66,5 +66,6 @@ export async function startHere(
   t.after(stop);
   const { setupUrl } = await cms.ready;
   const output = () => ({ stdout: '', stderr: lines.map((line) => `${JSON.stringify(line)}\n`).join('') });
-  return { url, data: more.data ?? options.data, call: callerOf(url), output, lines: () => lines, setupUrl, stop };
+  const data = more.data ?? options.data;
+  return { url, data, call: callerOf(url, data), output, lines: () => lines, setupUrl, stop };
 }

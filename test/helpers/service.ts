@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { assertRefusalRecordsNothing } from './recorded.ts';
 
 const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
 
@@ -83,7 +84,7 @@ export async function startService(
     data,
     child,
     output: () => printed,
-    call: callerOf(url),
+    call: callerOf(url, data),
     stop: () => {
       child.kill('SIGTERM');
       return exited;
@@ -95,8 +96,12 @@ export async function startService(
   };
 }
 
-/** Calls the service at an address. */
-export function callerOf(url: string): Service['call'] {
+/**
+ * Calls the service at an address.
+ *
+ * @param data its data directory: where it is given, a write that is refused or repeated is to record nothing.
+ */
+export function callerOf(url: string, data?: string): Service['call'] {
   return async (method, path, body, { key = apiKey, headers } = {}) => {
     const response = await fetch(url + path, {
       method,
@@ -108,7 +113,10 @@ export function callerOf(url: string): Service['call'] {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+    const { status, headers: received } = response;
+    const answer = { status, headers: received, body: text === '' ? null : JSON.parse(text) };
+    if (data !== undefined) assertRefusalRecordsNothing(data, `${method} ${path}`, answer);
+    return answer;
   };
 }
 

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { EventType } from '../../events/catalogue.ts';
+import type { Actor, Header } from '../../events/envelope.ts';
+import type { Answer } from './service.ts';
+
+/** An event of a log, as a test looks at it. */
+export type Recorded = {
+  position: number;
+  stream: string;
+  type: EventType;
+  /** Missing where the payload has been erased. */
+  data?: Record<string, unknown>;
+  actor: Actor;
+  /** The `x-request-id` of the answer to the request that recorded it. */
+  correlationId: string;
+};
+
+/** An event that a test expects: its type, or its type and stream, as `document.created posts/1`, or some of its members. */
+export type Expected = string | ({ type: EventType } & Partial<Recorded>);
+
+/**
+ * Runs what may write to a log, and asserts what it has recorded, all of it and in this order: `[]` where it records nothing. No
+ * other write may go on in the same service meanwhile. `email.sent` and `email.failed` come when a mail server has answered: they are
+ * waited for where `expected` names one, and left out elsewhere.
+ *
+ * @param expected the events, or what makes them of the result of `run`.
+ * @returns the result of `run`.
+ */
+export async function assertRecorded<T>(
+  service: { data: string },
+  run: () => Promise<T>,
+  expected: readonly Expected[] | ((result: T) => readonly Expected[]),
+): Promise<T> {
+  const log = followLog(service.data);
+  try {
+    log.next();
+    const result = await run();
+    const wanted = typeof expected === 'function' ? expected(result) : expected;
+    const found: Recorded[] = [];
+    const withMails = wanted.some((one) => /^email\./.test(typeof one === 'string' ? one : one.type));
+    const end = Date.now() + (withMails ? 5000 : 0);
+    do {
+      if (found.length > 0) await setTimeout(10);
+      found.push(...log.next().filter(({ type }) => withMails || !type.startsWith('email.')));
+    } while (found.length < wanted.length && Date.now() < end);
+    assert.deepEqual(
+      found.map((event, index) => asExpected(event, wanted[index])),
+      wanted,
+    );
+    return result;
+  } finally {
+    log.close();
+  }
+}
+
+/** An event in the form in which a test says what it expects at its place. */
+function asExpected({ position, ...event }: Recorded, expected: Expected | undefined): Expected {
+  if (typeof expected === 'string') return expected.includes(' ') ? `${event.type} ${event.stream}` : event.type;
+  if (expected === undefined) return event;
+  const names = Object.keys(expected) as (keyof Recorded)[];
+  return Object.fromEntries(names.map((name) => [name, { position, ...event }[name]])) as Expected;
+}
+
+/** Reads a log as it grows: `next` gives the events since it was last called, at first all. It keeps no reader open in between. */
+export function followLog(data: string): { next: () => Recorded[]; close: () => void } {
+  const db = new Database(join(data, 'log.db'), { readonly: true });
+  const select = db
+    .prepare<[position: number], [header: string, body: string | Buffer | null]>(
+      'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE position > ? ORDER BY position',
+    )
+    .raw();
+  let last = 0;
+  function next(): Recorded[] {
+    const events = select.all(last).map(([header, body]) => {
+      const { position, stream, type, actor, correlationId } = JSON.parse(header) as Header;
+      const data = body === null ? {} : { data: JSON.parse(String(body)).data };
+      return { position, stream, type: type as EventType, ...data, actor, correlationId };
+    });
+    last = events.at(-1)?.position ?? last;
+    return events;
+  }
+  return { next, close: () => db.close() };
+}
+
+/** What a refused login records. */
+const ofFailedLogin = /^(login\.failed|account\.locked)$/;
+
+/**
+ * Asserts of an answer that it recorded nothing if it refuses a write, or repeats the answer to an earlier one. It tells the
+ * events of its request by their correlation id, whatever else is written at the same time.
+ *
+ * @param request method and path, as `POST /api/collections/posts`.
+ */
+export function assertRefusalRecordsNothing(data: string, request: string, { status, headers }: Answer): void {
+  const isRefusal = status >= 400 && status < 500;
+  if (!isRefusal && headers.get('idempotent-replayed') !== 'true') return;
+  const id = headers.get('x-request-id');
+  // Several sites have a log each, in folders of their own.
+  if (/^(GET|HEAD|OPTIONS) /.test(request) || id === null || !existsSync(join(data, 'log.db'))) return;
+  const [path = ''] = request.split('?');
+  const types = recordedBy(data, id).filter((type) => !(path.endsWith('/login') && ofFailedLogin.test(type)));
+  assert.deepEqual(types, [], `${request} answered ${status}, and recorded this`);
+}
+
+/** The types of the events that a request has just recorded, by its id. */
+function recordedBy(data: string, id: string): string[] {
+  const db = new Database(join(data, 'log.db'), { readonly: true });
+  try {
+    const newest = '(SELECT header FROM events ORDER BY position DESC LIMIT 200)';
+    const select = db.prepare<[id: string], string>(`SELECT header FROM ${newest} WHERE instr(header, ?) > 0`).pluck();
+    return select.all(`"correlationId":${JSON.stringify(id)}`).map((header) => (JSON.parse(header) as Header).type);
+  } finally {
+    db.close();
+  }
+}

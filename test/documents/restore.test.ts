@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
+import { assertRecorded } from '../helpers/recorded.ts';
 import { type Answer, apiKey, startService } from '../helpers/service.ts';
-import { errorsOf, recordedData, recordedEvents } from '../helpers/shared.ts';
+import { errorsOf, recordedEvents } from '../helpers/shared.ts';
 
 const config = `export default {
   bcryptCost: 4,
@@ -63,23 +64,31 @@ describe('Restoring a document', () => {
   it('appends an event that names its source, and makes the fields what they were', async () => {
     const id = await history('posts', { title: 'a', n: 1 }, { title: 'b' }, { n: 2, title: 'c' });
     const before = (await service.call('GET', at('posts', id))).body;
-    const { status, body, headers } = await restore('posts', id, { version: 1 }, { 'x-change-reason': 'better' });
+    const [first] = recordedEvents(service.data, `posts/${id}`);
+    const { status, body, headers } = await assertRecorded(
+      service,
+      () => restore('posts', id, { version: 1 }, { 'x-change-reason': 'better' }),
+      (answer) => [
+        {
+          type: 'document.restored',
+          stream: `posts/${id}`,
+          data: { source: { version: 1, position: first?.position }, document: answer.body },
+        },
+      ],
+    );
     assert.equal(status, 200);
     assert.deepEqual(body, { ...before, title: 'a', n: 1, stamp: 'update n,stamp,title', updatedAt: body.updatedAt });
     assert.ok(body.updatedAt > before.updatedAt);
     assert.match(headers.get('etag') ?? '', /^"4-/);
     assert.deepEqual((await service.call('GET', at('posts', id))).body, body);
-    const events = recordedEvents(service.data, `posts/${id}`);
-    assert.deepEqual(events.at(-1)?.type, 'document.restored');
-    const data = recordedData(service.data, `posts/${id}`).at(-1);
-    assert.deepEqual(data, { source: { version: 1, position: events[0]?.position }, document: body });
   });
 
   it('takes a position of the log too, and records nothing where nothing differs', async () => {
     const id = await history('open', { title: 'a' }, { title: 'b' });
     const [, second] = recordedEvents(service.data, `open/${id}`);
-    const { status, headers } = await restore('open', id, { position: Number(second?.position) });
-    assert.deepEqual([status, recordedEvents(service.data, `open/${id}`).length], [200, 2]);
+    const same = () => restore('open', id, { position: Number(second?.position) });
+    const { status, headers } = await assertRecorded(service, same, []);
+    assert.equal(status, 200);
     assert.match(headers.get('etag') ?? '', /^"2-/);
     const first = await restore('open', id, { position: Number(second?.position) - 1 });
     assert.deepEqual([first.status, first.body.title], [200, 'a']);
@@ -88,7 +97,7 @@ describe('Restoring a document', () => {
   it('brings a deleted one back under its id, with what it was created', async () => {
     const id = await history('posts', { title: 'a', code: 'back' }, { title: 'b' });
     const { body: was } = await service.call('DELETE', at('posts', id));
-    const dry = await dryRun('posts', id, { version: 2 });
+    const dry = await assertRecorded(service, () => dryRun('posts', id, { version: 2 }), []);
     assert.deepEqual(
       dry.body.diff.find(({ field }: { field: string }) => field === 'title'),
       {
@@ -144,7 +153,7 @@ describe('Restoring a document', () => {
       { title: 'b', other: null, others: [] },
     );
     await service.call('DELETE', at('posts', gone));
-    const { status, body } = await dryRun('posts', id, { version: 1 });
+    const { status, body } = await assertRecorded(service, () => dryRun('posts', id, { version: 1 }), []);
     const [first] = recordedEvents(service.data, `posts/${id}`);
     assert.equal(status, 200);
     const fields = body.diff.filter(({ field }: { field: string }) => field !== 'stamp');
@@ -164,7 +173,6 @@ describe('Restoring a document', () => {
         conflicts: [],
       },
     );
-    assert.equal(recordedEvents(service.data, `posts/${id}`).length, 2);
     const restored = await restore('posts', id, { version: 1 });
     assert.deepEqual([restored.status, restored.body.other, restored.body.others], [200, gone, [gone]]);
     assert.equal((await restore('posts', id, { version: 1 }, { 'idempotency-key': 'k' }, '?dryRun=true')).status, 400);
@@ -220,11 +228,11 @@ describe('Restoring a document', () => {
     const stale = await restore('open', id, { version: 1 }, { 'if-match': '"1-x"' });
     assert.deepEqual([stale.status, stale.body.version], [412, 2]);
     const key = { 'if-match': '"2-x"', 'idempotency-key': 'restore' };
-    const first = await restore('open', id, { version: 1 }, key);
+    const send = () => restore('open', id, { version: 1 }, key);
+    const first = await assertRecorded(service, send, [`document.restored open/${id}`]);
     await service.call('PATCH', at('open', id), { title: 'c' });
-    const again = await restore('open', id, { version: 1 }, key);
+    const again = await assertRecorded(service, send, []);
     assert.deepEqual([again.status, again.body, again.headers.get('idempotent-replayed')], [200, first.body, 'true']);
-    assert.equal(recordedEvents(service.data, `open/${id}`).length, 4);
     assert.equal((await restore('open', id, { version: 2 }, key)).status, 422);
   });
 
@@ -238,10 +246,13 @@ describe('Restoring a document', () => {
       dry.body.diff.map(({ field }: { field: string }) => field),
       ['name', 'theme'],
     );
-    const { status, body } = await service.call('POST', `${path}/restore`, { version: 1 });
+    const { status, body } = await assertRecorded(
+      service,
+      () => service.call('POST', `${path}/restore`, { version: 1 }),
+      ['global.restored globals/site'],
+    );
     assert.deepEqual([status, body], [200, { ...first, updatedAt: body.updatedAt }]);
     assert.deepEqual((await service.call('GET', path)).body, body);
-    assert.equal(recordedEvents(service.data, 'globals/site').at(-1)?.type, 'global.restored');
   });
 
   it('gives a file back its bytes', async () => {
@@ -253,7 +264,9 @@ describe('Restoring a document', () => {
     };
     const first = await send('POST', '/api/collections/files', 'one');
     await send('PATCH', at('files', first.id), 'two');
-    const { status, body } = await restore('files', first.id, { version: 1 });
+    const { status, body } = await assertRecorded(service, () => restore('files', first.id, { version: 1 }), [
+      `document.restored files/${first.id}`,
+    ]);
     assert.deepEqual([status, body], [200, { ...first, updatedAt: body.updatedAt }]);
     const file = await fetch(service.url + body.url, { headers: { 'x-api-key': apiKey } });
     assert.equal(await file.text(), 'one');
@@ -267,7 +280,8 @@ describe('Restoring a document', () => {
     const logIn = () => anonymous('POST', '/api/collections/people/login', login);
     assert.equal((await logIn()).status, 200);
     await service.call('DELETE', at('people', body.id));
-    assert.equal((await restore('people', body.id, { version: 1 })).status, 200);
+    const back = () => restore('people', body.id, { version: 1 });
+    assert.equal((await assertRecorded(service, back, [`document.restored people/${body.id}`])).status, 200);
     assert.equal((await logIn()).status, 401);
     assert.equal((await service.call('PATCH', at('people', body.id), { password: login.password })).status, 200);
     assert.equal((await logIn()).status, 200);

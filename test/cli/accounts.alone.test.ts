@@ -10,6 +10,7 @@ import { loggedIn, login } from '../helpers/accounts.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { useMailbox } from '../helpers/mail.ts';
+import { assertRecorded } from '../helpers/recorded.ts';
 import { runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, isId, launch, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
 
@@ -96,17 +97,20 @@ function filesWith(data: string, text: string): string[] {
 
 describe('annals create-user', () => {
   it('makes a user beside a running service, prints the id, and the user can log in', async () => {
-    const { code, stdout, stderr } = await annalsProcess(
-      "create-user users --email ' Ada@Example.org' --field name=Ada",
+    const actor = { type: 'system' } as const;
+    const { code, stdout, stderr } = await assertRecorded(
+      service,
+      () => annalsProcess("create-user users --email ' Ada@Example.org' --field name=Ada"),
+      (ended) => [
+        { type: 'document.created', stream: `users/${ended.stdout.trimEnd()}`, actor },
+        { type: 'password.changed', stream: `accounts/users/${ended.stdout.trimEnd()}`, actor },
+      ],
     );
     assert.deepEqual([code, stderr], [0, '']);
     const id = stdout.trimEnd();
     assert.ok(isId(id) && stdout === `${id}\n`);
     const { body } = await login(service, 'users', 'ada@example.org', password);
     assert.deepEqual([body.user.id, body.user.name, body.user.email], [id, 'Ada', 'ada@example.org']);
-    for (const stream of [`users/${id}`, `accounts/users/${id}`]) {
-      assert.deepEqual(recordedEvents(service.data, stream)[0]?.actor, { type: 'system' });
-    }
   });
 
   it('makes them where no service runs too, in a new directory, beside other commands, and while a service starts', async (t) => {
@@ -176,9 +180,9 @@ describe('annals create-user', () => {
   });
 
   it('prints what the service refuses, a line for each field, and exits with 1', async () => {
-    const before = recordedEvents(service.data).length;
     const command = 'create-user users --email nobody --field code=long --field age=-1 --field links=[{"url":"x"}]';
-    const { code, stdout, stderr } = await annals(command, { input: 'x'.repeat(100_000) });
+    const run = () => annals(command, { input: 'x'.repeat(100_000) });
+    const { code, stdout, stderr } = await assertRecorded(service, run, []);
     assert.deepEqual([code, stdout], [1, '']);
     assert.deepEqual(
       stderr
@@ -189,7 +193,6 @@ describe('annals create-user', () => {
       ['age', 'code', 'email', 'links.0.url', 'password'],
     );
     assert.match(stderr, /^password must have at most 72 bytes/m);
-    assert.equal(recordedEvents(service.data).length, before);
   });
 
   it('refuses an e-mail that somebody has', async () => {
@@ -232,12 +235,10 @@ describe('annals create-user', () => {
     ['users --email a@b.co --field more=[12345678901234567890]', /^--field more must hold numbers that JSON keeps$/m],
   ] as const) {
     it(`refuses the command line "${arguments_}" in words, and does nothing`, async () => {
-      const before = recordedEvents(service.data).length;
-      const { code, stdout, stderr } = await annals(`create-user ${arguments_}`);
+      const { code, stdout, stderr } = await assertRecorded(service, () => annals(`create-user ${arguments_}`), []);
       assert.deepEqual([code, stdout], [2, '']);
       for (const message of messages) assert.match(stderr, message);
       assert.match(stderr, /^annals create-user --help shows the usage$/m);
-      assert.equal(recordedEvents(service.data).length, before);
     });
   }
 });
@@ -401,25 +402,31 @@ describe('annals unlock and annals sessions revoke', () => {
   type Accounts = Awaited<ReturnType<typeof twoAccounts>>;
 
   /** Unlocks the one account and ends a session of it, and ends all sessions of the other, each twice. */
-  async function runCommands({ locked }: Accounts, run: typeof annals, where: Options) {
+  async function runCommands({ id, locked }: Accounts, command: typeof annals, where: Options) {
+    const run = (line: string, ...types: string[]) =>
+      assertRecorded({ data: where.data ?? service.data }, () => command(line, where), types);
+    const stream = `accounts/users/${id}`;
     const { sid } = JSON.parse(Buffer.from(locked[1].token.split('.')[1] ?? '', 'base64url').toString());
-    assert.deepEqual(await run('unlock users --email Locked@example.org', where), {
+    assert.deepEqual(await run('unlock users --email Locked@example.org', `account.unlocked ${stream}`), {
       code: 0,
       stdout: 'unlocked Locked@example.org in users\n',
       stderr: '',
     });
-    assert.deepEqual(await run('unlock users --email locked@example.org', where), {
+    assert.deepEqual(await run('unlock users --email locked@example.org'), {
       code: 1,
       stdout: '',
       stderr: '"locked@example.org" is not locked, and no failed login is counted\n',
     });
-    assert.deepEqual(await run(`sessions revoke users --email locked@example.org --session ${sid}`, where), {
-      code: 0,
-      stdout: 'ended 1 session of locked@example.org\n',
-      stderr: '',
-    });
-    for (const ended of ['ended 2 sessions', 'there was no session']) {
-      assert.deepEqual(await run('sessions revoke users --email known@example.org', where), {
+    assert.deepEqual(
+      await run(`sessions revoke users --email locked@example.org --session ${sid}`, `session.revoked ${stream}`),
+      {
+        code: 0,
+        stdout: 'ended 1 session of locked@example.org\n',
+        stderr: '',
+      },
+    );
+    for (const [ended, ...types] of [['ended 2 sessions', 'session.revoked'], ['there was no session']] as const) {
+      assert.deepEqual(await run('sessions revoke users --email known@example.org', ...types), {
         code: 0,
         stdout: `${ended} of known@example.org\n`,
         stderr: '',

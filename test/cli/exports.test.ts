@@ -7,6 +7,7 @@ import { lockDirectory } from '../../storage/lock.ts';
 import { run as verify } from '../../verify/annals-verify.mjs';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
+import { assertRecorded } from '../helpers/recorded.ts';
 import { writeConfig } from '../helpers/service.ts';
 import { recordedData, recordedEvents, useFolder } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
@@ -39,19 +40,12 @@ describe('annals export', () => {
     const file = pathOf('all.zip');
     const size = recordedEvents(service.data).length;
     const reason = 'für die Prüfung';
-    const { code, stdout, stderr } = await runHere([
-      'export',
-      '--out',
-      file,
-      '--reason',
-      reason,
-      '--since',
-      '2',
-      '--data',
-      service.data,
-      '--config',
-      configFile,
-    ]);
+    const where = ['--data', service.data, '--config', configFile];
+    const { code, stdout, stderr } = await assertRecorded(
+      service,
+      () => runHere(['export', '--out', file, '--reason', reason, '--since', '2', ...where]),
+      [{ type: 'log.exported', actor: { type: 'system' } }],
+    );
     assert.deepEqual([code, stderr], [0, '']);
     const [first, second, third] = stdout.split('\n');
     const { size: bytes, mode } = statSync(file);
@@ -60,8 +54,6 @@ describe('annals export', () => {
     assert.match(third ?? '', new RegExp(`^signed: size ${size}, root \\S{44}$`));
     assert.equal(mode & 0o777, 0o600);
     await verified(file);
-    const exported = recordedEvents(service.data).at(-1);
-    assert.deepEqual([exported?.type, exported?.actor], ['log.exported', { type: 'system' }]);
     const again = pathOf('record.zip');
     assert.equal((await annals(`export --out ${again} --type log.exported`)).code, 0);
     const [line = ''] = String(unzip(readFileSync(again)).get('events.ndjson')).split('\n');
@@ -157,12 +149,10 @@ describe('annals export without a running service', () => {
   });
 
   it('refuses a configuration that is not the one the log ends with: to start it would record it', async () => {
-    const size = recordedEvents(service.data).length;
     const other = writeConfig(folder, { collections: [{ slug: 'others', fields: [] }] });
     const args = ['export', '--out', pathOf('other.zip'), '--data', service.data, '--config', other];
-    const { code, stderr } = await runHere(args);
+    const { code, stderr } = await assertRecorded(service, () => runHere(args), []);
     assert.equal(code, 2);
     assert.match(stderr, /is not the configuration that the log ends with/);
-    assert.equal(recordedEvents(service.data).length, size);
   });
 });

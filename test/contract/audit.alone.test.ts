@@ -22,6 +22,7 @@ import { request, type Sent } from '../helpers/requests.ts';
 import { type Answer, apiKey, temporaryFolder } from '../helpers/service.ts';
 import { dial, eventually, received, recordedEvents, useService } from '../helpers/shared.ts';
 import { type AuditWorld, audit, erasures, reason, right } from './audit-calls.ts';
+import { assertAllRecorded, type NotedCall, noted } from './recorded.ts';
 import { requestsFor } from './requests.ts';
 import type { World } from './world.ts';
 
@@ -69,6 +70,8 @@ const runs = Number(process.env.TEST_RUNS ?? 8);
 
 let contract: Contract;
 let world: AuditWorld;
+/** All calls of audit routes of the service, but the one that is held up. */
+const calls: NotedCall[] = [];
 
 describe('The OpenAPI document of the audit routes', () => {
   for (const [name, { configuration, security, forbidden }] of Object.entries(callers)) {
@@ -115,6 +118,7 @@ async function call(operation: string, wanted: number, path: string, sent: Sent 
   const answer = await request(service.url, method, path, sent);
   assert.equal(answer.status, wanted, `${operation}: ${String(answer.body)} ${JSON.stringify(answer.body)}`);
   contract.check(operation, answer);
+  calls.push(noted(operation, answer));
   return answer;
 }
 
@@ -224,6 +228,7 @@ describe('The answers of the audit routes', () => {
             const answer = await request(service.url, method, path, sent);
             assert.notEqual(answer.status, 500, path);
             contract.check(operation, answer);
+            calls.push(noted(operation, answer));
           }),
           { numRuns: runs, endOnFailure: true },
         ),
@@ -450,6 +455,19 @@ describe('The answers of the audit routes', () => {
     for (const { sql } of triggers) db.exec(sql);
     db.close();
     await look(looking, ({ altered }) => altered?.from === 1);
+  });
+
+  it('are on record where they are an export or an erasure, and nowhere else', () => {
+    const rest = assertAllRecorded(service.data, contract.document, calls, {
+      keyOf: (operation) => operation,
+      succeeds: { [`GET ${audit}/export`]: ['log.exported'], [erasures]: ['document.erased', ''] },
+      streamOf: (_operation, type) => (type === 'log.exported' ? 'system/audit/' : ''),
+    });
+    const others = rest.filter(({ type }) => /^(log\.|document\.erased$)/.test(type));
+    assert.deepEqual(
+      others.map(({ type, stream }) => `${type} ${stream}`),
+      [`document.erased files/${world.file}`],
+    );
   });
 
   it('are described where the log is not what it was', async () => {

@@ -9,6 +9,7 @@ import type { Answer } from '../helpers/service.ts';
 import { eventually, useService } from '../helpers/shared.ts';
 import { provoke } from './answers.ts';
 import { type Operation, operationOf, rightCall, vary } from './calls.ts';
+import { assertAllRecorded, type Records } from './recorded.ts';
 import { pairsOf, requestsFor } from './requests.ts';
 import { damage, expectAll, fill, overtake, type Prepared, prepare, stall } from './trouble.ts';
 import { inJson } from './values.ts';
@@ -40,6 +41,31 @@ const excuses = new RegExp(
 
 /** Answers that take trouble to come about, each of a kind, and have a test of their own. */
 const ofTrouble = / (408|500|503)$|first-user (201|default)$/;
+
+/** What a call of each kind of operation records when it succeeds; see {@link assertAllRecorded}. */
+const recorded: Records['succeeds'] = {
+  create: ['document.created', 'document.created password.changed'],
+  update: ['document.updated', 'document.updated password.changed', 'password.changed', ''],
+  delete: ['document.deleted'],
+  restore: ['document.restored', ''],
+  updateGlobal: ['global.updated', ''],
+  restoreGlobal: ['global.restored', ''],
+  login: ['login.succeeded session.started'],
+  logout: ['session.revoked'],
+  refreshToken: ['session.refreshed'],
+  endSession: ['session.revoked'],
+  invite: ['invite.created'],
+  acceptInvite: ['document.created invite.accepted password.changed session.started'],
+  createFirstUser: ['document.created setup.completed password.changed session.started'],
+  forgotPassword: ['password.reset.requested', ''],
+  resetPassword: ['password.changed'],
+  keepPreview: [''],
+};
+/** What a refused call records: a login that fails, and what the read hook of `members` refuses to show when it is done. */
+function recordedByRefusal({ kind, slug }: Operation, status: number): readonly string[] {
+  if (slug === 'members' && status === 418) return ['', ...(recorded[kind] ?? [])];
+  return kind === 'login' ? ['', 'login.failed', 'login.failed account.locked'] : [''];
+}
 
 describe('The contract', () => {
   let world: World;
@@ -195,6 +221,22 @@ describe('The contract', () => {
   });
 
   it('holds for bodies that do not come', () => stalled());
+
+  it('holds for what is recorded: what each call is to record, and nothing else', () => {
+    const rest = assertAllRecorded(service.data, world.contract.document, world.calls, {
+      keyOf: (operation) => operationOf(world, operation).kind,
+      succeeds: recorded,
+      refused: (operation, status) => recordedByRefusal(operationOf(world, operation), status),
+      streamOf(operation, type) {
+        const { slug } = operationOf(world, operation);
+        if (type.startsWith('document.')) return `${slug}/`;
+        return type.startsWith('global.') ? `globals/${slug}/` : `accounts/${slug}/`;
+      },
+    });
+    // What no call of ours has recorded.
+    const others = Map.groupBy(rest, ({ type, correlationId }) => (correlationId === 'rival' ? 'rival' : type));
+    assert.deepEqual([...others.keys()].sort(), ['email.sent', 'rival', 'schema.changed']);
+  });
 
   it('names nothing that is not there', () => {
     const { unmet, unseen } = world.contract;

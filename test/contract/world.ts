@@ -5,6 +5,7 @@ import { type Contract, contractOf, described } from '../helpers/contract.ts';
 import type { Mailbox } from '../helpers/mail.ts';
 import { request, type Sent } from '../helpers/requests.ts';
 import { type Answer, apiKey, type Service } from '../helpers/service.ts';
+import { type NotedCall, noted } from './recorded.ts';
 
 /** One call of an operation. */
 export type Call = Sent & { path: string };
@@ -39,6 +40,8 @@ export async function createWorld(
   setupToken: string,
   whileEmpty: (world: Pick<World, 'send'>, first: () => Call) => Promise<void>,
 ) {
+  /** All calls that were made, with what was answered. */
+  const calls: NotedCall[] = [];
   const contract: Contract = contractOf((await request(url, 'GET', '/api/openapi.json')).body);
 
   /** Calls an operation, and holds the answer against the document. */
@@ -46,6 +49,7 @@ export async function createWorld(
     const [method = ''] = operation.split(' ');
     const answer = await request(url, method, path, { ...sent, headers: { ...needed(operation), ...sent.headers } });
     contract.check(operation, answer);
+    calls.push(noted(operation, answer));
     return answer;
   }
 
@@ -123,6 +127,7 @@ export async function createWorld(
   return {
     url,
     contract,
+    calls,
     send,
     needed,
     first,

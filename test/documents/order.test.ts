@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { assertRecorded } from '../helpers/recorded.ts';
 import type { CallOptions } from '../helpers/service.ts';
-import { errorsOf, eventually, logLines, recordedEvents } from '../helpers/shared.ts';
+import { errorsOf, eventually, logLines } from '../helpers/shared.ts';
 
 const service = useServiceHere(`
 const fail = (message, statusCode) => { throw Object.assign(new Error(message), { statusCode }); };
@@ -49,7 +50,6 @@ describe('The order of a write', () => {
       await service.call('POST', posts, { code });
       const { id } = (await service.call('POST', posts, { code: `own of ${method}` })).body;
       const inOrder = method === 'POST' ? steps.filter(([step]) => step !== 'missing') : steps;
-      const before = recordedEvents(service.data).length;
       // Everything is wrong at first; then one thing after the other is right.
       for (const [index, [step, status, message]] of inOrder.entries()) {
         const wrong = inOrder.slice(index).map(([name]) => name);
@@ -61,13 +61,13 @@ describe('The order of a write', () => {
         const path = wrong.includes('missing') ? `${posts}/nope` : `${posts}/${id}`;
         // A missing document is told only to those who might have been let near it.
         if (step === 'missing') options.headers = { 'x-refuse': wrong.filter((name) => name !== 'rule').join(',') };
-        const answer = await service.call(method, method === 'POST' ? posts : path, body, options);
+        const send = () => service.call(method, method === 'POST' ? posts : path, body, options);
+        const answer = await assertRecorded(service, send, []);
         // Without a credential, a rule that says no is a 401.
         const expected = step === 'rule' ? 401 : status;
         assert.equal(answer.status, expected, `${step}: ${JSON.stringify(answer.body)}`);
         assert.match(answer.body.message, step === 'rule' ? /key or a token is needed/ : message);
       }
-      assert.equal(recordedEvents(service.data).length, before);
       const free = { title: 't', secret: 's', code: `free for ${method}` };
       const headers = { 'x-refuse': 'after hook' };
       const done = await service.call(method, method === 'POST' ? posts : `${posts}/${id}`, free, {

@@ -12,8 +12,9 @@ import canonicalizeModule from 'canonicalize';
 import { run as verify } from '../../../verify/annals-verify.mjs';
 import { bearer, login } from '../../helpers/accounts.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
+import { assertRecorded } from '../../helpers/recorded.ts';
 import { type Answer, apiKey, type CallOptions } from '../../helpers/service.ts';
-import { errorsOf, eventually, recordedData, recordedEvents, useFolder } from '../../helpers/shared.ts';
+import { errorsOf, eventually, recordedEvents, useFolder } from '../../helpers/shared.ts';
 import { unzip } from '../../helpers/unzip.ts';
 
 /** The scopes of a caller are what its header says; without one, an API key may everything. */
@@ -266,15 +267,20 @@ describe('GET /api/audit/export', () => {
   });
 
   it('is itself on record before its first byte, with who, from where and what', async () => {
-    const size = recordedEvents(service.data).length;
-    await archive('/api/audit/export?from=2&to=5&type=document.updated&format=csv', {
-      headers: { 'user-agent': 'auditor', 'x-change-reason': 'the audit of 2026' },
-    });
-    const header = recordedEvents(service.data, 'system/audit').at(-1);
-    assert.deepEqual([header?.type, header?.position, header?.actor.type], ['log.exported', size + 1, 'apiKey']);
-    const data = recordedData(service.data, 'system/audit').at(-1);
+    const headers = { 'user-agent': 'auditor', 'x-change-reason': 'the audit of 2026' };
     const filters = { type: 'document.updated' };
-    assert.deepEqual(data, { from: 2, to: 5, format: 'csv', events: 2, filters });
+    await assertRecorded(
+      service,
+      () => archive('/api/audit/export?from=2&to=5&type=document.updated&format=csv', { headers }),
+      [
+        {
+          type: 'log.exported',
+          stream: 'system/audit',
+          data: { from: 2, to: 5, format: 'csv', events: 2, filters },
+        },
+      ],
+    );
+    assert.equal(recordedEvents(service.data, 'system/audit').at(-1)?.actor.type, 'apiKey');
     const { lines } = await archive('/api/audit/export?stream=system/audit');
     const { ip, ...context } = JSON.parse(lines.at(-1) ?? '').payload.context;
     assert.deepEqual(
@@ -284,14 +290,18 @@ describe('GET /api/audit/export', () => {
   });
 
   it('records nothing for HEAD, for a refusal and for bad parameters', async () => {
-    const size = recordedEvents(service.data).length;
-    const head = await fetch(`${service.url}/api/audit/export`, { method: 'HEAD', headers: { 'x-api-key': apiKey } });
+    const ask = () => fetch(`${service.url}/api/audit/export`, { method: 'HEAD', headers: { 'x-api-key': apiKey } });
+    const head = await assertRecorded(service, ask, []);
     assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'application/zip']);
     assert.equal(head.headers.get('content-length'), null);
-    assert.equal((await get('/api/audit/export', scoped('payloads'))).status, 403);
-    assert.equal((await get('/api/audit/export', { key: null })).status, 401);
-    assert.equal((await get('/api/audit/export?format=xml')).status, 400);
-    assert.equal(recordedEvents(service.data).length, size);
+    for (const [status, query, options] of [
+      [403, '', scoped('payloads')],
+      [401, '', { key: null }],
+      [400, '?format=xml', {}],
+    ] as const) {
+      const refused = await assertRecorded(service, () => get(`/api/audit/export${query}`, options), []);
+      assert.equal(refused.status, status);
+    }
   });
 
   it('is not made under a cookie because another site asks for it', async () => {
@@ -301,9 +311,9 @@ describe('GET /api/audit/export', () => {
     const under = (site: string) =>
       get('/api/audit/export', { key: null, headers: { cookie, 'x-scopes': 'export', 'sec-fetch-site': site } });
     assert.equal((await under('same-origin')).status, 200);
-    const size = recordedEvents(service.data).length;
-    for (const site of ['cross-site', 'same-site']) assert.equal((await under(site)).status, 403);
-    assert.equal(recordedEvents(service.data).length, size);
+    for (const site of ['cross-site', 'same-site']) {
+      assert.equal((await assertRecorded(service, () => under(site), [])).status, 403);
+    }
   });
 
   it('takes parts of the log by position, by time and by day, both ends included', async () => {

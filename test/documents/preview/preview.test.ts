@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { anonymous, bearer, type LoggedIn, loggedIn } from '../../helpers/accounts.ts';
+import { assertRecorded } from '../../helpers/recorded.ts';
 import { remainsIn } from '../../helpers/remains.ts';
 import { type Answer, type CallOptions, startService } from '../../helpers/service.ts';
-import { errorsOf, eventually, logLines, recordedEvents, useFolder, useService } from '../../helpers/shared.ts';
+import { errorsOf, eventually, logLines, useFolder, useService } from '../../helpers/shared.ts';
 
 const config = `export default {
   bcryptCost: 4,
@@ -114,7 +115,7 @@ describe('A preview (4.6)', () => {
   ];
   for (const [who, status, run] of refusals) {
     it(`is ${status === 200 ? 'for' : `${status} for`} ${who}`, async () => {
-      const answer = await run();
+      const answer = await assertRecorded({ data }, run, []);
       assert.equal(answer.status, status, JSON.stringify(answer.body));
     });
   }
@@ -261,13 +262,13 @@ describe('The draft of a preview', () => {
   });
 
   it('is never in the log, nor is it in the lines about requests, nor its token', async () => {
-    const before = recordedEvents(data).length;
-    const token = await tokenOf({ collection: 'posts', id: post, data: { title: 'a-text-of-a-draft' } });
-    assert.equal((await show(token)).body.data.title, 'a-text-of-a-draft');
+    const draft = { collection: 'posts', id: post, data: { title: 'a-text-of-a-draft' } };
+    const token = await assertRecorded({ data }, () => tokenOf(draft), []);
+    const shown = await assertRecorded({ data }, () => show(token), []);
+    assert.equal(shown.body.data.title, 'a-text-of-a-draft');
     const { headers } = await show('not.a.token');
     const sought = headers.get('x-request-id');
     await eventually(() => logLines(service).some(({ requestId }) => requestId === sought));
-    assert.equal(recordedEvents(data).length, before);
     const lines = JSON.stringify(logLines(service));
     assert.doesNotMatch(lines, /a-text-of-a-draft|not\.a\.token/);
     assert.ok(!lines.includes(token));

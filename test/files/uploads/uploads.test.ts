@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { assertRecorded, assertRefusalRecordsNothing } from '../../helpers/recorded.ts';
 import { type Answer, apiKey } from '../../helpers/service.ts';
-import { errorsOf, fieldsOf, recordedData, recordedEvents, useService } from '../../helpers/shared.ts';
+import { errorsOf, fieldsOf, recordedData, useService } from '../../helpers/shared.ts';
 
 const service = useService(
   `
@@ -69,7 +70,9 @@ async function send(method: string, path: string, parts: Parts, key: string | nu
     ...(attempt === undefined ? {} : { 'idempotency-key': attempt }),
   };
   const response = await fetch(service.url + path, { method, body: form, headers });
-  return { status: response.status, headers: response.headers, body: await response.json() } as Answer;
+  const answer: Answer = { status: response.status, headers: response.headers, body: await response.json() };
+  assertRefusalRecordsNothing(service.data, `${method} ${path}`, answer);
+  return answer;
 }
 
 /** A form with an input for a file that was left empty, which `FormData` of Node does not send as browsers do. */
@@ -106,10 +109,18 @@ function assertNothingOf(content: string): void {
 
 describe('POST of a file (4.2)', () => {
   it('answers 201 with the document, all that is told of the file in it, and records that but the URL', async () => {
-    const { status, body } = await send('POST', media, [
-      ['file', textFile('hello'), 'über uns.txt'],
-      ['alt', 'a text'],
-    ]);
+    const { status, body } = await assertRecorded(
+      service,
+      () =>
+        send('POST', media, [
+          ['file', textFile('hello'), 'über uns.txt'],
+          ['alt', 'a text'],
+        ]),
+      (answer) => {
+        const { url: _, usedBy: __, ...data } = answer.body;
+        return [{ type: 'document.created', stream: `media/${data.id}`, data }];
+      },
+    );
     assert.equal(status, 201);
     const { id, createdAt, updatedAt, ...rest } = body;
     assert.equal(createdAt, updatedAt);
@@ -121,10 +132,6 @@ describe('POST of a file (4.2)', () => {
       ...{ like: null, likes: [], usedBy: [] },
     });
     assert.deepEqual((await service.call('GET', `${media}/${id}`)).body, body);
-    const [recorded] = recordedData(service.data, `media/${id}`);
-    const { filename, mimeType, filesize, width, height, sha256: recordedHash } = recorded ?? {};
-    assert.deepEqual({ filename, mimeType, filesize, width, height }, file);
-    assert.deepEqual([recordedHash, recorded && 'url' in recorded], [sha256('hello'), false]);
     assert.equal(
       readFileSync(join(service.data, 'blobs', sha256('hello').slice(0, 2), sha256('hello')), 'utf8'),
       'hello',
@@ -371,10 +378,13 @@ describe('Documents of an upload collection', () => {
       ],
       'old bytes',
     );
-    const { status, body } = await send('PATCH', `${media}/${before.id}`, [
-      ['rank', '4'],
-      ['file', textFile('<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"/>'), 'new.svg'],
-    ]);
+    const picture = textFile('<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"/>');
+    const replace = () =>
+      send('PATCH', `${media}/${before.id}`, [
+        ['rank', '4'],
+        ['file', picture, 'new.svg'],
+      ]);
+    const { status, body } = await assertRecorded(service, replace, [`document.updated media/${before.id}`]);
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual(
       [body.filename, body.mimeType, body.width, body.height, body.alt, body.rank],
@@ -397,11 +407,10 @@ describe('Documents of an upload collection', () => {
     ] as const) {
       assert.deepEqual([answer.status, answer.body.rank, answer.body.sha256], [200, rank, before.sha256]);
     }
-    const recorded = recordedEvents(service.data, `media/${before.id}`).length;
     // It may be sent to mend what the store has lost.
     rmSync(join(service.data, 'blobs', before.sha256.slice(0, 2), before.sha256));
-    const { status } = await send('PATCH', `${media}/${before.id}`, [['file', textFile('to stay')]]);
-    assert.deepEqual([status, recordedEvents(service.data, `media/${before.id}`).length], [200, recorded]);
+    const same = () => send('PATCH', `${media}/${before.id}`, [['file', textFile('to stay')]]);
+    assert.equal((await assertRecorded(service, same, [])).status, 200);
     assert.ok(blobs().includes(before.sha256));
   });
 
@@ -424,7 +433,8 @@ describe('Documents of an upload collection', () => {
 
   it('leave the bytes of their file when they are deleted', async () => {
     const { id, sha256: hash } = await upload();
-    assert.equal((await service.call('DELETE', `${media}/${id}`)).status, 200);
+    const remove = () => service.call('DELETE', `${media}/${id}`);
+    assert.equal((await assertRecorded(service, remove, [`document.deleted media/${id}`])).status, 200);
     assert.equal((await service.call('GET', `${media}/${id}`)).status, 404);
     assert.ok(blobs().includes(hash));
   });
@@ -433,9 +443,9 @@ describe('Documents of an upload collection', () => {
 describe('An upload that is sent again under its Idempotency-Key', () => {
   it('gives a store that has lost the bytes them back, as a new document and as a new file of one', async () => {
     const create = () => send('POST', media, [['file', textFile('lost once')]], apiKey, 'create');
-    const { body } = await create();
+    const { body } = await assertRecorded(service, create, ['document.created']);
     const replace = () => send('PATCH', `${media}/${body.id}`, [['file', textFile('lost twice')]], apiKey, 'replace');
-    const replaced = await replace();
+    const replaced = await assertRecorded(service, replace, [`document.updated media/${body.id}`]);
     for (const [repeat, first, content] of [
       [create, body, 'lost once'],
       [replace, replaced.body, 'lost twice'],

@@ -78,7 +78,7 @@ function isCurrent(session: Listed): boolean {
   return session.isCurrent;
 }
 
-describe('A user who logs in', () => {
+describe('A user who logs in (2.6, 4.4)', () => {
   it('gets a token and themselves, without a password', async () => {
     const id = await user('ada', { salary: 3 });
     const { status, body } = await assertRecorded(
@@ -200,7 +200,7 @@ describe('What a user has begun', () => {
   });
 });
 
-describe('Rules and hooks', () => {
+describe('Rules and hooks (5)', () => {
   it('are given the user, with relations followed', async () => {
     const lawyer = await newUser('hugo', { team });
     const other = await newUser('ines');
@@ -265,7 +265,7 @@ describe('Rules and hooks', () => {
   });
 });
 
-describe('A password', () => {
+describe('A password (2.2, 4.4)', () => {
   it('is changed by its user, who stays logged in here and nowhere else', async () => {
     const here = await newUser('leo');
     const there = await loggedIn(service, 'users', 'leo@example.org', password);
@@ -363,7 +363,7 @@ describe('A password', () => {
   });
 });
 
-describe('An invitation', () => {
+describe('An invitation (2.6, 4.4)', () => {
   const invite = (who: LoggedIn, email: unknown, slug = 'users') =>
     service.call('POST', `/api/collections/${slug}/invite`, { email }, who.as);
   const accept = (body: object, slug = 'users') =>
@@ -434,7 +434,7 @@ describe('An invitation', () => {
   });
 });
 
-describe('A lock', () => {
+describe('A lock (3)', () => {
   it('comes after too many failures, counted exactly, and tells nothing', async () => {
     await user('ugo');
     const attempts = (email: string) =>
@@ -472,7 +472,7 @@ describe('A lock', () => {
   });
 });
 
-describe('A cookie', () => {
+describe('A cookie (5)', () => {
   it('is not set for another site', async () => {
     await user('xaver');
     const body = { email: 'xaver@example.org', password };

@@ -67,7 +67,7 @@ function recordedByRefusal({ kind, slug }: Operation, status: number): readonly 
   return kind === 'login' ? ['', 'login.failed', 'login.failed account.locked'] : [''];
 }
 
-describe('The contract', () => {
+describe('The contract (1)', () => {
   let world: World;
   let operations: Operation[];
   /** Those that have an answer which has not been met yet, with this status. */

@@ -95,7 +95,7 @@ async function create(
   return answer.body;
 }
 
-describe('POST /api/collections/:slug (4.1)', () => {
+describe('POST /api/collections/:slug (2.1, 4.1)', () => {
   it('answers 201 with the whole document in the order of the configuration, null and [] where there is no value', async () => {
     const { status, headers, body } = await service.call('POST', posts, { title: 'One' });
     assert.equal(status, 201);
@@ -204,7 +204,7 @@ describe('POST /api/collections/:slug (4.1)', () => {
   });
 });
 
-describe('Values (field types)', () => {
+describe('The values of fields (2.1)', () => {
   const taken: Record<string, unknown[]> = {
     text: ['ab', 'né🎉🎉🎉', null],
     textarea: ['', 'two\nlines', 'x'.repeat(100_000), '</script>\u2028', null],

@@ -41,7 +41,7 @@ const defaults = {
   home: null,
 };
 
-describe('GET /api/globals/:slug (4.3)', () => {
+describe('GET /api/globals/:slug (2.4, 4.3)', () => {
   it('answers the defaults before the first write, createdAt and updatedAt null, and records nothing', async () => {
     const { status, body } = await assertRecorded(service, () => service.call('GET', path('site')), []);
     assert.deepEqual([status, body], [200, defaults]);
@@ -76,7 +76,7 @@ describe('GET /api/globals/:slug (4.3)', () => {
   });
 });
 
-describe('PATCH /api/globals/:slug (4.3)', () => {
+describe('PATCH /api/globals/:slug (2.4, 4.3)', () => {
   it('merges what is sent, answers the whole global, and records it', async () => {
     const change = (body: object) => () => service.call('PATCH', path('merged'), body);
     const first = await assertRecorded(service, change({ b: 2 }), (answer) => [

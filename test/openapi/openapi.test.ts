@@ -224,7 +224,7 @@ const refusalsOfPast = ['403', '503'];
 const refusalsOfBodies = ['400', '408', '413', '415', '500'];
 const refusalsOfWrites = ['401', '503', ...refusalsOfBodies];
 
-describe('The OpenAPI document (4.7)', () => {
+describe('The OpenAPI document (4.7, 9)', () => {
   for (const [name, config] of Object.entries(configurations)) {
     it(`is valid OpenAPI 3.0 with every route of the service, and no other: ${name}`, async () => {
       const { document, routes } = await made(config);
@@ -236,6 +236,7 @@ describe('The OpenAPI document (4.7)', () => {
       const isInVain = (route: string) => route.endsWith('/first-user') && !route.includes(`/${admins[name]}/`);
       const told = routes.filter((route) => !untold.test(route) && !isInVain(route));
       assert.deepEqual(operationsOf(document).sort(), told.sort());
+      assert.doesNotMatch(Object.keys(document.paths).join('\n'), /\/v\d/, 'a path carries a version');
       assertWhole(document);
     });
   }

@@ -120,7 +120,7 @@ function refusingOnce(refusals: Error[]): SMTPServerOptions {
   };
 }
 
-describe('Mails that wait', () => {
+describe('Mails that wait (6)', () => {
   it('are sent to those whom they are for, with their links, and recorded', async (t) => {
     const { port, received } = await startPostOffice(t);
     const world = worldOf(t);

@@ -65,7 +65,7 @@ function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 }
 
-describe('A preview (4.6)', () => {
+describe('A preview (2.6, 4.6)', () => {
   it('shows a draft as it came, whatever the fields are, to whoever has the token, for 15 minutes', async () => {
     const draft = {
       title: ['no text', null, 1e21, -0.5, { deep: { er: [] } }],

@@ -107,7 +107,7 @@ function assertNothingOf(content: string): void {
   assert.deepEqual(readdirSync(join(service.data, 'blobs/incoming')), []);
 }
 
-describe('POST of a file (4.2)', () => {
+describe('POST of a file (2.3, 4.2)', () => {
   it('answers 201 with the document, all that is told of the file in it, and records that but the URL', async () => {
     const { status, body } = await assertRecorded(
       service,
@@ -325,7 +325,7 @@ describe('POST of a file (4.2)', () => {
   });
 });
 
-describe('Documents of an upload collection', () => {
+describe('Documents of an upload collection (2.3)', () => {
   it('are found by what is told of their files', async () => {
     const { id } = await upload([], 'x'.repeat(4321));
     const find = async (where: string) => {

@@ -5,6 +5,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
+import { assertRecorded } from '../helpers/recorded.ts';
 import { runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder } from '../helpers/shared.ts';
 
@@ -198,9 +199,10 @@ describe('annals rebuild', () => {
   it('builds the read tables anew, the same as before', async (t) => {
     const data = await copy(t);
     for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
-    const { code, stdout } = await runHere(['rebuild', '--config', configFile, '--data', data]);
+    const rebuild = () => runHere(['rebuild', '--config', configFile, '--data', data]);
+    const { code, stdout } = await assertRecorded({ data }, rebuild, []);
     assert.deepEqual([code, stdout], [0, 'rebuilt the read tables from 9 events\n']);
-    assert.equal((await runHere(['verify', '--data', data])).code, 0);
+    assert.equal((await assertRecorded({ data }, () => runHere(['verify', '--data', data]), [])).code, 0);
     const again = await startHere(t, config, { data });
     const { body } = await again.call('GET', `${posts}?sort=title`);
     assert.deepEqual(
@@ -240,7 +242,8 @@ describe('annals rebuild', () => {
     const { code, stderr } = await runHere(args);
     assert.equal(code, 2);
     assert.match(stderr, /the log lost events: it ends at position 9/);
-    assert.equal((await runHere([...args, '--accept-lost-events', '--reason', 'a test'])).code, 0);
+    const accept = () => runHere([...args, '--accept-lost-events', '--reason', 'a test']);
+    assert.equal((await assertRecorded({ data }, accept, [])).code, 0);
     assert.equal((await runHere(['verify', '--data', data])).code, 0);
   });
 

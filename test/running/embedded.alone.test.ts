@@ -16,6 +16,7 @@ import type { Config } from '../../config/define.ts';
 import { annals, mount, type ServiceOptions } from '../../server/index.ts';
 import { quietOptions, startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
+import { assertRecorded } from '../helpers/recorded.ts';
 import { apiKey, callerOf, type Service, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { dial, eventually, received, sendRaw } from '../helpers/shared.ts';
 
@@ -47,7 +48,7 @@ function configWith(mails: Kept[]): Config {
 }
 
 /** A server that somebody has, with our service under `/cms`, and what there is to know of it. */
-type Host = Pick<Service, 'call'> & { origin: string; url: string; mails: Kept[]; close: () => Promise<void> };
+type Host = Pick<Service, 'call' | 'data'> & { origin: string; url: string; mails: Kept[]; close: () => Promise<void> };
 
 /** What is to be done after all tests of a `describe`, instead of after one. */
 function useUndoing(): TestContext {
@@ -89,7 +90,8 @@ async function plainHost(t: TestContext): Promise<PlainHost> {
   const close = () => cms.close().then(end);
   t.after(close);
   await cms.ready;
-  return { origin, url, mails, lines, answer, call: callerOf(url), close };
+  const { data } = options;
+  return { origin, url, data, mails, lines, answer, call: callerOf(url, data), close };
 }
 
 /** An Express application with a parser of bodies behind the service, and an error page of its own. */
@@ -98,7 +100,8 @@ async function expressHost(t: TestContext): Promise<Host> {
   const application = express();
   const { origin, end } = await listen(application);
   const url = `${origin}/cms`;
-  const cms = mount(quietOptions(t, configWith(mails), url).options);
+  const { options } = quietOptions(t, configWith(mails), url);
+  const cms = mount(options);
   application.use('/cms', cms.handler);
   application.use('/late', express.json(), cms.handler);
   application.use(express.json());
@@ -110,7 +113,8 @@ async function expressHost(t: TestContext): Promise<Host> {
   const close = () => cms.close().then(end);
   t.after(close);
   await cms.ready;
-  return { origin, url, mails, call: callerOf(url), close };
+  const { data } = options;
+  return { origin, url, data, mails, call: callerOf(url, data), close };
 }
 
 type HapiHost = Host & { server: Hapi.Server; answered: string[] };
@@ -157,10 +161,12 @@ async function hapiHost(t: TestContext): Promise<HapiHost> {
   const origin = `http://127.0.0.1:${server.info.port}`;
   const url = `${origin}/cms`;
   const routes = { prefix: '/cms' };
-  await server.register({ plugin: annals, options: quietOptions(t, configWith(mails), url).options, routes });
+  const { options } = quietOptions(t, configWith(mails), url);
+  await server.register({ plugin: annals, options, routes });
+  const { data } = options;
   const close = () => server.stop({ timeout: 1000 });
   t.after(close);
-  return { server, answered, origin, url, mails, call: callerOf(url), close };
+  return { server, answered, origin, url, data, mails, call: callerOf(url, data), close };
 }
 
 /** What holds wherever the service is. */
@@ -170,7 +176,8 @@ function answersAsAlone(useHost: () => Host): void {
   const anonymous = { key: null };
 
   it('reads with where in bracket form, and writes', async () => {
-    const created = await call('POST', '/api/collections/posts', { title: 'A/B & c' });
+    const create = () => call('POST', '/api/collections/posts', { title: 'A/B & c' });
+    const created = await assertRecorded(useHost(), create, ['document.created']);
     assert.equal(created.status, 201, JSON.stringify(created.body));
     await call('POST', '/api/collections/posts', { title: 'other' });
     const where = `where[title][equals]=${encodeURIComponent('A/B & c')}&where[or][0][title][exists]=true`;
@@ -186,7 +193,11 @@ function answersAsAlone(useHost: () => Host): void {
   it('logs in with a cookie for its own path, which counts beside cookies of whatever form', async () => {
     await call('POST', '/api/collections/editors', { email: 'ada@example.org', password });
     const login = { email: 'ada@example.org', password };
-    const { status, headers } = await call('POST', '/api/collections/editors/login', login, anonymous);
+    const { status, headers } = await assertRecorded(
+      useHost(),
+      () => call('POST', '/api/collections/editors/login', login, anonymous),
+      ['login.succeeded', 'session.started'],
+    );
     assert.equal(status, 200);
     const cookie = headers.get('set-cookie') ?? '';
     assert.match(cookie, /; Path=\/cms$|; Path=\/cms;/);
@@ -277,7 +288,7 @@ function answersAsAlone(useHost: () => Host): void {
   });
 
   /** The last one. */
-  it('ends with its server, and with it who listens to the feed; a request in hand is finished', async () => {
+  it('ends with its server, and ends the feeds that are listened to; a request in hand is finished', async () => {
     const body = '{"title":"late"}';
     const head =
       `POST /cms/api/collections/posts HTTP/1.1\r\nhost: x\r\nx-api-key: ${apiKey}\r\ncontent-type: application/json\r\n` +

@@ -11,6 +11,7 @@ import { macOf, sealKeyOf } from '../../../events/seals.ts';
 import { run } from '../../../verify/annals-verify.mjs';
 import { startHere, useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
+import { assertRecorded } from '../../helpers/recorded.ts';
 import { temporaryFolder, writeConfig } from '../../helpers/service.ts';
 
 const config = {
@@ -117,10 +118,11 @@ describe('an event that somebody appended in the name of a user', () => {
     const accept = ['rebuild', '--accept-foreign-writes', '--reason', 'it was our import', ...options];
     const other = structuredClone(config);
     Object.assign(other.collections[1]?.fields[0] ?? {}, { type: 'number' });
-    const refused = await runHere([...accept, '--config', writeConfig(temporaryFolder(t), other)]);
+    const otherFile = writeConfig(temporaryFolder(t), other);
+    const refused = await assertRecorded({ data }, () => runHere([...accept, '--config', otherFile]), []);
     assert.match(refused.stderr, /posts\.title is number now/);
     assert.match((await runHere(['verify', '--data', data])).stdout, new RegExp(`^NOT SOUND: ${words.source}`, 'm'));
-    const accepted = await runHere(accept);
+    const accepted = await assertRecorded({ data }, () => runHere(accept), ['log.writes.accepted system/audit']);
     assert.equal(accepted.code, 0, accepted.stderr);
     const told = `event ${position} is not signed by a key of vault.db: annals events --from ${position} --to ${position} shows it`;
     assert.ok(accepted.stdout.includes(told), accepted.stdout);

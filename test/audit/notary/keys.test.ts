@@ -11,6 +11,7 @@ import { keyHistory } from '../../../server/audit/notary/key-history.ts';
 import { noon, openTestLog } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
+import { assertRecorded } from '../../helpers/recorded.ts';
 import { temporaryFolder, writeConfig } from '../../helpers/service.ts';
 
 const collections = [
@@ -229,7 +230,8 @@ describe('A signing key', () => {
       keys: [old],
     } = await serve(t, data);
     assert.match((await runHere(['keys', 'replace', '--data', data])).stderr, /--reason is missing/);
-    const replaced = await runHere(['keys', 'replace', '--data', data, '--reason', 'a backup was stolen']);
+    const replace = () => runHere(['keys', 'replace', '--data', data, '--reason', 'a backup was stolen']);
+    const replaced = await assertRecorded({ data }, replace, ['log.key.replaced system/keys']);
     assert.equal(replaced.code, 0, replaced.stderr);
     const newKey = /auditors need to know the new key: (\S+)$/m.exec(replaced.stdout)?.[1] ?? '';
     const [, newId = ''] = newKey.split('+');

@@ -42,7 +42,7 @@ const excuses = new RegExp(
 /** Answers that take trouble to come about, each of a kind, and have a test of their own. */
 const ofTrouble = / (408|500|503)$|first-user (201|default)$/;
 
-/** What a call of each kind of operation records when it succeeds; see {@link assertAllRecorded}. */
+/** The events of a successful call of each kind of operation; see {@link assertAllRecorded}. */
 const recorded: Records['succeeds'] = {
   create: ['document.created', 'document.created password.changed'],
   update: ['document.updated', 'document.updated password.changed', 'password.changed', ''],
@@ -61,7 +61,7 @@ const recorded: Records['succeeds'] = {
   resetPassword: ['password.changed'],
   keepPreview: [''],
 };
-/** What a refused call records: a login that fails, and what the read hook of `members` refuses to show when it is done. */
+/** The events of a refused call: a failed login, and a write of `members` that its read hook refuses to show. */
 function recordedByRefusal({ kind, slug }: Operation, status: number): readonly string[] {
   if (slug === 'members' && status === 418) return ['', ...(recorded[kind] ?? [])];
   return kind === 'login' ? ['', 'login.failed', 'login.failed account.locked'] : [''];
@@ -233,7 +233,7 @@ describe('The contract (1)', () => {
         return type.startsWith('global.') ? `globals/${slug}/` : `accounts/${slug}/`;
       },
     });
-    // What no call of ours has recorded.
+    // Events of no call above.
     const others = Map.groupBy(rest, ({ type, correlationId }) => (correlationId === 'rival' ? 'rival' : type));
     assert.deepEqual([...others.keys()].sort(), ['email.sent', 'rival', 'schema.changed']);
   });

@@ -3,7 +3,7 @@ import { type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { followLog, type Recorded } from '../helpers/recorded.ts';
 import type { Answer } from '../helpers/service.ts';
 
-/** What calls of operations are to record; operations go by the key that `keyOf` gives, and a GET without one records nothing. */
+/** The events that calls of operations record, by the key that `keyOf` gives; a GET without an entry records nothing. */
 export type Records = {
   keyOf: (operation: string) => string;
   /**
@@ -17,7 +17,7 @@ export type Records = {
   streamOf: (operation: string, type: string) => string;
 };
 
-/** What was asked and answered; the log is looked at in the end, for some events come after the answer. */
+/** A call and its answer, in short. The log is read at the end, since some events are recorded after the answer. */
 export type NotedCall = { operation: string; status: number; id: string; isReplayed: boolean; isRecorded: boolean };
 
 /** A call as {@link assertAllRecorded} wants it. */

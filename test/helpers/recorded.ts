@@ -91,7 +91,7 @@ export function followLog(data: string): { next: () => Recorded[]; close: () => 
   return { next, close: () => db.close() };
 }
 
-/** What a refused login records. */
+/** The events of a refused login. */
 const ofFailedLogin = /^(login\.failed|account\.locked)$/;
 
 /**

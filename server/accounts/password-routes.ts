@@ -45,7 +45,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
           const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
           const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
           const mayRecord = () => app.keeper.mayMail(slug, id);
-          recordLater(app, request, change, { mayRecord, afterwards: app.keeper.mailWaits });
+          recordLater({ app, request }, change, { mayRecord, afterwards: app.keeper.mailWaits });
         }
         return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
       },
@@ -97,7 +97,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         });
         request.auth.credentials = { user: { actor, session: null } };
         if (old !== null) await app.keeper.forget(old);
-        if (await app.keeper.unlock(slug, email)) recordLater(app, request, decideUnlock({ slug, id }));
+        if (await app.keeper.unlock(slug, email)) recordLater({ app, request }, decideUnlock({ slug, id }));
         await app.keeper.mailWaits();
         return { success: true, message: 'the password is changed' };
       },

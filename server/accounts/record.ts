@@ -1,12 +1,12 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Append, Change, Command } from '../../events/log.ts';
-import type { App } from '../app.ts';
+import type { RouteCall } from '../app.ts';
 import { appendOf } from '../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../http/requests.ts';
 
 /** Appends what happened to an account; resolves when every thread can read it. */
-export async function record(app: App, request: Request, change: Change): Promise<void> {
+export async function record({ app, request }: RouteCall, change: Change): Promise<void> {
   await append(appendOf(app, request), commandOf(request, change));
 }
 
@@ -14,7 +14,7 @@ export async function record(app: App, request: Request, change: Change): Promis
  * Appends what the caller is not to wait for, since whether there is anything to append must not show in the time of the
  * answer. A service that ends waits for it; only a process that is killed loses it.
  */
-export function recordLater(app: App, request: Request, change: Change, { mayRecord, afterwards }: Around = {}): void {
+export function recordLater({ app, request }: RouteCall, change: Change, { mayRecord, afterwards }: Around = {}): void {
   const command = commandOf(request, change);
   app.inBackground(async () => {
     if (mayRecord && !(await mayRecord())) return;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import { readAccept, readFirstUser, readInvite } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
@@ -25,6 +25,8 @@ import { acceptInviteOperation, firstUserOperation, initOperation, inviteOperati
 import { record } from './record.ts';
 import { hasUsers, setupTokenId } from './setup.ts';
 import { userAnswersOf } from './user-answers.ts';
+
+type NewUser = { values: JsonObject; password: string };
 
 const inviteMilliseconds = 7 * 24 * 3600 * 1000;
 
@@ -53,7 +55,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         requireLiving(app, request);
         if (userWith(target, email) !== null) throw taken();
         const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
-        await record(app, request, decideInvite(slug, randomUUID(), email, expiresAt));
+        await record({ app, request }, decideInvite(slug, randomUUID(), email, expiresAt));
         await app.keeper.mailWaits();
         return { success: true, message: 'the invitation is on its way' };
       },
@@ -79,7 +81,10 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { email } = find();
         noteReason(request, model, 'accepted an invitation');
         request.app.rule = 'invitation' satisfies NoRule;
-        return register(request, h, { ...values, email }, password, (account) => decideAcceptance(find(), account));
+        const session = await register(request, { values: { ...values, email }, password }, (account) =>
+          decideAcceptance(find(), account),
+        );
+        return (await sendSession(request, h, session)).code(201);
       },
     },
     {
@@ -110,10 +115,11 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
         noteReason(request, model, 'set up as the first user');
         request.app.rule = 'setup' satisfies NoRule;
-        return register(request, h, values, password, (account) => {
+        const session = await register(request, { values, password }, (account) => {
           if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
           return decideSetup(account, app.accounts.setupVersion(slug));
         });
+        return (await sendSession(request, h, session)).code(201);
       },
     },
   ]);
@@ -122,20 +128,14 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
    * Makes an account and logs its user in: the document, the password, the session and the end of what gave the right to it
    * are recorded together or not at all.
    */
-  async function register(
-    request: Request,
-    h: ResponseToolkit,
-    body: JsonObject,
-    password: string,
-    decideRight: (account: AccountRef) => Change,
-  ) {
+  async function register(request: Request, given: NewUser, decideRight: (account: AccountRef) => Change) {
     const occasion = { app, request, target, operation: 'create', doc: null } as const;
-    const values = await checkedValues(occasion, body);
+    const values = await checkedValues(occasion, given.values);
     const { id, at } = app.ids.next();
     const account: AccountRef = { slug, id };
     const decision = decideCreate(target, id, at, values);
     const actor = { type: 'user', id: `${slug}/${id}` } as const;
-    const session = await withPassword(occasion, password, async (keep) => {
+    const session = await withPassword(occasion, given.password, async (keep) => {
       decideRight(account);
       const credential = await keep();
       const session = newSession(app, target, credential);
@@ -152,7 +152,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     await after(occasion, 'afterChange', document);
     becomeUser(occasion, { ...account, sid: session.sid });
     await app.keeper.mailWaits();
-    return (await sendSession(request, h, id, session.sid)).code(201);
+    return { id, sid: session.sid };
   }
 }
 

@@ -57,8 +57,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { id, credential } = await checkPassword(request, email, password);
         const session = newSession(app, target, credential);
         becomeUser({ app, request }, { slug, id, sid: session.sid });
-        await record(app, request, decideLogin({ slug, id }, session));
-        return sendSession(request, h, id, session.sid);
+        await record({ app, request }, decideLogin({ slug, id }, session));
+        return sendSession(request, h, { id, sid: session.sid });
       },
     },
     {
@@ -73,7 +73,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       handler: async (request, h) => {
         const { sid, id } = requireSession(request, slug);
         readNoQuery(request.query);
-        await record(app, request, decideRevoke({ slug, id }, sid));
+        await record({ app, request }, decideRevoke({ slug, id }, sid));
         clearCookie(app, model, h);
         return null;
       },
@@ -95,7 +95,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       handler: async (request, h) => {
         const { sid, id } = requireSession(request, slug);
         readNoQuery(request.query);
-        await record(app, request, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
+        await record({ app, request }, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
         const token = tokenFor(app, target, { id, sid });
         setCookie(app, model, h, token);
         return unstored(h.response({ token }));
@@ -120,7 +120,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         readNoQuery(request.query);
         const ended = sessionsOf(id, sid).find((session) => session.sid === request.params.sid);
         if (!ended) throw new DomainError('not-found', 'you have no such session');
-        await record(app, request, decideRevoke({ slug, id }, ended.sid));
+        await record({ app, request }, decideRevoke({ slug, id }, ended.sid));
         return ended;
       },
     },
@@ -147,7 +147,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     if (checked.kind === 'wrong' && id !== null) {
       const until = checked.lockedUntil === null ? null : new Date(checked.lockedUntil);
       // Who has no account is not waited for either: the time of the answer tells nothing.
-      recordLater(app, request, decideFailedLogin({ slug, id }, until));
+      recordLater({ app, request }, decideFailedLogin({ slug, id }, until));
     }
     throw new DomainError('unauthorized', 'the e-mail or the password is wrong');
   }

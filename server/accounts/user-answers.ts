@@ -8,6 +8,9 @@ import { unstored } from '../callers/vary.ts';
 import { presenterOf } from '../documents/answers.ts';
 import { sendText } from '../documents/sending.ts';
 
+/** A session, and the user of the collection whose it is. */
+type SessionRef = { id: string; sid: string };
+
 /** Prepares the answers of an auth collection that show one of its users to themselves. */
 export function userAnswersOf(app: App, target: AuthTarget) {
   const present = presenterOf(app, target);
@@ -21,7 +24,7 @@ export function userAnswersOf(app: App, target: AuthTarget) {
   }
 
   /** `{ token, user }` (contract, section 2.6), and the cookie where there is one. */
-  async function sendSession(request: Request, h: ResponseToolkit, id: string, sid: string): Promise<ResponseObject> {
+  async function sendSession(request: Request, h: ResponseToolkit, { id, sid }: SessionRef): Promise<ResponseObject> {
     const token = tokenFor(app, target, { id, sid });
     setCookie(app, target.model, h, token);
     const user = await userText(request, id);

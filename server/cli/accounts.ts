@@ -57,9 +57,11 @@ async function read<const F extends Flags & { email: 'string' }>(
   environment: NodeJS.ProcessEnv,
   known: F,
 ) {
-  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known, [
-    'COLLECTION',
-  ]);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: known,
+    words: ['COLLECTION'],
+  });
   if (flags.email === undefined) throw new UsageError('--email is missing');
   const loaded = await loadConfiguration(settings.config);
   return { settings, flags, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
@@ -88,7 +90,7 @@ async function carryOut(
   order: Order,
   praise: (body: Answered['body']) => string,
 ): Promise<number> {
-  const answered = await callAsOperator(settings, loaded, order);
+  const answered = await callAsOperator({ settings, loaded }, order);
   if (answered.status >= 300) return reportRefusal(answered);
   process.stdout.write(`${praise(answered.body)}\n`);
   return 0;

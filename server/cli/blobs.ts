@@ -51,7 +51,10 @@ const shown = 20;
 
 /** `annals blobs gc [--dry-run] [--names]`: exit 0 done, 1 refused, 2 could not run. Prints what was removed. */
 export async function collectBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['data'], { 'dry-run': 'boolean', names: 'boolean' });
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { 'dry-run': 'boolean', names: 'boolean' },
+  });
   return withStore(settings, async (opened) => {
     const { blobSettings, log, blobs } = opened;
     requireVaulted(opened);
@@ -165,8 +168,10 @@ function settle(directory: string): void {
 
 /** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
 export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { record: 'boolean', reason: 'string', config: 'string', 'accept-clock': 'boolean' } as const;
-  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known);
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { record: 'boolean', reason: 'string', config: 'string', 'accept-clock': 'boolean' },
+  });
   if (!flags.record) refuseWithoutRecord(flags);
   const problems: string[] = [];
   const reason = flags.record ? readReason(flags.reason, 'why files are lost', problems) : null;
@@ -243,7 +248,7 @@ async function record(opened: Opened, verdict: StoreVerdict, reason: string): Pr
   for (let at = 0; loaded && at < suspects.length; at += maxSuspects) {
     const body = { store: storeName(blobSettings), reason, files: suspects.slice(at, at + maxSuspects) };
     const order = { path: '/api/operator/blobs/losses', body };
-    const answered = await callAsOperator(settings, loaded, order).catch((error) => {
+    const answered = await callAsOperator({ settings, loaded }, order).catch((error) => {
       tellOfSome();
       throw error;
     });

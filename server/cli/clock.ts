@@ -18,8 +18,10 @@ import { existingVault, type Opened, openToWrite } from './writing.ts';
 
 /** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
 export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { today: 'string', reason: 'string' } as const;
-  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { today: 'string', reason: 'string' },
+  });
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
   const reason = readReason(flags.reason, 'why its times go back', problems);

@@ -18,7 +18,10 @@ import { printable } from './terminal.ts';
 /** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const own = { site: 'string', against: 'string', rules: 'boolean', 'strict-schema': 'boolean' } as const;
-  const { settings, flags } = readSettings(args, environment, ['config', 'strictSchema', 'sites'], own);
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['config', 'strictSchema', 'sites'],
+    flags: own,
+  });
   const chosen = sitesFor(settings, flags.site);
   if (flags['strict-schema'] && flags.against === undefined)
     throw new UsageError('--strict-schema needs --against: it is about what a start on that data would change');
@@ -58,7 +61,7 @@ async function check({ config, strictSchema }: Settings, name: string, flags: As
     `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,
   );
   if (flags.rules) for (const line of linesOf(model.rules)) print(`${name}${line}`);
-  return flags.against === undefined ? [] : checkAgainst(flags.against, model, strictSchema, name);
+  return flags.against === undefined ? [] : checkAgainst(flags.against, { name, model, isStrict: strictSchema });
 }
 
 function linesOf(rules: Rules): string[] {
@@ -67,7 +70,9 @@ function linesOf(rules: Rules): string[] {
   });
 }
 
-function checkAgainst(data: string, model: Model, isStrict: boolean, name: string): string[] {
+type Checked = { name: string; model: Model; isStrict: boolean };
+
+function checkAgainst(data: string, { name, model, isStrict }: Checked): string[] {
   const directory = existingLog(data, '--against');
   const { isChanged, hasOtherRules, problems, changes, returning } = outlook(directory, model);
   for (const line of returning) print(`note: ${name}${line}`);

@@ -32,7 +32,7 @@ import { existingVault, tellOfKeys } from './writing.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, ['config', 'data']);
+  const { settings } = readSettings(args, environment, { settings: ['config', 'data'] });
   const verdict = check(settings.data, true);
   const { config } = settings;
   if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, settings.data)) {
@@ -59,11 +59,14 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
 
 /** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
 export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'strictSchema', 'acceptClock'], {
-    check: 'boolean',
-    'accept-lost-events': 'boolean',
-    'accept-foreign-writes': 'boolean',
-    reason: 'string',
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['config', 'data', 'strictSchema', 'acceptClock'],
+    flags: {
+      check: 'boolean',
+      'accept-lost-events': 'boolean',
+      'accept-foreign-writes': 'boolean',
+      reason: 'string',
+    },
   });
   const isAccepted = flags['accept-lost-events'] === true;
   const acceptsUnsealed = flags['accept-foreign-writes'] === true;

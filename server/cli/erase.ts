@@ -11,16 +11,17 @@ import { Cancelled } from './password-prompt.ts';
 
 /** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what went. */
 export async function erase(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { reason: 'string', 'dry-run': 'boolean', yes: 'boolean' } as const;
-  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], known, [
-    'COLLECTION/ID',
-  ]);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { reason: 'string', 'dry-run': 'boolean', yes: 'boolean' },
+    words: ['COLLECTION/ID'],
+  });
   const [collection, id] = namedBy(words[0] ?? '');
   if (flags.reason === undefined) throw new UsageError('--reason is missing: the log keeps why something was erased');
   existingLog(settings.data);
   const loaded = await loadConfiguration(settings.config);
   const body = { collection, id, reason: flags.reason };
-  const call = (query: string) => callAsOperator(settings, loaded, { path: `/api/audit/erasures${query}`, body });
+  const call = (query: string) => callAsOperator({ settings, loaded }, { path: `/api/audit/erasures${query}`, body });
 
   if (flags['dry-run'] || (!flags.yes && process.stdin.isTTY)) {
     const preview = await call('?dryRun=true');

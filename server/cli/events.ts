@@ -19,7 +19,7 @@ const filters = { collection: 'string', stream: 'string', type: 'string', actor:
 /** `annals events`: exit 0 shown, 2 wrong usage, or could not run. */
 export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const known = { ...filters, from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
-  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: known });
   const { json, collection, stream, type, actor, from, to } = flags;
   const given = { collection, stream, type, actor, from, to };
   return reading(settings.data, async (log) => {

@@ -20,24 +20,31 @@ const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flag
 export async function exportLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
   const own = { from: 'string', to: 'string', format: 'string', reason: 'string', ...filters } satisfies Flags;
-  const { settings, flags } = readSettings(args, environment, ['config', 'data', 'acceptClock'], { ...common, ...own });
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { ...common, ...own },
+  });
   const { from, to, format, collection, stream, type, actor, reason } = flags;
   const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
   // As a header: what is no ASCII has to be encoded (RFC 8187).
   const why = reason === undefined ? {} : { reason: `UTF-8''${encodeURIComponent(reason)}` };
-  return save(settings, flags, { path: `/api/audit/export${query}`, ...why }, ({ headers }, file) => {
+  const order = { path: `/api/audit/export${query}`, ...why };
+  const praise: Praise = ({ headers }, file) => {
     const [first, last] = String(headers['annals-range']).split('-');
     const count = Number(headers['annals-events']);
     return `saved ${counted(count, 'event')} of the positions ${first} to ${last} as ${format ?? 'ndjson'} in ${file}`;
-  });
+  };
+  return save(settings, flags, { order, praise });
 }
 
 /** `annals bundle COLLECTION/ID --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
 export async function saveBundle(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const own = { ...common, 'no-files': 'boolean', complete: 'boolean' } satisfies Flags;
-  const { settings, flags, words } = readSettings(args, environment, ['config', 'data', 'acceptClock'], own, [
-    'COLLECTION/ID',
-  ]);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: own,
+    words: ['COLLECTION/ID'],
+  });
   const [stream = ''] = words;
   const parts = stream.split('/');
   const isStream = parts.every((part) => part !== '') && parts.length === (parts[0] === 'accounts' ? 3 : 2);
@@ -48,7 +55,8 @@ export async function saveBundle(args: readonly string[], environment: NodeJS.Pr
   }
   const asked = { files: flags['no-files'] ? 'false' : undefined, complete: flags.complete ? 'true' : undefined };
   const path = `/api/audit/bundles/${parts.map(encodeURIComponent).join('/')}${queryOf(asked, flags.since)}`;
-  return save(settings, flags, { path }, (_response, file) => `saved the evidence pack of ${stream} in ${file}`);
+  const praise: Praise = (_response, file) => `saved the evidence pack of ${stream} in ${file}`;
+  return save(settings, flags, { order: { path }, praise });
 }
 
 function queryOf(values: Record<string, string | undefined>, since: readonly string[] = []): string {
@@ -64,8 +72,7 @@ type Praise = (response: IncomingMessage, file: string) => string;
 async function save(
   settings: Settings,
   { out, force }: { out?: string | undefined; force?: boolean | undefined },
-  order: Order,
-  praise: Praise,
+  { order, praise }: { order: Order; praise: Praise },
 ): Promise<number> {
   if (out === undefined) throw new UsageError('--out is missing: the file to write');
   const file = resolve(out);
@@ -109,7 +116,7 @@ function refuseFile(file: string, isForced: boolean): void {
 
 async function carryOut(settings: Settings, order: Order) {
   const loaded = await loadConfiguration(settings.config);
-  return callAsOperator(settings, loaded, order, async () => {
+  return callAsOperator({ settings, loaded }, order, async () => {
     // A service that starts under another configuration records that: nothing that an export should do by the way.
     const lock = lockDirectory(resolve(settings.data), briefHolders.export, 0);
     try {

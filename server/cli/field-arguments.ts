@@ -1,5 +1,5 @@
 import { jsonProblem } from '../../config/fields.ts';
-import type { Collection, Field } from '../../config/model.ts';
+import type { Collection } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -18,7 +18,7 @@ const elsewhere: Record<string, string> = {
  *
  * @throws UsageError with every one that is wrong. The values are not shown.
  */
-export function readFields({ slug, fields }: Collection, args: readonly string[]): JsonObject {
+export function readFields(collection: Collection, args: readonly string[]): JsonObject {
   const values = new Map<string, Json>();
   const problems: string[] = [];
   for (const argument of args) {
@@ -27,7 +27,7 @@ export function readFields({ slug, fields }: Collection, args: readonly string[]
     try {
       if (end < 1) throw new UsageError('must have the form name=value');
       if (values.has(name)) throw new UsageError('is given twice');
-      values.set(name, readField(slug, fields, name, argument.slice(end + 1)));
+      values.set(name, readField(collection, name, argument.slice(end + 1)));
     } catch (error) {
       problems.push(`--field ${end < 1 ? '' : `${name} `}${messageOf(error)}`);
     }
@@ -36,7 +36,7 @@ export function readFields({ slug, fields }: Collection, args: readonly string[]
   return Object.fromEntries(values);
 }
 
-function readField(slug: string, fields: readonly Field[], name: string, text: string): Json {
+function readField({ slug, fields }: Collection, name: string, text: string): Json {
   const sentence = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined;
   if (sentence) throw new UsageError(sentence);
   const field = fields.find((one) => one.name === name);

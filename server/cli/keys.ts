@@ -20,7 +20,7 @@ import { existingVault, type Opened, openToWrite, tellOfKeys } from './writing.t
 
 /** `annals keys history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['data'], { json: 'boolean' });
+  const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { json: 'boolean' } });
   const directory = existingLog(settings.data);
   const db = openLogToRead(logFile(directory));
   try {
@@ -59,7 +59,7 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
 
 /** `annals keys replace`: exit 0 replaced, 2 could not run. */
 export async function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['data'], { reason: 'string' });
+  const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { reason: 'string' } });
   const problems: string[] = [];
   const reason = readReason(flags.reason, 'why another key signs it', problems);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));

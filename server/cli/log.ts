@@ -17,7 +17,11 @@ import { cut, printable, row, type Terminal, terminalOf } from './terminal.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, ['data'], { json: 'boolean' }, ['COLLECTION/ID']);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { json: 'boolean' },
+    words: ['COLLECTION/ID'],
+  });
   return reading(settings.data, async (log) => {
     const histories = openHistory(log);
     const [stream = ''] = words;
@@ -32,8 +36,11 @@ export async function showHistory(args: readonly string[], environment: NodeJS.P
 
 /** `annals diff`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showDiff(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { from: 'string', to: 'string', json: 'boolean' } as const;
-  const { settings, flags, words } = readSettings(args, environment, ['data'], known, ['COLLECTION/ID']);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { from: 'string', to: 'string', json: 'boolean' },
+    words: ['COLLECTION/ID'],
+  });
   const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
   return reading(settings.data, async (log) => {
     const histories = openHistory(log);
@@ -61,8 +68,10 @@ const followMilliseconds = 200;
 
 /** `annals log tail`: exit 0 shown, 2 could not run. */
 export async function tailLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { follow: 'boolean', n: 'string', json: 'boolean' } as const;
-  const { settings, flags } = readSettings(args, environment, ['data'], known);
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { follow: 'boolean', n: 'string', json: 'boolean' },
+  });
   const count = readCount(flags.n, '-n') ?? 10;
   return reading(settings.data, async (log) => {
     const terminal = terminalOf(process.stdout, environment);

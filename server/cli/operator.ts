@@ -25,6 +25,9 @@ export class CallError extends Error {
 /** Thrown when the service that was called ends, or has ended, without having had what was asked of it: nothing was done. */
 class NotTakenError extends CallError {}
 
+/** What a command runs a service of its own with. */
+type Configured = { settings: Settings; loaded: Loaded };
+
 /** What a command asks of the service: a POST, or with `take` a GET. `reason`: why, where that is recorded. */
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
 
@@ -51,14 +54,13 @@ const isBrief = new Set<string>(Object.values(briefHolders));
  * @throws CallError when another process has the data directory and cannot be called.
  */
 export function callAsOperator(
-  settings: Settings,
-  loaded: Loaded,
+  own: Configured,
   order: Order,
   before: () => Promise<void> = async () => {},
 ): Promise<Answered> {
-  return callOrDoAlone(settings, order, async () => {
+  return callOrDoAlone(own.settings, order, async () => {
     await before();
-    return callOwn(settings, loaded, order);
+    return callOwn(own, order);
   });
 }
 
@@ -88,7 +90,7 @@ export async function callOrDoAlone(
   }
 }
 
-async function callOwn(settings: Settings, loaded: Loaded, order: Order): Promise<Answered> {
+async function callOwn({ settings, loaded }: Configured, order: Order): Promise<Answered> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
   const sink = standardError();
   return untilSignal(async (signalled) => {

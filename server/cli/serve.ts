@@ -13,16 +13,9 @@ import type { Settings, SiteSettings } from '../settings/settings.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, [
-    'config',
-    'data',
-    'host',
-    'port',
-    'threads',
-    'strictSchema',
-    'acceptClock',
-    'sites',
-  ]);
+  const { settings } = readSettings(args, environment, {
+    settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptClock', 'sites'],
+  });
   const sink = standardError();
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
 }

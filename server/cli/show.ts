@@ -19,8 +19,11 @@ type Then = { event: RecordedEvent; document: Awaited<ReturnType<Histories['docu
 
 /** `annals show`: exit 0 shown, 1 there was no such document then, 2 could not run. */
 export async function showDocument(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { 'as-of': 'string', json: 'boolean' } as const;
-  const { settings, flags, words } = readSettings(args, environment, ['data'], known, ['COLLECTION[/ID]']);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { 'as-of': 'string', json: 'boolean' },
+    words: ['COLLECTION[/ID]'],
+  });
   const [name = ''] = words;
   if (/^(accounts|system)(\/|$)/.test(name)) {
     throw new UsageError(`${JSON.stringify(name)} has no documents; annals history shows what happened`);
@@ -109,8 +112,11 @@ function whatHappened({ header, context }: RecordedEvent): string {
 
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showAccess(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { version: 'string', json: 'boolean' } as const;
-  const { settings, flags, words } = readSettings(args, environment, ['data'], known, ['COLLECTION/ID']);
+  const { settings, flags, words } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { version: 'string', json: 'boolean' },
+    words: ['COLLECTION/ID'],
+  });
   const [stream = ''] = words;
   const asked = readCount(flags.version, '--version');
   return reading(settings.data, async (log) => {

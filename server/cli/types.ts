@@ -8,14 +8,17 @@ import { clientTypes, firstLine } from './client-types/file.ts';
 
 /** `annals types`: exit 0 written, or with `--check` as it should be; 1 with `--check` it is not; 2 could not run. */
 export async function writeTypes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, ['config'], { out: 'string', check: 'boolean' });
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['config'],
+    flags: { out: 'string', check: 'boolean' },
+  });
   if (flags.check && flags.out === undefined) throw new UsageError('--check needs --out FILE, the file to be checked');
   const { path, model } = await loadConfiguration(settings.config);
   const text = clientTypes(model);
   if (flags.out === undefined) return print(text);
   const file = resolve(flags.out);
   const before = existing(file);
-  if (flags.check) return check(flags.out, before, text, path);
+  if (flags.check && before !== text) return outdated(flags.out, before, path);
   if (before !== null && before !== '' && !before.startsWith(firstLine)) {
     throw new UsageError(`${file} was not written by annals types; move it away, or write to another file`);
   }
@@ -43,8 +46,7 @@ function write(file: string, text: string): void {
   }
 }
 
-function check(name: string, before: string | null, text: string, path: string): number {
-  if (before === text) return print(`${name} is up to date, by ${path}\n`);
+function outdated(name: string, before: string | null, path: string): number {
   const what = before === null ? 'is not there' : 'is not up to date';
   process.stderr.write(`${name} ${what}, by ${path}; annals types --out ${name} writes it\n`);
   return 1;

@@ -36,7 +36,7 @@ export function operator(server: Server, app: App): void {
         if (!(await app.keeper.unlock(user.slug, email))) {
           throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
         }
-        await record(app, request, decideUnlock(user));
+        await record({ app, request }, decideUnlock(user));
         return { id: user.id };
       },
     },
@@ -53,7 +53,7 @@ export function operator(server: Server, app: App): void {
         if (sid !== null && ended.length === 0) {
           throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
         }
-        if (ended.length > 0) await record(app, request, decideRevoke(user, sid));
+        if (ended.length > 0) await record({ app, request }, decideRevoke(user, sid));
         return { id: user.id, ended: ended.length };
       },
     },

@@ -9,7 +9,6 @@ import {
   type Setting,
   type Settings,
   settings,
-  siteSettings,
   sitesVariable,
   UsageError,
 } from './settings.ts';
@@ -22,25 +21,34 @@ export type Given<F extends Flags> = {
   words: string[];
 };
 
+/** What a command takes. */
+export type Takes<F extends Flags> = {
+  /** The settings that it has a flag for. */
+  settings: readonly (keyof Settings)[];
+  /** Its other flags. */
+  flags?: F;
+  /** What must stand without a flag, by the names of the usage, for example `COLLECTION`. */
+  words?: readonly string[];
+};
+
+/** The `ANNALS_…` variables that are set, and the problems, to which each that is found is added. */
+type Reading = { variables: Record<string, string>; problems: string[] };
+
 /**
  * Reads the settings of a command: its flags win over the environment, the environment over the defaults.
  *
- * @param takes the settings that the command has a flag for.
- * @param words what must stand without a flag, by the names of the usage, for example `COLLECTION`.
  * @throws UsageError naming every unknown flag, every unknown or wrong `ANNALS_…` variable, and every word that is
  *   missing or too many.
  */
 export function readSettings<const F extends Flags = Record<never, never>>(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  takes: readonly (keyof Settings)[],
-  flags?: F,
-  words: readonly string[] = [],
+  { settings: taken, flags, words = [] }: Takes<F>,
 ): Given<F> {
   const problems: string[] = [];
-  const own = settings.filter(({ name, flag }) => flag && takes.includes(name));
-  // Who takes all sites has no need to be told which.
-  const isForOne = !takes.includes('sites');
+  const own = settings.filter(({ name, flag }) => flag && taken.includes(name));
+  // A command that takes all sites need not be told which.
+  const isForOne = !taken.includes('sites');
   const known: Flags = {
     help: 'boolean',
     ...flags,
@@ -50,22 +58,22 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   const { values, positionals } = readFlags(args, known, problems);
   for (const word of positionals.slice(words.length)) problems.push(`unexpected argument ${JSON.stringify(word)}`);
   for (const name of words.slice(positionals.length)) problems.push(`${name} is missing`);
-  const variables = readEnvironment(environment, problems);
+  const reading = { variables: readEnvironment(environment, problems), problems };
   const flagged = readFlagged(own, values, problems);
   const given = {
     ...defaultSettings,
     isProduction: environment.NODE_ENV === 'production',
-    ...readVariables(variables, flagged, problems),
+    ...readVariables(reading, flagged),
   };
   const read: Settings = isForOne
-    ? { ...oneSite(given, variables, values.site, problems), ...flagged }
-    : allSites({ ...given, ...flagged }, variables, problems);
+    ? { ...oneSite(given, reading, values.site), ...flagged }
+    : allSites({ ...given, ...flagged }, reading);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return { settings: read, flags: values as Given<F>['flags'], words: positionals };
 }
 
 /** @param flagged what flags say: the same variables are not looked at. */
-function readVariables(given: Record<string, string>, flagged: object, problems: string[]): Partial<Settings> {
+function readVariables({ variables: given, problems }: Reading, flagged: object): Partial<Settings> {
   const result: Record<string, unknown> = {};
   const bucket: Record<string, unknown> = {};
   for (const { name, part, environment, read, ofSite } of settings) {
@@ -107,18 +115,19 @@ function noting(problems: string[], run: () => void): void {
 }
 
 /** With the sites that the file names, if there is one. */
-function allSites(common: Settings, variables: Record<string, string>, problems: string[]): Settings {
+function allSites(common: Settings, { variables, problems }: Reading): Settings {
   const path = variables[sitesVariable];
   if (path === undefined) return common;
   if (path.trim() === '') problems.push(`${sitesVariable} is empty`);
-  else return { ...common, sites: readSites(path, siteSettings(), common, problems) };
+  else return { ...common, sites: readSites(path, common, problems) };
   return common;
 }
 
 /** The settings of the site that a command is for. */
-function oneSite(common: Settings, variables: Record<string, string>, id: unknown, problems: string[]): Settings {
+function oneSite(common: Settings, reading: Reading, id: unknown): Settings {
+  const { problems } = reading;
   const before = problems.length;
-  const { sites } = allSites(common, variables, problems);
+  const { sites } = allSites(common, reading);
   // What is wrong with the file is worth more than that a site is not found in it.
   if (problems.length > before || (!sites && id === undefined)) return common;
   return siteCalled(sites, typeof id === 'string' ? id : undefined, problems) ?? common;

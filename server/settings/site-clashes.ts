@@ -11,26 +11,32 @@ export function clashes(sites: readonly SiteSettings[], file: string): string[] 
   const directories: string[] = [];
   const seen = new Map<string, { index: number; where: string }>();
 
-  /** Whoever knew a text that two sites share would be let in to both. */
-  function once(kind: string, text: string, index: number, where: string, what: string): void {
-    const first = seen.get(`${kind} ${text}`);
-    if (first) problems.push(`${at(index)}${where} ${what} ${named(first.index)}${first.where}`);
-    else seen.set(`${kind} ${text}`, { index, where: `, ${where.slice(1)}` });
-  }
-
-  for (const [index, { site, data, apiKeys, secrets, bucket }] of sites.entries()) {
-    once('id', site, index, '.id', `${show(site)} is also the id of`);
-    for (const [place, key] of apiKeys.entries()) once('key', key, index, `.apiKeys[${place}]`, 'is also a key of');
-    for (const [place, secret] of secrets.entries())
-      once('secret', secret, index, `.secrets[${place}]`, 'is also a secret of');
-    if (bucket) once('bucket', `${bucket.endpoint} ${bucket.name}`, index, '.bucket', 'is also the bucket of');
-    const directory = truePath(resolve(data));
+  for (const [index, site] of sites.entries()) {
+    for (const { key, where, clash } of uniqueIn(site)) {
+      const first = seen.get(key);
+      if (first) problems.push(`${at(index)}${where} ${clash} ${named(first.index)}${first.where}`);
+      else seen.set(key, { index, where: `, ${where.slice(1)}` });
+    }
+    const directory = truePath(resolve(site.data));
     const other = directories.findIndex((one) => isWithin(one, directory) || isWithin(directory, one));
     if (other >= 0)
       problems.push(`${at(index)}.data: ${relation(directory, directories[other] ?? '')} of ${named(other)}`);
     directories.push(directory);
   }
   return problems;
+}
+
+type Unique = { key: string; where: string; clash: string };
+
+/** What two sites may not share: a key of both, for example, would give access to both. */
+function uniqueIn({ site, apiKeys, secrets, bucket }: SiteSettings): Unique[] {
+  const bucketKey = bucket && `bucket ${bucket.endpoint} ${bucket.name}`;
+  return [
+    { key: `id ${site}`, where: '.id', clash: `${show(site)} is also the id of` },
+    ...apiKeys.map((key, at) => ({ key: `key ${key}`, where: `.apiKeys[${at}]`, clash: 'is also a key of' })),
+    ...secrets.map((text, at) => ({ key: `secret ${text}`, where: `.secrets[${at}]`, clash: 'is also a secret of' })),
+    ...(bucketKey ? [{ key: bucketKey, where: '.bucket', clash: 'is also the bucket of' }] : []),
+  ];
 }
 
 function relation(directory: string, other: string): string {

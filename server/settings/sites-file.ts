@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
-import { keysOf, kindOf, type ObjectSetting, objectIn, type Place, readObjectSettings } from './objects.ts';
-import type { Settings, SiteSettings } from './settings.ts';
+import { keysOf, kindOf, objectIn, type Place, readObjectSettings } from './objects.ts';
+import { type Settings, type SiteSettings, siteSettings } from './settings.ts';
 import { clashes } from './site-clashes.ts';
+
+const members = siteSettings();
 
 /** In this form it can stand wherever an id does: in headers, addresses, names of cookies and folders. */
 const idForm = /^[a-z\d][a-z\d-]{0,62}$/;
@@ -16,17 +18,12 @@ const idMust = 'must be 1 to 63 lower-case letters, digits and "-", and not begi
  * @param common what holds for a site that does not say it: its data is below `common.data`, under its id.
  * @param problems every problem is added to them, each naming its place, none showing a secret.
  */
-export function readSites(
-  path: string,
-  settings: readonly ObjectSetting[],
-  common: Settings,
-  problems: string[],
-): SiteSettings[] {
+export function readSites(path: string, common: Settings, problems: string[]): SiteSettings[] {
   const file = resolve(path);
   const before = problems.length;
   const entries = entriesOf(file, problems);
   const sites = entries.map((entry, index): SiteSettings => {
-    const said = readSite(entry, { at: `${file}: [${index}]`, problems }, settings, dirname(file));
+    const said = readSite(entry, { at: `${file}: [${index}]`, problems }, dirname(file));
     const { id } = said;
     return { ...common, data: join(common.data, id), ...said.settings, site: id, sites: null };
   });
@@ -112,12 +109,12 @@ function isBegun(text: string): boolean {
 }
 
 /** What is said of a site; an id that is wrong is the empty text. */
-function readSite(entry: unknown, { at, problems }: Place, settings: readonly ObjectSetting[], base: string) {
-  const said = objectIn(entry, ['id', ...keysOf(settings)], { at, problems });
+function readSite(entry: unknown, { at, problems }: Place, base: string) {
+  const said = objectIn(entry, ['id', ...keysOf(members)], { at, problems });
   if (!said) return { id: '', settings: {} };
   const { id } = said;
   const isId = typeof id === 'string' && idForm.test(id);
   if (!('id' in said)) problems.push(`${at}.id is missing`);
   else if (!isId) problems.push(`${at}.id ${idMust}, got ${show(id)}`);
-  return { id: isId ? id : '', settings: readObjectSettings(said, { at, problems }, settings, base) };
+  return { id: isId ? id : '', settings: readObjectSettings(said, { at, problems }, members, base) };
 }

@@ -18,7 +18,15 @@ function problemsOf(...args: string[]): string[] {
 }
 
 function readUser(...args: string[]) {
-  return readSettings(args, {}, ['data'], { email: 'string', field: 'list' }, ['COLLECTION']);
+  return readSettings(
+    args,
+    {},
+    {
+      settings: ['data'],
+      flags: { email: 'string', field: 'list' },
+      words: ['COLLECTION'],
+    },
+  );
 }
 
 describe('a command with words of its own', () => {
@@ -51,12 +59,15 @@ describe('a command with words of its own', () => {
   });
 
   it('refuses them where none is asked for', () => {
-    assert.throws(() => readSettings(['users'], {}, ['data']), /^UsageError: unexpected argument "users"$/);
+    assert.throws(
+      () => readSettings(['users'], {}, { settings: ['data'] }),
+      /^UsageError: unexpected argument "users"$/,
+    );
   });
 });
 
 describe('the settings of mail', () => {
-  const read = (environment: NodeJS.ProcessEnv) => readSettings([], environment, []).settings;
+  const read = (environment: NodeJS.ProcessEnv) => readSettings([], environment, { settings: [] }).settings;
   const url = 'smtps://annals:p%2Fw@mail.example.org';
 
   it('come from the environment or a file, or are left to the configuration', (t) => {
@@ -74,7 +85,7 @@ describe('the settings of mail', () => {
 });
 
 describe('the settings of a bucket', () => {
-  const read = (environment: NodeJS.ProcessEnv) => readSettings([], environment, []).settings.bucket;
+  const read = (environment: NodeJS.ProcessEnv) => readSettings([], environment, { settings: [] }).settings.bucket;
   const whole = {
     ANNALS_S3_ENDPOINT: 'https://s3.example.org:9000',
     ANNALS_S3_BUCKET: 'annals-files',
@@ -145,14 +156,16 @@ describe('the settings of a bucket', () => {
 
 describe('production', () => {
   it('is NODE_ENV=production and nothing else', () => {
-    const isProduction = (value?: string) => readSettings([], { NODE_ENV: value }, []).settings.isProduction;
+    const isProduction = (value?: string) =>
+      readSettings([], { NODE_ENV: value }, { settings: [] }).settings.isProduction;
     assert.equal(isProduction('production'), true);
     for (const other of [undefined, '', 'development', 'Production', '1']) assert.equal(isProduction(other), false);
   });
 });
 
 describe('how much of a core going through the log may take', () => {
-  const read = (environment: Record<string, string>) => readSettings([], environment, ['data']).settings.verifyPercent;
+  const read = (environment: Record<string, string>) =>
+    readSettings([], environment, { settings: ['data'] }).settings.verifyPercent;
 
   it('is 3 percent, or what is said', () => {
     assert.equal(read({}), 3);

@@ -12,7 +12,7 @@ import { type SiteSettings, UsageError } from '../../server/settings/settings.ts
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
-const serve = ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'sites'] as const;
+const serve = { settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'sites'] } as const;
 
 function write(t: TestContext, sites: unknown): string {
   const file = join(temporaryFolder(t), 'sites.json');
@@ -182,7 +182,7 @@ describe('The file of sites', () => {
       ANNALS_SITES: write(t, [{ id: 'acme', apiKeys: ['k'] }, { id: 'beta' }]),
       ANNALS_DATA: '/srv',
     };
-    const read = (...args: string[]) => readSettings(args, environment, ['config', 'data']).settings;
+    const read = (...args: string[]) => readSettings(args, environment, { settings: ['config', 'data'] }).settings;
     const { site, sites, data, apiKeys } = read('--site', 'acme');
     assert.deepEqual([site, sites, data, apiKeys], ['acme', null, '/srv/acme', ['k']]);
     assert.equal(read('--site', 'beta', '--data', 'copy').data, 'copy');
@@ -191,7 +191,7 @@ describe('The file of sites', () => {
       () => read('--site', 'acne'),
       /there is no site "acne"; did you mean "acme"\?; known: "acme", "beta"$/,
     );
-    assert.throws(() => readSettings(['--site', 'acme'], {}, ['data']), /ANNALS_SITES, which is not set/);
+    assert.throws(() => readSettings(['--site', 'acme'], {}, { settings: ['data'] }), /ANNALS_SITES, which is not set/);
     assert.throws(() => readSettings(['--site', 'acme'], environment, serve), /unknown flag --site/);
   });
 });

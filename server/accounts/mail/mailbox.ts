@@ -103,11 +103,12 @@ const headers = {
 type Answer = [status: number, html: string];
 type Caught = ReadonlyMap<string, Email>;
 
-function answerOf(
-  caught: Caught,
-  listPath: string,
-  { method, headers: { host = '' }, url = '' }: IncomingMessage,
-): Answer {
+function answerOf(caught: Caught, listPath: string, request: IncomingMessage): Answer {
+  const {
+    method,
+    headers: { host = '' },
+    url = '',
+  } = request;
   if (!ownHost.test(host)) return [403, 'This is shown under a loopback address only.'];
   if (method !== 'GET' && method !== 'HEAD') return [405, 'There is nothing here but to read.'];
   if (url === listPath) return [200, listOf(caught)];

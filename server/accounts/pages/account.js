@@ -49,7 +49,7 @@ function open() {
   button.textContent = page.button;
   const password = { type: 'password', autocomplete: 'new-password', required: true };
   if (isSetup) addField('email', 'E-mail', { type: 'email', autocomplete: 'username', required: true });
-  addField('password', 'Password', { ...password, minLength: 8 }, '8 characters or more');
+  addField('password', 'Password', { ...password, minLength: 8, hint: '8 characters or more' });
   repeat = addField(null, 'The same password again', password);
   form.addEventListener('submit', submit);
   form.hidden = false;
@@ -57,7 +57,7 @@ function open() {
 }
 
 /** @param {string | null} field what the input fills in the body; null for one that is not sent. */
-function addField(field, label, properties = {}, hint = '') {
+function addField(field, label, { hint = '', ...properties } = {}) {
   const element = find('template').content.firstElementChild.cloneNode(true);
   const [labelText, input, hintText, problem] = element.querySelectorAll('span, input, p');
   labelText.textContent = label;

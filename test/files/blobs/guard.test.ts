@@ -25,7 +25,7 @@ describe('The guard of a bucket', () => {
         ANNALS_S3_ACCESS_KEY: 'key',
         ANNALS_S3_SECRET_KEY: 'secret',
       },
-      ['data'],
+      { settings: ['data'] },
     );
     const rest = { logId: 'annals/1', writer: sound, isBrief: false, log: pino({ level: 'silent' }) };
     await assert.rejects(openBlobGuard({ settings, model, ...rest }), {
@@ -43,7 +43,7 @@ async function openGuard(t: TestContext) {
   const { log, close } = openDirectory(data, config);
   const { log: logId, size: position } = log.head();
   close();
-  const { settings } = readSettings([], { ANNALS_DATA: data }, ['data']);
+  const { settings } = readSettings([], { ANNALS_DATA: data }, { settings: ['data'] });
   const lines: string[] = [];
   let isFailed = false;
   const writer = { settled: async () => !isFailed, hasFailed: () => isFailed };

@@ -1,29 +1,29 @@
-// All of this folder is JavaScript of the old kind: it runs on a Node that is too old for the rest.
+// This folder is JavaScript without new syntax: it runs on a Node that is too old for the rest.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { isNewEnough, neededNode } from '../server/platform/node-version.js';
 
-/** The packages of Debian and its like that have what a Node is linked against. */
+/** The Debian packages of the libraries that Node is linked against. */
 const packages = { 'libatomic.so.1': 'libatomic1', 'libgcc_s.so.1': 'libgcc-s1', 'libstdc++.so.6': 'libstdc++6' };
 
-/** The executable to run on: this Node, or where it is too old the one that came along. Without one, the process ends. */
+/** The executable to run on: this Node or, if it is too old, the downloaded one. Without one, the process ends. */
 export function chooseNode() {
   if (isNewEnough()) return process.execPath;
-  const brought = findBrought();
-  const problem = problemOf(brought);
-  if (!problem) return brought.file;
+  const installed = findInstalled();
+  const problem = problemOf(installed);
+  if (!problem) return installed.file;
   console.error(problem);
   process.exit(2);
 }
 
 /**
- * The Node that `npm ci` has brought (install.js), unless another one is wanted by now.
+ * The Node that `npm ci` has downloaded (install.js), unless another version is required by now.
  *
  * @returns {{ version: string, file: string } | null}
  */
-export function findBrought() {
+export function findInstalled() {
   for (const [name, version] of Object.entries(manifestOf('.').optionalDependencies)) {
     const folder = `./node_modules/${name}`;
     const manifest = manifestOf(folder);
@@ -34,24 +34,24 @@ export function findBrought() {
   return null;
 }
 
-/** Why the Node that came along cannot be run on, and what to do, in one line; null where it can. */
-export function problemOf(brought) {
+/** The reason why the downloaded Node cannot run, with the remedy, in one line; null if it can. */
+export function problemOf(installed) {
   const told = `Annals needs ${neededNode}; this is ${process.version}`;
-  if (!brought) {
-    return `${told}, and npm ci has brought none for ${process.platform}-${process.arch}: run npm ci again, or install such a Node`;
+  if (!installed) {
+    return `${told}, and npm ci has installed none for ${process.platform}-${process.arch}: run npm ci again, or install such a Node`;
   }
-  const { status, signal, stderr, error } = spawnSync(brought.file, ['--version'], { encoding: 'utf8' });
+  const { status, signal, stderr, error } = spawnSync(installed.file, ['--version'], { encoding: 'utf8' });
   if (status === 0) return null;
   const [reason] = (stderr || error?.message || `it ended with ${signal ?? status}`).trim().split('\n');
   const [, library] = /loading shared libraries: (\S+):/.exec(reason) ?? [];
   const mending = packages[library] ? `apt-get install ${packages[library]}` : 'install the package that has it';
   const what = library ? `lacks ${library}: ${mending}` : `does not start: ${reason}`;
-  return `${told}, and Node ${brought.version}, which npm ci brought, ${what}`;
+  return `${told}, and Node ${installed.version}, which npm ci installed, ${what}`;
 }
 
 /**
- * Goes on as that Node, with its arguments: in place of this process where this one can do that (from 22.15 on, but not on
- * Windows), else as its parent, which passes signals on and ends as it does.
+ * Continues on that Node with its arguments: in place of this process if possible (from 22.15 on, but not on Windows), else as
+ * its parent, which passes signals on and ends as it does.
  */
 export function handOver(file, args) {
   if (process.execve && process.platform !== 'win32') process.execve(file, [file, ...args], process.env);

@@ -1,9 +1,9 @@
-/** Whose turn it is for: `line` is who asks, `key` what must not be done twice at once; null where nothing is. */
+/** A place in the queue: `line` names the caller, `key` what must not be done twice at once; null without such a limit. */
 export type Turn = { line: string; key: string | null };
 
-/** Takes tasks line by line in turn. */
+/** A fair queue: takes tasks line by line in turn. */
 export type Turns = {
-  /** Does a task when it is its turn; gives null when too many wait. One at a time of each key. */
+  /** Runs a task at its turn, one at a time for each key; resolves with null if too many wait. */
   take: <T>(turn: Turn, task: () => Promise<T>) => Promise<T | null>;
   /** Rejects all that waits. */
   close: () => void;
@@ -19,9 +19,9 @@ type Options = {
 type Waiting = Turn & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
 
 /**
- * Turns that are fair between lines: of those with something to do, the one goes next that has the fewest being done and
- * whose last turn is the longest ago, so that a flood in one line does not hold up the others. When there is no more room,
- * the longest line gives up its last.
+ * A queue that is fair between lines: the next task comes from the line with the fewest running tasks, and among these from
+ * the one whose last turn is the longest ago, so a flood in one line does not delay the others. A full queue drops the last
+ * task of its longest line.
  */
 export function createTurns({ width, maxWaiting }: Options): Turns {
   // A line whose turn is over goes to the end of the map, so its order is the order of turns.
@@ -79,7 +79,7 @@ export function createTurns({ width, maxWaiting }: Options): Turns {
     one.begin().finally(() => end(one));
   }
 
-  /** Who has had a turn comes last: the line among lines, and the key in its line. */
+  /** After its turn, a line goes to the end of the lines, and a key to the end of its line. */
   function end(one: Waiting): void {
     running.splice(running.indexOf(one), 1);
     const line = lines.get(one.line);

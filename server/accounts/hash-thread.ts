@@ -3,15 +3,12 @@ import { messageOf } from '../../storage/errors.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 
-/**
- * What a hash thread is asked for: to hash a password, or to compare one with a hash. `work`: the cost that a comparison
- * takes whatever that of the hash is.
- */
+/** A request to a hash worker. `work`: the cost that every comparison takes, whatever the cost of the hash. */
 export type HashRequest =
   | { kind: 'hash'; password: string; cost: number }
   | { kind: 'compare'; password: string; hash: string; work: number };
 
-/** The hash, or whether the password is right, or why there is neither. */
+/** The hash, or whether the password is right; or the error. */
 export type HashAnswer = { value: string | boolean } | { failure: string };
 
 const main = parent();
@@ -32,8 +29,8 @@ function answer(request: HashRequest): HashAnswer {
  * account. Costs are powers of two: one comparison of cost 10 and hashes of cost 10 and 11 are the work of cost 12.
  */
 function compare({ password, hash, work }: Extract<HashRequest, { kind: 'compare' }>): boolean {
-  // Of what is no hash, bcrypt says at once that the password is wrong.
-  if (!wellFormed.test(hash)) throw new Error('what a password is compared with is no hash');
+  // bcrypt would answer at once that the password is wrong.
+  if (!wellFormed.test(hash)) throw new Error('the stored hash of a password is not a bcrypt hash');
   const isRight = bcrypt.compareSync(password, hash);
   for (let cost = bcrypt.getRounds(hash); cost < work; cost += 1) bcrypt.hashSync(password, cost);
   return isRight;

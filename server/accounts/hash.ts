@@ -2,18 +2,18 @@ import { Worker } from 'node:worker_threads';
 import { ownModule } from '../platform/package.ts';
 import type { HashAnswer, HashRequest } from './hash-thread.ts';
 
-/** The threads that hash passwords, seen from the main thread. */
+/** The workers that hash passwords, seen from the main thread. */
 export type HashThreads = {
   hash: (password: string, cost: number) => Promise<string>;
   /** Whether the password is that of the hash, after the work of a hash of cost `work`. */
   compare: (password: string, hash: string, work: number) => Promise<boolean>;
-  /** Ends them; what they had to do is rejected. */
+  /** Ends them; tasks that wait or run are rejected. */
   close: () => Promise<void>;
 };
 
 type Options = {
   count: number;
-  /** After how long with nothing to do one ends; by default none does, for to start one takes longer than most hashes. */
+  /** Idle workers end after this time; by default they stay, because a start takes longer than most hashes. */
   restMilliseconds?: number;
   /** The module that a thread runs. */
   module?: URL;
@@ -27,8 +27,8 @@ type Job = {
 };
 
 /**
- * Threads of their own for bcrypt, started when they are first needed: it blocks whatever thread it runs on, and libuv's few
- * threads have files to read. One that ends is replaced, and what it was doing is done once more.
+ * Workers for bcrypt, which blocks its thread, while libuv's few threads have files to read. They start when first needed. One
+ * that ends is replaced, and its task is retried once.
  */
 export function hashThreads(options: Options): HashThreads {
   const { count, restMilliseconds, module = ownModule('./hash-thread.ts', import.meta.url) } = options;
@@ -53,7 +53,7 @@ export function hashThreads(options: Options): HashThreads {
       const job = waiting.shift() as Job;
       job.triesLeft -= 1;
       busy.set(worker, job);
-      // Only one that has something to do keeps the process from ending.
+      // Only a busy worker keeps the process from ending.
       worker.ref();
       worker.postMessage(job.request);
     }
@@ -77,7 +77,7 @@ export function hashThreads(options: Options): HashThreads {
     return worker;
   }
 
-  /** One that is given nothing more ends. */
+  /** A worker without a task ends after a rest. */
   function rest(worker: Worker): void {
     idle.push(worker);
     if (restMilliseconds !== undefined) resting.set(worker, setTimeout(end, restMilliseconds, worker).unref());
@@ -103,7 +103,7 @@ export function hashThreads(options: Options): HashThreads {
     if (!job) return;
     if (isClosed) job.reject(closedError());
     else if (job.triesLeft > 0) waiting.unshift(job);
-    else job.reject(new Error(`a thread that hashes passwords ended: ${reason}`));
+    else job.reject(new Error(`a worker that hashes passwords ended: ${reason}`));
     assign();
   }
 

@@ -16,19 +16,19 @@ import { hashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
 
-/** The keeper, and beside it what is for the main thread alone. */
+/** The password service, and the functions that only the main thread calls. */
 export type MainKeeper = {
   keeper: Keeper;
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, collection: string, id: string) => string;
   /**
-   * Forgets all passwords but these, and gives how many of these there are none of, and of how many there is another hash than
-   * the one that was kept. Only at the start: one just kept is named by no event yet.
+   * Deletes all passwords but these, and counts those of these that are missing, and those with another hash than the one that
+   * was stored. Only at the start: a password just stored is not named by an event yet.
    */
   sweep: (referenced: ReadonlySet<string>) => { missing: number; swapped: number };
-  /** Forgets the drafts about a document, and those that it keeps itself, where it is a user. */
+  /** Deletes the drafts of a document and, if it is a user, those that the user stored. */
   forgetDrafts: (collection: string, id: string) => void;
-  /** Ends its threads; what waits is rejected. */
+  /** Ends its workers; waiting tasks are rejected. */
   close: () => Promise<void>;
 };
 
@@ -42,23 +42,23 @@ type Options = {
   now: () => number;
   /** Called when a mail waits. */
   onMail: () => void;
-  /** Called when drafts that have expired could not be deleted; it is tried again. */
+  /** Called when expired drafts could not be deleted; the deletion is retried. */
   onDraftFailure: (error: Error) => void;
-  /** Called when somebody wanted to log in whose hash in the vault is not the one that was kept: nobody can by that. */
+  /** Called at a login for which the vault has another hash than the one that was stored: such a hash admits no login. */
   onSwapped: () => void;
-  /** Whether other services are beside it: then it holds no threads that have nothing to do. */
+  /** Whether the process runs other services too; idle workers then end. */
   isOneOfMany?: boolean;
 };
 
 const maxThreads = 4;
 const restMilliseconds = 30_000;
-/** A hash takes about a quarter of a second at the default cost: longer lines would outwait their callers. */
+/** A hash takes about a quarter of a second at the default cost: callers would not wait for longer queues. */
 const maxWaiting = { key: 40, all: 200 };
 const busySeconds = 5;
-/** The credential of an account that is not there: it is looked at as any other is. */
-const nobody = `${commitmentPrefix}nobody`;
+/** Stands in for the credential of an account that does not exist, so that the check does the same work. */
+const noAccount = `${commitmentPrefix}nobody`;
 
-/** Makes the one keeper of the service. */
+/** Creates the password service, one per service. */
 export function createKeeper(options: Options): MainKeeper {
   const { vault, rules, bcryptCost, rateLimit, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
   const width = Math.min(availableParallelism(), maxThreads);
@@ -67,7 +67,7 @@ export function createKeeper(options: Options): MainKeeper {
   const lockout = createLockout({ counters: vault.counters, now });
   const { token, openToken } = createTokens(vault.secret('one-time-tokens'));
   const counterKey = vault.secret('login-counters');
-  // A cost that was higher once is the work of every comparison while such hashes are there.
+  // While hashes of a higher, former cost exist, every comparison takes that cost.
   const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   const dummy = dummyHash(work);
   const mayMail = createMailLimit();
@@ -76,20 +76,20 @@ export function createKeeper(options: Options): MainKeeper {
   async function check(attempt: Attempt): Promise<Checked> {
     const key = keyOf(attempt.collection, attempt.email);
     const rule = ruleOf(attempt.collection);
-    // A flood at a locked account takes no places from others.
+    // A flood at a locked account takes no places in the queue.
     const checked =
       lockedOf(key, rule) ??
       (await turns.take({ line: networkOf(attempt.address), key }, () => look(attempt, key, rule)));
     return checked ?? { kind: 'busy', seconds: busySeconds };
   }
 
-  /** What an attempt comes to when it is its turn. The others for its account wait, so that none is missed in counting. */
+  /** Checks a login at its turn. Other logins to the account wait, so that each failure is counted. */
   async function look({ credential, password }: Attempt, key: string, rule: LockRule): Promise<Checked> {
     const locked = lockedOf(key, rule);
     if (locked) return locked;
-    // What is looked up, compared and counted is the same whether there is an account or not.
-    const kept = vault.passwords.get(credential ?? nobody);
-    const isSame = vault.passwords.isSame(credential ?? nobody, kept ?? dummy);
+    // Lookup, comparison and count are the same with and without an account.
+    const kept = vault.passwords.get(credential ?? noAccount);
+    const isSame = vault.passwords.isSame(credential ?? noAccount, kept ?? dummy);
     if (kept !== null && !isSame) onSwapped();
     const hash = isSame ? kept : null;
     const isRight =
@@ -110,11 +110,11 @@ export function createKeeper(options: Options): MainKeeper {
 
   function ruleOf(collection: string): LockRule {
     const rule = rules.get(collection);
-    if (!rule) throw new Error(`${collection} is no auth collection`);
+    if (!rule) throw new Error(`${collection} is not an auth collection`);
     return rule;
   }
 
-  /** Whoever reads the vault does not read from it who tried to log in. */
+  /** A hash, so that the vault does not reveal the addresses of failed logins. */
   function keyOf(collection: string, email: string): string {
     return createHmac('sha256', counterKey)
       .update(`${collection}\0${normalEmail(email)}`)
@@ -127,13 +127,13 @@ export function createKeeper(options: Options): MainKeeper {
       const message = `password must ${problem}`;
       throw new DomainError('invalid', message, [{ field: 'password', message }]);
     }
-    // It is nobody's yet, so nothing else is done to the same account.
+    // It belongs to no account yet, so it needs no key in the queue.
     const hash = await turns.take({ line: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
     if (hash === null) return null;
     return vault.passwords.put(hash);
   }
 
-  /** What there is no room to delete now goes with the next start. */
+  /** On a full disk the password stays until the next start. */
   function forget(credential: string): void {
     try {
       vault.passwords.delete(credential);
@@ -189,7 +189,7 @@ function costOf(hash: string): number {
   return Number(/^\$2[ab]\$(\d\d)\$/.exec(hash)?.[1] ?? 0);
 }
 
-/** A hash that no password has: comparing with it takes as long as with any of its cost. */
+/** A hash without a password: a comparison takes as long as with any hash of its cost. */
 function dummyHash(cost: number): string {
   const text = randomBytes(40).toString('base64').replaceAll('+', '.').replaceAll('=', '').slice(0, 53);
   return `$2b$${String(cost).padStart(2, '0')}$${text}`;

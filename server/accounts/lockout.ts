@@ -10,7 +10,7 @@ type Options = {
   counters: Vault['counters'];
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How many counters of e-mails without an account may be kept. */
+  /** The most counters of e-mails without an account. */
   maxUnknown?: number;
 };
 
@@ -18,8 +18,8 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 const failuresBetweenTidying = 256;
 
 /**
- * Counts failed logins and locks. It never asks whether there is an account, so that what it answers, and how long that
- * takes, tells nothing of it.
+ * Counts failed logins and locks accounts. It never looks whether an account exists, so neither its answer nor its time
+ * reveals that.
  */
 export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) {
   let failuresSinceTidying = 0;
@@ -61,7 +61,7 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     return failuresOf(counter, now()) > 0;
   }
 
-  /** There is nobody to tell that the disk is full, and another time it is not. */
+  /** A full disk is not reported here: the next run tidies again. */
   function tidyLater(): void {
     try {
       tidy();
@@ -70,7 +70,7 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     }
   }
 
-  /** Deletes what no longer counts, and what is too much. */
+  /** Deletes counters that have expired, and those above the limit. */
   function tidy(): void {
     const time = now();
     counters.tidy(time, time - dayMilliseconds, maxUnknown);

@@ -3,12 +3,12 @@ import { DomainError } from '../../config/errors.ts';
 import type { TokenKind } from '../ports.ts';
 
 const macBytes = 32;
-/** Far more than one of ours has: what is longer is not even decoded. */
+/** Far above the length of our tokens: longer texts are not even decoded. */
 const maxLength = 512;
 
 /**
- * Makes and opens one-time tokens. A token is never stored: it is an id, which the log has, and a code that only the key
- * makes. Whether it was used is for the log to say.
+ * Makes and opens one-time tokens. A token is never stored: it is an id, which the log has, and a MAC. The log tells whether it
+ * was used.
  */
 export function createTokens(key: string) {
   /** The token for an id: text of base64url. */
@@ -19,7 +19,7 @@ export function createTokens(key: string) {
     return Buffer.concat([code, Buffer.from(id)]).toString('base64url');
   }
 
-  /** The id of a token, or null when it was not made here, for this kind and collection. */
+  /** The id of a token, or null if it was not made here for this kind and collection. */
   function openToken(kind: TokenKind, collection: string, text: string): string | null {
     if (text.length > maxLength) return null;
     const id = Buffer.from(text, 'base64url').subarray(macBytes).toString();

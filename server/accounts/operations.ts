@@ -6,7 +6,7 @@ import type { Account, Caller } from '../openapi/callers.ts';
 import { type Operation, readsThroughHooks } from '../openapi/operation.ts';
 import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
 
-/** Routes that look at no credential, whose calls are counted. */
+/** Routes without authentication, under the rate limit. */
 const countedCaller: Caller = { kind: 'anybody', isCounted: true };
 const ofBodies = [400, 408, 413, 415, 500] as const;
 
@@ -26,7 +26,7 @@ export function loginOperation(target: Account): Operation {
       200: withCookie(target, json('A token, and the user.', `collections.${slug}.login`)),
       401: json('The e-mail or the password is wrong.', 'Error'),
       ...refusals(ofBodies),
-      // Whether calls are counted or not, too many that fail lock the account.
+      // Without a rate limit too, failed logins lock the account.
       ...refusalsForNow([429, 503]),
       ...ofHooks(hasReadHooks(target)),
     },
@@ -171,10 +171,10 @@ export function initOperation({ slug }: Collection): Operation {
   };
 }
 
-/** `POST /api/collections/<slug>/first-user` of the admin collection: nobody else has a first user. */
+/** `POST /api/collections/<slug>/first-user`, of the admin collection alone. */
 export function firstUserOperation(target: Collection): Operation {
   const { slug } = target;
-  // Nobody is there yet who could have anything that is unique.
+  // Without a user, no unique value is taken.
   const { 409: _, ...answers } = registered(target);
   return {
     id: `createFirstUser_${slug}`,
@@ -226,7 +226,7 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
   };
 }
 
-/** The answers to who becomes a user. */
+/** The answers to a registration. */
 function registered(target: Collection): Answers {
   return {
     201: withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`)),

@@ -63,12 +63,12 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { token, password } = readReset(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const reset = await app.keeper.openToken('reset', slug, token);
-        // Looked at anew in each try: of several with one token, one is first.
+        // Read again in each retry: of several requests with one token, the first wins.
         const find = () => {
           const found = reset === null ? null : app.accounts.reset(reset);
           if (!found || found.slug !== slug || found.email === null || found.expiresAt <= app.clock.believed())
             throw badToken();
-          // Who has lost the address that the mail went to has lost the right to use it.
+          // A token loses its right with the address that the mail went to.
           if (userWith(target, found.email) !== found.id) throw badToken();
           return { ...found, email: found.email, reset: String(reset) };
         };

@@ -5,26 +5,26 @@ import type { RouteCall } from '../app.ts';
 import { appendOf } from '../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../http/requests.ts';
 
-/** Appends what happened to an account; resolves when every thread can read it. */
+/** Appends an event of an account; resolves when every thread can read it. */
 export async function record({ app, request }: RouteCall, change: Change): Promise<void> {
   await append(appendOf(app, request), commandOf(request, change));
 }
 
 /**
- * Appends what the caller is not to wait for, since whether there is anything to append must not show in the time of the
- * answer. A service that ends waits for it; only a process that is killed loses it.
+ * Appends in the background, because the time of the answer must not reveal whether there is an event. A service that stops
+ * waits for it; only a process that is killed loses it.
  */
 export function recordLater({ app, request }: RouteCall, change: Change, { mayRecord, afterwards }: Around = {}): void {
   const command = commandOf(request, change);
   app.inBackground(async () => {
     if (mayRecord && !(await mayRecord())) return;
-    // Nobody would send it again, and how many there are is bounded by what they cost.
+    // The caller does not retry it, and its cost bounds the number of them.
     await append(app.appendAnyway, command);
     await afterwards?.();
   }, `an event of ${change.stream} could not be recorded`);
 }
 
-/** What is asked before, and done after. */
+/** Runs before and after an append: `mayRecord` decides whether it takes place. */
 type Around = { mayRecord?: () => Promise<boolean>; afterwards?: () => Promise<void> };
 
 function commandOf(request: Request, change: Change): Command {

@@ -30,7 +30,7 @@ type NewUser = { values: JsonObject; password: string };
 
 const inviteMilliseconds = 7 * 24 * 3600 * 1000;
 
-/** How people come to have an account (contract, section 4.4): by invitation, and the first one by a token of the operator's. */
+/** Registration (contract, section 4.4): by invitation, and of the first user by the operator's setup token. */
 export function registrations(server: Server, app: App): void {
   for (const target of authTargets(app)) routesOf(server, app, target);
 }
@@ -69,11 +69,11 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const id = await app.keeper.openToken('invite', slug, token);
-        // Looked at anew in each try: of several with one token, one is first.
+        // Read again in each retry: of several requests with one token, the first wins.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
           if (!invite || invite.slug !== slug || invite.expiresAt <= app.clock.believed()) throw badToken();
-          // What an account that is gone has promised, nobody keeps.
+          // An invitation ends with the account that sent it.
           const [from, inviter] = splitStream(invite.inviter);
           if (!app.collections.get(from)?.documents.exists(inviter)) throw badToken();
           return invite;
@@ -111,7 +111,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         await countCall(app, request, email);
         const opened = await app.keeper.openToken('setup', slug, setupToken);
         if (app.model.adminCollection !== slug || opened === null) throw notFirst();
-        // Who has the token runs the service: no rule keeps the first user from being what they say.
+        // The token is the operator's: no rule limits the first user.
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
         noteReason(request, model, 'set up as the first user');
         request.app.rule = 'setup' satisfies NoRule;
@@ -125,8 +125,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
   ]);
 
   /**
-   * Makes an account and logs its user in: the document, the password, the session and the end of what gave the right to it
-   * are recorded together or not at all.
+   * Creates an account and starts a session: the document, the password, the session and the use of the token are recorded
+   * together or not at all.
    */
   async function register(request: Request, given: NewUser, decideRight: (account: AccountRef) => Change) {
     const occasion = { app, request, target, operation: 'create', doc: null } as const;

@@ -34,7 +34,7 @@ import {
 import { record, recordLater } from './record.ts';
 import { userAnswersOf } from './user-answers.ts';
 
-/** Who calls, and since when (contract, section 4.4): login, logout, the current user, sessions; for each auth collection. */
+/** Login, logout, the current user and sessions (contract, section 4.4), for each auth collection. */
 export function accounts(server: Server, app: App): void {
   for (const target of authTargets(app)) routesOf(server, app, target);
 }
@@ -146,7 +146,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     if (checked.kind === 'locked') throw locked(checked.seconds);
     if (checked.kind === 'wrong' && id !== null) {
       const until = checked.lockedUntil === null ? null : new Date(checked.lockedUntil);
-      // Who has no account is not waited for either: the time of the answer tells nothing.
+      // Recorded in the background: the time of the answer must not reveal whether the account exists.
       recordLater({ app, request }, decideFailedLogin({ slug, id }, until));
     }
     throw new DomainError('unauthorized', 'the e-mail or the password is wrong');

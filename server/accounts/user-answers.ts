@@ -11,14 +11,14 @@ import { sendText } from '../documents/sending.ts';
 /** A session, and the user of the collection whose it is. */
 type SessionRef = { id: string; sid: string };
 
-/** Prepares the answers of an auth collection that show one of its users to themselves. */
+/** Prepares the answers of an auth collection that show users their own document. */
 export function userAnswersOf(app: App, target: AuthTarget) {
   const present = presenterOf(app, target);
 
   /** The user's own document, as any reader sees it, with relations to a depth. */
   async function userText(request: Request, id: string, depth = 0): Promise<string> {
     const text = target.documents.text(id);
-    // Deleted since the credential was looked at.
+    // Deleted after the credential was checked.
     if (text === null) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
     return present.text(request, text, depth);
   }

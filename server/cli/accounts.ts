@@ -20,7 +20,7 @@ export async function createUser(args: readonly string[], environment: NodeJS.Pr
   const { settings, collection, email } = given;
   const fields = readFields(collection, flags.field ?? []);
   const password = await readNewPassword();
-  // A first user may be made before the first start; but it may also be that another directory was meant.
+  // Right before the first start, but it may also be the wrong directory.
   if (!existsSync(logFile(resolve(settings.data))))
     process.stderr.write(`${resolve(settings.data)} is a new data directory\n`);
   const reason = 'made by annals create-user';
@@ -49,7 +49,7 @@ export async function revokeSessions(args: readonly string[], environment: NodeJ
   });
 }
 
-/** What every command about an account is given. */
+/** The arguments of every command about an account. */
 type Given = { settings: Settings; loaded: Loaded; collection: Collection; email: string };
 
 async function read<const F extends Flags & { email: 'string' }>(
@@ -72,11 +72,11 @@ function accountsIn({ path, model }: Loaded, slug: string): Collection {
   if (found?.auth) return found;
   const slugs = [...model.collections.values()].flatMap((one) => (one.auth ? [one.slug] : []));
   const problem = found ? `the collection ${show(slug)} has no accounts` : `there is no collection ${show(slug)}`;
-  const known = slugs.length === 0 ? 'there are none with accounts' : `with accounts: ${showAll(slugs)}`;
+  const known = slugs.length === 0 ? 'no collection has accounts' : `with accounts: ${showAll(slugs)}`;
   throw new UsageError(`${problem} in ${path}${didYouMean(slug, slugs)}; ${known}`);
 }
 
-/** Whoever types it there is told why that is no good, and what was typed is not shown once more. */
+/** Refuses a password as an argument, with the reason, and does not repeat it. */
 function refusePassword(args: readonly string[]): void {
   if (!args.some((argument) => /^--?pass(word)?(=|$)/i.test(argument))) return;
   throw new UsageError(

@@ -46,7 +46,7 @@ type Opened = {
   blobs: BlobStore;
 };
 
-/** How many names are shown where nobody asked for all. */
+/** The number of names shown without --names. */
 const shown = 20;
 
 /** `annals blobs gc [--dry-run] [--names]`: exit 0 done, 1 refused, 2 could not run. Prints what was removed. */
@@ -71,7 +71,7 @@ export async function collectBlobs(args: readonly string[], environment: NodeJS.
   });
 }
 
-/** Files that nothing names, with their sizes, as the log was at a position; `refresh` reads on from there. */
+/** Files that no event names, with their sizes, as of a position of the log; `refresh` reads on from there. */
 type Found = { unnamed: Map<string, number>; refresh: () => number };
 
 async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
@@ -81,7 +81,7 @@ async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
   const unnamed = new Map<string, number>();
   for await (const { sha256, size } of blobs.list()) if (!named.has(sha256)) unnamed.set(sha256, size);
 
-  /** What was uploaded since is no candidate, and need not be asked about. */
+  /** Drops files that an event names by now, so that the service is not asked about them. */
   function refresh(): number {
     const { size } = log.head();
     for (const { sha256 } of readNamings(db, position, size)) unnamed.delete(sha256);
@@ -136,13 +136,13 @@ function isCollected(body: object): body is Collected {
   return 'removed' in body && 'held' in body;
 }
 
-/** By the service that runs, which knows what is being uploaded; where none does, nothing is. */
+/** Removes files through the running service, which knows the uploads in progress; without a service there are none. */
 function removeUnnamed(opened: Opened, position: number, sha256: string[]): Promise<Answered> {
   const { settings, directory, blobSettings, db, blobs } = opened;
   const store = storeName(blobSettings);
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
   return callOrDoAlone(settings, order, async () => {
-    // Asked for each batch: to wait each time for a service that will not let go would take most of the time.
+    // Taken for each batch, without waiting: a service that keeps the lock would take most of the time.
     const lock = lockDirectory(directory, briefHolders.collect, 0);
     try {
       settle(directory);
@@ -156,7 +156,7 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
   });
 }
 
-/** Of what a writer has left in doubt, whether it is recorded: only the log's one writer can tell, which this process is now. */
+/** Settles whether the last batch of a writer was recorded: only the one writer of the log can, which is this process now. */
 function settle(directory: string): void {
   const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 });
   try {
@@ -193,7 +193,7 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
     } else if (suspectsOf(opened, verdict).some(({ state }) => state === 'missing')) {
       print('note: the log does not say that what is missing is lost: --record --reason TEXT puts that on record');
     }
-    // One that a document needs, before one that nobody would miss.
+    // A file that a document needs comes first.
     const worst = problems.find(({ namedBy }) => namedBy !== '') ?? problems[0];
     if (!worst) {
       print(`sound: every file is what it was, and none of the ${needed} that the log needs is missing`);
@@ -206,7 +206,7 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
   });
 }
 
-/** What the log says otherwise than the store: files that are missing, and that were lost and are there again. */
+/** The files about which log and store differ: missing ones, and lost ones that were found again. */
 function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
   const lost = lossesOf(log);
   if (lost.size + verdict.problems.length === 0) return [];
@@ -215,7 +215,7 @@ function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
   );
 }
 
-/** What is said of a flag that means nothing where nothing is recorded. */
+/** The messages for flags that have no meaning without --record. */
 const withoutRecord = {
   reason: 'without it nothing is written',
   config: 'without it nothing is written, and the configuration is not read',
@@ -230,7 +230,7 @@ function refuseWithoutRecord(flags: Partial<Record<keyof typeof withoutRecord, u
     throw new UsageError(given.map(([name, why]) => `--${name} goes with --record: ${why}`).join('\n'));
 }
 
-/** Has the service record what became of files. Gives the exit code where it refuses. */
+/** Records lost and found files through the service. Gives the exit code if it refuses. */
 async function record(opened: Opened, verdict: StoreVerdict, reason: string): Promise<number | null> {
   const { settings, blobSettings } = opened;
   const suspects = suspectsOf(opened, verdict).map(({ stream, version }) => ({ stream, version }));
@@ -284,7 +284,7 @@ async function withStore(settings: Settings, run: (opened: Opened) => Promise<nu
   }
 }
 
-/** What a log that lost events does not name is not known to be unneeded. */
+/** Opens a log, unless it has lost events: it might not name all files that are needed. */
 function openSoundly(db: Sqlite, directory: string): LogReader {
   if (!isLog(db)) throw new BrokenLogError('log.db is empty');
   const witnesses = checkpointsIn(directory);
@@ -293,7 +293,7 @@ function openSoundly(db: Sqlite, directory: string): LogReader {
   return log;
 }
 
-/** What somebody else has written to a log, or cut off of it, is no word by which files may go. */
+/** Requires the seal of the vault: a log that another program wrote to, or cut, must not decide which files are removed. */
 function requireVaulted({ directory, db, log }: Opened): void {
   const { seals, signed } = withVault(existingVault(directory), (keys, seals) => ({ seals, signed: keys.signed() }));
   checkAgainstSeen(directory, log, signed);

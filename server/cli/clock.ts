@@ -33,7 +33,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
       `the clock of this machine says ${now.toISOString()}, which is not on ${today} in UTC: set it right first`,
     );
   }
-  // Beside a service there would be two who write, and the one that runs has its ids from the wrong time.
+  // With a service there would be two writers, and its ids come from the wrong time.
   const lock = lockDirectory(directory, 'annals clock correct');
   try {
     return record(directory, now.getTime(), reason);
@@ -72,7 +72,7 @@ function correctIn(opened: Opened, now: number, reason: string): Correction | nu
   return correctClock(log, { ids, now, reason });
 }
 
-/** A clock that is wrong still would make it worse: whoever knows the day has looked. */
+/** The day guards against a clock that is still wrong: a correction by it would do more harm. */
 function readToday(text: string | undefined, problems: string[]): string {
   if (text !== undefined && readDate(text) !== undefined) return text;
   problems.push(

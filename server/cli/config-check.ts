@@ -15,7 +15,7 @@ import { StartError } from '../writer/writer.ts';
 import { existingLog } from './data.ts';
 import { printable } from './terminal.ts';
 
-/** `annals config check`: exit 0 right; every problem is printed otherwise, exit 2. Of several sites each is looked at. */
+/** `annals config check`: exit 0 valid; otherwise exit 2 and every problem is printed. Checks each of several sites. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const own = { site: 'string', against: 'string', rules: 'boolean', 'strict-schema': 'boolean' } as const;
   const { settings, flags } = readSettings(args, environment, {
@@ -53,7 +53,7 @@ function sitesFor(settings: Settings, id: string | undefined): readonly Settings
 
 type Asked = { against?: string; rules?: boolean };
 
-/** Prints what there is to say of a right configuration; resolves with why a start on the data would be refused. */
+/** Prints the results for a valid configuration; resolves with the reasons why a start on the data would be refused. */
 async function check({ config, strictSchema }: Settings, name: string, flags: Asked): Promise<string[]> {
   const { path, model } = await loadConfiguration(config);
   for (const warning of model.warnings) print(`warning: ${name}${warning}`);

@@ -30,7 +30,7 @@ import { StartError } from '../writer/writer.ts';
 import { readReason } from './reason.ts';
 import { existingVault, tellOfKeys } from './writing.ts';
 
-/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, or could not look at all of it, or nothing is signed. */
+/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was checked, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, { settings: ['config', 'data'] });
   const verdict = check(settings.data, true);
@@ -53,7 +53,7 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
     if (hasFiles(settings.data)) last.push('the uploaded files were not looked at, annals blobs verify does that');
   }
   const code = report(verdict, 'sound: the log is whole, and the read tables equal a replay of it', last);
-  // What was looked at is sound; that is not all that was asked.
+  // All that could be checked is sound, but not all could be.
   return code === 0 && isPartial ? 2 : code;
 }
 
@@ -80,7 +80,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   const reason = whys.length > 0 ? readAcceptance(flags.reason, whys.join(', ')) : '';
   if (whys.length === 0 && flags.reason !== undefined)
     throw new UsageError(
-      '--reason goes with --accept-lost-events and --accept-foreign-writes, which the log keeps the reason of',
+      '--reason goes with --accept-lost-events or --accept-foreign-writes: the log keeps the reason for them',
     );
   if (flags.check)
     return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
@@ -139,7 +139,7 @@ function readAcceptance(text: string | undefined, why: string): string {
   return reason;
 }
 
-/** How many of the first events keys of a vault have signed, as far as the log keeps it. */
+/** The number of first events that keys of a vault have signed, as far as the log keeps the signatures. */
 function signedBy(directory: string, { logKeys }: Vault): number {
   const db = openLogToRead(logFile(directory));
   try {
@@ -150,7 +150,7 @@ function signedBy(directory: string, { logKeys }: Vault): number {
   }
 }
 
-/** What the operator has accepted, who should look at it. */
+/** The events that the operator has accepted, and the command that shows them. */
 function acceptedLine(accepted: Acceptance | null): string {
   if (!accepted) return 'there was nothing to accept: vault.db has sealed the log';
   const { from, to } = accepted;
@@ -158,8 +158,8 @@ function acceptedLine(accepted: Acceptance | null): string {
   const all = from === null ? counted(to, 'event') : `events ${first} to ${to}`;
   const none = first === to ? `event ${to} is not signed` : `none of the ${all} is signed`;
   const look = `annals events --from ${first} --to ${to} shows ${first === to ? 'it' : 'them'}`;
-  const told = `, whoever wrote it; ${none} by a key of vault.db: ${look}`;
-  return `the log is sealed anew as it is${first <= to ? told : ', and all of it is signed'}`;
+  const told = `, without proof of its writer; ${none} by a key of vault.db: ${look}`;
+  return `the log is sealed again as it is${first <= to ? told : ', and all of it is signed'}`;
 }
 
 function hasFiles(data: string): boolean {
@@ -171,7 +171,7 @@ function hasFiles(data: string): boolean {
   }
 }
 
-/** Whether a configuration's schema, or its rules, are others than those that a log ends with. */
+/** Whether the schema or the rules of a configuration differ from those that a log ends with. */
 export function hasChanged(model: Model, data: string): boolean {
   const db = openLogToRead(logFile(resolve(data)));
   try {
@@ -190,7 +190,7 @@ function check(data: string, checkLog: boolean) {
   return verifyDirectory(directory, checkLog, steps);
 }
 
-/** @param last what else the last line has to say where all is sound. */
+/** @param last further parts of the last line if all is sound. */
 function report({ finding, events, notes }: ReturnType<typeof check>, praise: string, last: string[] = []): number {
   for (const note of notes) process.stdout.write(`note: ${note}\n`);
   const sound = [`${praise} (${counted(events, 'event')})`, ...last].join('; ');
@@ -201,8 +201,8 @@ function report({ finding, events, notes }: ReturnType<typeof check>, praise: st
 /**
  * The path of a data directory that has a log.
  *
- * @param flag by which it was named.
- * @throws UsageError when it has none.
+ * @param flag the flag that named it.
+ * @throws UsageError if it has no log.
  */
 export function existingLog(data: string, flag = '--data'): string {
   const directory = resolve(data);

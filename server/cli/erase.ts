@@ -9,7 +9,7 @@ import { existingLog } from './data.ts';
 import { type Answered, callAsOperator, reportRefusal } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 
-/** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what went. */
+/** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what was erased. */
 export async function erase(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags, words } = readSettings(args, environment, {
     settings: ['config', 'data', 'acceptClock'],
@@ -28,7 +28,7 @@ export async function erase(args: readonly string[], environment: NodeJS.Process
     if (preview.status >= 300) return reportRefusal(preview);
     process.stdout.write(`would erase ${collection}/${id}: ${amounts(preview.body)}\n`);
     if (flags['dry-run']) return 0;
-    await confirm('Nothing brings it back. Erase it? [y/N] ');
+    await confirm('This cannot be undone. Erase it? [y/N] ');
   }
   const answered = await call('');
   if (answered.status >= 300) return reportRefusal(answered);
@@ -47,7 +47,7 @@ function praise(collection: string, id: string, body: Answered['body']): string 
   const done = `erased ${collection}/${id}: ${amounts(body)}; it is event ${String(body.position)}`;
   if (body.finished === true) return done;
   return `${done}
-not finished: a store or a reader is in the way. It goes on while the service runs, and when it starts`;
+not finished: a store or a reader is in the way. The service retries while it runs, and after its next start`;
 }
 
 const nouns: [name: string, one: string, many: string][] = [

@@ -41,14 +41,14 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
   });
 }
 
-/** The collections and globals that a log was ever told of, in the order in which they came. */
+/** The collections and globals of all schemas of a log, in the order in which they came. */
 export function declaredIn(log: LogReader) {
   const schemas = epochsOf(log).map(({ schema }) => schema);
   const collections = schemas.flatMap((schema) => schema.collections);
   return { collections, globals: schemas.flatMap((schema) => schema.globals) };
 }
 
-/** All that events of a log may be about. */
+/** The values of --collection that a log knows. */
 function collectionsIn(log: LogReader): string[] {
   const { collections, globals } = declaredIn(log);
   return [
@@ -60,7 +60,7 @@ function collectionsIn(log: LogReader): string[] {
   ];
 }
 
-/** Runs what reads a moment that a flag names. @throws UsageError for what is none. */
+/** Runs a reader of a flag. @throws UsageError if it refuses the value. */
 export function ofFlag<T>(read: () => T): T {
   try {
     return read();

@@ -26,7 +26,7 @@ export async function exportLog(args: readonly string[], environment: NodeJS.Pro
   });
   const { from, to, format, collection, stream, type, actor, reason } = flags;
   const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
-  // As a header: what is no ASCII has to be encoded (RFC 8187).
+  // In a header, so other characters than ASCII are encoded (RFC 8187).
   const why = reason === undefined ? {} : { reason: `UTF-8''${encodeURIComponent(reason)}` };
   const order = { path: `/api/audit/export${query}`, ...why };
   const praise: Praise = ({ headers }, file) => {
@@ -68,7 +68,7 @@ function queryOf(values: Record<string, string | undefined>, since: readonly str
 
 type Praise = (response: IncomingMessage, file: string) => string;
 
-/** The file appears under its name when it is whole, and only then. */
+/** Saves an answer. The file gets its name when it is complete. */
 async function save(
   settings: Settings,
   { out, force }: { out?: string | undefined; force?: boolean | undefined },
@@ -90,7 +90,7 @@ async function save(
         done(null, chunk);
       },
     });
-    // It may hold what is personal.
+    // Readable by its owner alone, as it may hold personal data.
     await pipeline(response, passing, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true }));
     refuseFile(file, force === true);
     renameSync(partial, file);
@@ -117,12 +117,12 @@ function refuseFile(file: string, isForced: boolean): void {
 async function carryOut(settings: Settings, order: Order) {
   const loaded = await loadConfiguration(settings.config);
   return callAsOperator({ settings, loaded }, order, async () => {
-    // A service that starts under another configuration records that: nothing that an export should do by the way.
+    // A service that starts with another configuration records that, which an export should not cause.
     const lock = lockDirectory(resolve(settings.data), briefHolders.export, 0);
     try {
       if (hasChanged(loaded.model, settings.data)) {
         throw new UsageError(
-          `${loaded.path} is not the configuration that the log ends with: name that with --config, or start the service once`,
+          `${loaded.path} is not the configuration that the log ends with: name that one with --config, or start the service once`,
         );
       }
     } finally {
@@ -133,7 +133,7 @@ async function carryOut(settings: Settings, order: Order) {
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-/** A signal ends what is being saved, not the process in the middle of it. */
+/** A signal stops the saving, and does not end the process before it has cleaned up. */
 async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();

@@ -7,7 +7,7 @@ import { lostNumbers } from '../platform/whole-numbers.ts';
 import { isReadAsJson, readingOf } from '../queries/field-texts.ts';
 import { UsageError } from '../settings/settings.ts';
 
-/** What has a way of its own into a command, with the sentence that says which. */
+/** Fields that --field does not take, with the sentence that names the right way. */
 const elsewhere: Record<string, string> = {
   email: 'is given with --email',
   password: 'is never an argument, which others on this machine can see: it is asked for, or read from standard input',
@@ -16,7 +16,7 @@ const elsewhere: Record<string, string> = {
 /**
  * Reads arguments of the form `name=value` as values of a collection's fields.
  *
- * @throws UsageError with every one that is wrong. The values are not shown.
+ * @throws UsageError naming every wrong argument. The values are not shown.
  */
 export function readFields(collection: Collection, args: readonly string[]): JsonObject {
   const values = new Map<string, Json>();
@@ -46,7 +46,7 @@ function readField({ slug, fields }: Collection, name: string, text: string): Js
     throw new UsageError(`is not a field of ${slug} that can be given${didYouMean(name, names)}`);
   }
   const value = reading.read(text);
-  // What cannot be written as it was read would arrive as something else.
+  // A value that JSON cannot hold would arrive as another one.
   if (value === undefined || jsonProblem(value) !== undefined) throw new UsageError(`must ${reading.must}`);
   if (isReadAsJson(field) && lostNumbers(text).length > 0) throw new UsageError('must hold numbers that JSON keeps');
   return value;

@@ -40,7 +40,7 @@ export async function showKeys(args: readonly string[], environment: NodeJS.Proc
 }
 
 function linesOf({ id, verifierKey, signs, since, first, last, replaced, disowned }: KeyRecord): string[] {
-  const known = verifierKey ?? 'its verifier key is not known any more';
+  const known = verifierKey ?? 'verifier key unknown';
   const kept =
     first && last && `checkpoints of it: from size ${first.size}, ${first.signedAt}, to ${last.size}, ${last.signedAt}`;
   return [
@@ -65,7 +65,7 @@ export async function replaceKey(args: readonly string[], environment: NodeJS.Pr
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   const directory = existingLog(settings.data);
   const vaultFile = existingVault(directory);
-  // A service that runs signs with the key that it has.
+  // A running service would go on signing with its key.
   const lock = lockDirectory(directory, 'annals keys replace');
   const db = openDatabase(logFile(directory), { durability: 'full' });
   const vault = openVault(vaultFile);
@@ -84,7 +84,7 @@ async function replaceIn(opened: Opened, reason: string): Promise<number> {
   const { log, begin } = openToWrite(opened, ids, Date.now);
   begin();
   const { log: logId } = log.head();
-  // What was not told yet comes before what is done now.
+  // Earlier changes that are not recorded yet come first.
   await tellOfKeys(opened, log, ids);
   logKeys.replace(logId, { reason });
   process.stdout.write(`auditors need to know the new key: ${logKeys.current(logId).signer.key}\n`);

@@ -88,7 +88,7 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
   });
 }
 
-/** The widths of the columns in which events stand, of a log of so many. */
+/** The widths of the columns of events, for a log of this size. */
 export function eventWidths(size: number): number[] {
   return [String(size).length + 1, 24, 24, 45];
 }
@@ -155,7 +155,7 @@ async function printDiff(state: StreamState, { before, after, diff }: Shown, ter
       ),
     );
   }
-  if (diff.fields === null) await print('one of the two has been erased: what it was is not known any longer');
+  if (diff.fields === null) await print('one of the two has been erased: the differences are unknown');
   else if (diff.fields.length === 0) await print('no field differs');
   for (const { field, before: old, after: now } of diff.fields ?? []) {
     await print(terminal.bold(line(field)));
@@ -164,7 +164,7 @@ async function printDiff(state: StreamState, { before, after, diff }: Shown, ter
   }
 }
 
-/** Who caused an event, for people. */
+/** The actor of an event as a text. */
 export function whoIs({ type, id }: Actor): string {
   if (id === undefined) return type;
   return type === 'apiKey' ? `API key ${id}` : id;
@@ -180,14 +180,14 @@ async function* pages(
   }
 }
 
-/** Reads the log of a data directory, beside a running service too. Whoever reads what is printed may go at any time. */
+/** Reads the log of a data directory, also while a service runs. The reader of standard output may close it at any time. */
 export async function reading(data: string, run: (log: LogReader) => Promise<number>): Promise<number> {
   const db = openLogToRead(logFile(existingLog(data)));
   const over = new AbortController();
   try {
     if (!isLog(db)) throw new StartError('log.db is empty: no service has been started on it yet');
     const shown = run(readLog(db));
-    // It may find the log closed when nobody reads on.
+    // After the reader has gone, it may find the log closed.
     shown.catch(() => {});
     return await Promise.race([shown, readerGone(over.signal)]);
   } catch (error) {
@@ -198,7 +198,7 @@ export async function reading(data: string, run: (log: LogReader) => Promise<num
   }
 }
 
-/** Resolves with an exit code when what is printed goes nowhere any longer, as into `head`. */
+/** Resolves with an exit code when the reader of standard output has closed it, as `head` does. */
 async function readerGone(signal: AbortSignal): Promise<number> {
   try {
     const [error] = await once(process.stdout, 'error', { signal });
@@ -210,23 +210,23 @@ async function readerGone(signal: AbortSignal): Promise<number> {
   }
 }
 
-/** A line, once there is room for it: who reads slowly is waited for. */
+/** Prints a line, and waits for a slow reader (backpressure). */
 export async function print(line: string): Promise<void> {
   if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
 }
 
-/** Says that the log has no such stream; exit code 1. */
+/** Prints that the log has no such stream; exit code 1. */
 export function missing(stream: string): number {
   return refused(`there is nothing about ${printable(show(stream))} in the log`);
 }
 
-/** Says why there is nothing to show; exit code 1. */
+/** Prints why there is nothing to show; exit code 1. */
 export function refused(message: string): number {
   process.stderr.write(`${message}\n`);
   return 1;
 }
 
-/** Reads a flag that is a number. @throws UsageError for what is none. */
+/** Reads a flag with a whole number. @throws UsageError for any other value. */
 export function readCount(text: string | undefined, flag: string): number | null {
   if (text === undefined) return null;
   const count = Number(text);

@@ -17,40 +17,40 @@ import { type Service, startService } from '../running/service.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Thrown when the service that works on a data directory cannot be called, or does not answer as one. */
+/** Thrown if the service that holds a data directory cannot be called, or does not answer as a service. */
 export class CallError extends Error {
   override name = 'CallError';
 }
 
-/** Thrown when the service that was called ends, or has ended, without having had what was asked of it: nothing was done. */
+/** Thrown if the service stopped before it took the request: nothing was done. */
 class NotTakenError extends CallError {}
 
-/** What a command runs a service of its own with. */
+/** The settings and the configuration of a service that a command runs itself. */
 type Configured = { settings: Settings; loaded: Loaded };
 
-/** What a command asks of the service: a POST, or with `take` a GET. `reason`: why, where that is recorded. */
+/** A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change. */
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
 
-/** Takes in an answer that is no JSON, which may be long; `signal` gives it up. */
+/** Receives an answer that is not JSON, and may be long; `signal` aborts it. */
 export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
 
-/** How the service answered: `body` is the contract's, of an error too. */
+/** The answer of the service: `body` is that of the contract, also of an error. */
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
 
-/** How long is waited for a process that starts, or ends: it may take ten seconds for what it has taken. */
+/** The wait for a process that starts or stops, which may take ten seconds for the requests it has taken. */
 const patienceMilliseconds = 30_000;
 const pauseMilliseconds = 200;
 const callMilliseconds = 60_000;
-/** How long what is taken in may stand still. */
+/** The longest pause in an answer that is received. */
 const stallMilliseconds = 300_000;
 
 const isBrief = new Set<string>(Object.values(briefHolders));
 
 /**
- * Calls the service as its operator, whom no rule is asked about: the one that works on the data directory, else one of this
- * process's own, for the time of the call. So what has been said about writing holds for commands too.
+ * Calls the service as its operator, for whom no access rule applies: the service that holds the data directory, else one that
+ * this process runs for the call. So commands write as all requests do.
  *
- * @param before is called first where no service works on the directory; what it throws is thrown.
+ * @param before is called first if no service holds the directory; its errors are thrown.
  * @throws CallError when another process has the data directory and cannot be called.
  */
 export function callAsOperator(
@@ -65,9 +65,9 @@ export function callAsOperator(
 }
 
 /**
- * Has the service do something that works on the data directory; where none does, it is done here.
+ * Sends a request to the service that holds the data directory; without one, does the work here.
  *
- * @param alone takes the data directory, and throws a LockedError when it cannot.
+ * @param alone does the work; throws a LockedError if the directory is held.
  * @throws CallError when another process has the data directory and cannot be called.
  */
 export async function callOrDoAlone(
@@ -96,7 +96,7 @@ async function callOwn({ settings, loaded }: Configured, order: Order): Promise<
   return untilSignal(async (signalled) => {
     const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
     try {
-      // Later a signal changes nothing: what was asked for is under way, and over in a moment.
+      // After this a signal changes nothing: the call is in progress, and short.
       const { reachable } = await Promise.race([service.ready, signalled]);
       service.setState('ready');
       return await call({ address: reachable, secret: secretOf(service), site: settings.site }, order);
@@ -108,7 +108,7 @@ async function callOwn({ settings, loaded }: Configured, order: Order): Promise<
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs something that a signal must not cut short by ending the process: it is given a promise that rejects at one. */
+/** Keeps a signal from ending the process during a task, which gets a promise that rejects at a signal. */
 async function untilSignal<T>(run: (signalled: Promise<never>) => Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
@@ -125,16 +125,16 @@ function secretOf({ directory }: Service): string {
   return directory.vault.secret(operatorSecret);
 }
 
-/** Calls the service that has the directory; null when it does not answer now, and has done nothing. */
+/** Calls the service that holds the directory; null if it does not answer now, and has done nothing. */
 async function callHolder({ data, site }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
   const { holder } = locked;
   if (!holder || isBrief.has(holder.what)) return null;
   const isEmbedded = holder.what === embeddedHolder;
   if (holder.what !== serveHolder && !isEmbedded) throw locked;
-  // Under its address there is something else here, or nothing.
+  // Its address means another machine here, or nothing.
   if (holder.host !== hostname()) throw new CallError(`${locked.message}: run this command on ${holder.host}`);
   if (holder.address === null) {
-    // It takes no connections itself: the first request tells it where they come in.
+    // It does not listen itself: it learns its address from the first request.
     if (isEmbedded) throw new CallError(`${locked.message}: it can be called once it has answered a request over HTTP`);
     return null;
   }
@@ -152,21 +152,19 @@ function readOperatorSecret(data: string): string {
   try {
     secret = readSecret(path, operatorSecret);
   } catch (error) {
-    throw new CallError(
-      `${path} cannot be read, which only the user may that the service runs as: ${messageOf(error)}`,
-    );
+    throw new CallError(`${path} cannot be read; only the user of the service may read it: ${messageOf(error)}`);
   }
   if (secret === null) throw new CallError(`${path} has no secret for commands`);
   return secret;
 }
 
-/** What becomes of a connection to a process that ends, or has ended. */
+/** The errors of a connection to a process that stops, or has stopped. */
 const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 /**
- * With an agent of its own: the global one may be told by the environment to send everything through a proxy. What is to be done is
- * sent when the service says that it takes it (RFC 9110, section 10.1.1), for which it waits then before it ends: so what is
- * not answered before that was not done. What is only taken may be asked for again as long as nothing of it has come.
+ * Calls the service without the global agent, which the environment may set to a proxy. The body of a POST is sent when the
+ * service accepts it (RFC 9110, section 10.1.1), and then the service answers before it stops: so a request that fails earlier
+ * was not carried out. A GET can be retried as long as no part of the answer has come.
  *
  * @throws NotTakenError when the connection was closed before that; CallError.
  */
@@ -188,7 +186,7 @@ async function call(
       ...(reason === undefined ? {} : { 'x-change-reason': reason }),
     },
   });
-  // What goes wrong once an answer has begun is an error of that, too.
+  // An error after the start of the answer is an error of the answer, too.
   outgoing.on('error', () => {});
   let isTaken = false;
   if (take) {
@@ -214,12 +212,12 @@ async function call(
     const isOver = !isTaken && isClosed.has(String(codeOf(error)));
     throw isOver ? new NotTakenError(message) : new CallError(message);
   } finally {
-    // It would wait to send what a service did not want that has refused it.
+    // It would wait to send a body that the service has refused.
     outgoing.destroy();
   }
 }
 
-/** Says why the service refused, each reason on a line of its own. Gives the exit code: 1, or 2 where it could not act. */
+/** Prints why the service refused, one reason per line. Gives the exit code: 1, or 2 if it could not act. */
 export function reportRefusal({ status, body }: Answered): number {
   process.stderr.write(`${problemsIn(body).join('\n')}\n`);
   return status === 401 || status >= 500 ? 2 : 1;

@@ -4,7 +4,7 @@ import type { ReadStream } from 'node:tty';
 import { passwordProblem } from '../../config/passwords.ts';
 import { UsageError } from '../settings/settings.ts';
 
-/** Thrown when somebody would rather not give a password. */
+/** Thrown when the user cancels. */
 export class Cancelled extends Error {
   override name = 'Cancelled';
 }
@@ -12,9 +12,9 @@ export class Cancelled extends Error {
 const maxBytes = 10_000;
 
 /**
- * Reads a new password: on a terminal it is asked for twice, and not shown; else it is the first line of what comes in.
+ * Reads a new password: on a terminal by asking twice, without showing it; else from the first line of the input.
  *
- * @throws Cancelled at Ctrl-C or Ctrl-D; UsageError when nothing comes in, or what is no text.
+ * @throws Cancelled at Ctrl-C or Ctrl-D; UsageError if the input is empty or not text.
  */
 export async function readNewPassword(
   input: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY'>> = process.stdin,
@@ -22,7 +22,7 @@ export async function readNewPassword(
 ): Promise<string> {
   if (!input.isTTY) return firstLine(input);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // A line can be mended while it is written, as always, but what would be shown goes nowhere.
+  // The line can be edited as usual, but its echo is discarded.
   const reader = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
   reader.on('SIGINT', () => reader.close());
   const lines = reader[Symbol.asyncIterator]();
@@ -40,11 +40,11 @@ export async function readNewPassword(
       const password = await ask('Password: ');
       const problem = passwordProblem(password);
       if (problem !== undefined) output.write(`It must ${problem}.\n`);
-      else if ((await ask('The same again: ')) === password) return password;
-      else output.write('That is not the same.\n');
+      else if ((await ask('Repeat the password: ')) === password) return password;
+      else output.write('The passwords differ.\n');
     }
   } finally {
-    // That sets the terminal back to how it was, too.
+    // Also resets the terminal.
     reader.close();
   }
 }
@@ -64,7 +64,7 @@ async function firstLine(input: NodeJS.ReadableStream): Promise<string> {
   return line;
 }
 
-/** Bytes that are no text would become a password that nobody can write. */
+/** Bytes that are not text would become a password that cannot be typed. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -1,9 +1,9 @@
 const longest = 500;
 
 /**
- * Reads why an operator does something that the log keeps; what is wrong with it is added to the problems.
+ * Reads the reason of an operator, which the log keeps; a problem is added to `problems`.
  *
- * @param why what the log keeps by it, in the message where it is missing.
+ * @param why the subject of the reason, for the message if it is missing.
  */
 export function readReason(text: string | undefined, why: string, problems: string[]): string {
   const reason = (text ?? '').trim();

@@ -11,7 +11,7 @@ import { readSettings } from '../settings/command.ts';
 import { type Loaded, loadConfiguration } from '../settings/configuration.ts';
 import type { Settings, SiteSettings } from '../settings/settings.ts';
 
-/** Runs the service until SIGTERM or SIGINT, then finishes what is in flight and closes everything. */
+/** Runs the service until SIGTERM or SIGINT, then finishes the requests in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, {
     settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptClock', 'sites'],
@@ -44,7 +44,7 @@ async function serveSites(settings: Settings, sites: readonly SiteSettings[], si
   });
 }
 
-/** Starts something, and stops it at a signal, also one that comes while it begins, or when it cannot start. */
+/** Starts a service and stops it at a signal, also during its start, and if it cannot start. */
 async function untilSignal<Service extends { stop: () => Promise<void> }>(
   log: Logger,
   begin: () => Service,
@@ -52,7 +52,7 @@ async function untilSignal<Service extends { stop: () => Promise<void> }>(
 ): Promise<number> {
   let isStopping = false;
   const signalled = new Promise<'stop'>((resolve) => {
-    // Not once: at Ctrl-C the terminal and npm both send one, and the second must not cut short what the first began.
+    // Not once: at Ctrl-C the terminal and npm both send one, and the second must not interrupt the stop.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
   });
   ignoreHangUp(log);
@@ -62,7 +62,7 @@ async function untilSignal<Service extends { stop: () => Promise<void> }>(
     await Promise.race([started, signalled]);
     await signalled;
   } finally {
-    // A start that is cut short fails on what is closed now; a first load goes on at the next one.
+    // An interrupted start fails on what is closed now; a first load continues at the next start.
     started.catch(() => {});
     isStopping = true;
     await service.stop();
@@ -70,7 +70,7 @@ async function untilSignal<Service extends { stop: () => Promise<void> }>(
   return 0;
 }
 
-/** Whoever sends it means to have the configuration read again; but where a terminal went, nobody is there any more. */
+/** SIGHUP asks to read the configuration again, which is not possible; but if the terminal has gone, it ends the process. */
 function ignoreHangUp(log: Logger): void {
   const terminals = [0, 1, 2].filter(isatty);
   function hangUp(): void {

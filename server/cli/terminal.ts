@@ -1,6 +1,6 @@
-/** What a command writes to: standard output as it is a terminal, or is not. */
+/** Standard output, as a terminal or not. */
 export type Terminal = {
-  /** Lines are cut to this many columns; infinite where nobody looks at them. */
+  /** Lines are cut to this many columns; infinite without a terminal. */
   columns: number;
   bold: (text: string) => string;
   red: (text: string) => string;
@@ -10,7 +10,7 @@ export type Terminal = {
 
 type Output = { isTTY?: boolean; columns?: number };
 
-/** Colours are for terminals, and not with `NO_COLOR` (no-color.org) or where the terminal says that it knows none. */
+/** Colours are for terminals, except with `NO_COLOR` (no-color.org) or a terminal without colours. */
 export function terminalOf({ isTTY = false, columns = 80 }: Output, environment: NodeJS.ProcessEnv): Terminal {
   const hasColours = isTTY && !environment.NO_COLOR && environment.TERM !== 'dumb';
   const style = (code: number) => (text: string) => (hasColours ? `\u001b[${code}m${text}\u001b[0m` : text);
@@ -18,12 +18,12 @@ export function terminalOf({ isTTY = false, columns = 80 }: Output, environment:
   return { columns: width, bold: style(1), red: style(31), green: style(32), dim: style(2) };
 }
 
-/** Characters that move the cursor, change what stands where, or are not to be seen: a document may hold any of them. */
+/** Characters that move the cursor, reorder text, or are invisible: a document may hold any of them. */
 const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Cs}/gu;
 
-/** Text that does nothing to a terminal: what could is written as JSON writes it, so JSON stays the same JSON. */
+/** Text that is safe for a terminal: unsafe characters are escaped as in JSON, so JSON keeps its meaning. */
 export function printable(text: string): string {
   return text.replace(unsafe, (found) => {
     return [...Array(found.length).keys()]
@@ -35,7 +35,7 @@ export function printable(text: string): string {
 const wide =
   /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** How many columns a text takes, near enough: those of East Asia and pictures take two. */
+/** The approximate width of a text in columns: East Asian characters and pictures take two. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += /\p{Mn}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
@@ -61,7 +61,7 @@ function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
 }
 
-/** Cells in columns of these widths, the last one as long as it is. */
+/** Cells in columns of these widths; the last has its own width. */
 export function row(cells: readonly string[], widths: readonly number[], columns: number): string {
   const padded = cells.map((cell, index) => pad(printable(cell), widths[index] ?? 0));
   return cut(padded.join('  ').trimEnd(), columns);

@@ -6,7 +6,7 @@ import { loadConfiguration } from '../settings/configuration.ts';
 import { UsageError } from '../settings/settings.ts';
 import { clientTypes, firstLine } from './client-types/file.ts';
 
-/** `annals types`: exit 0 written, or with `--check` as it should be; 1 with `--check` it is not; 2 could not run. */
+/** `annals types`: exit 0 written, or with `--check` up to date; 1 with `--check` not up to date; 2 could not run. */
 export async function writeTypes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, {
     settings: ['config'],
@@ -22,12 +22,12 @@ export async function writeTypes(args: readonly string[], environment: NodeJS.Pr
   if (before !== null && before !== '' && !before.startsWith(firstLine)) {
     throw new UsageError(`${file} was not written by annals types; move it away, or write to another file`);
   }
-  // One that is right is left alone: others may watch it.
+  // A file that is up to date is not touched: others may watch it.
   if (before !== text) write(file, text);
   return print(`${before === text ? `${flags.out} is up to date` : `wrote ${flags.out}`}, by ${path}\n`);
 }
 
-/** The text of a file; null when there is none. */
+/** The text of a file; null if it does not exist. */
 function existing(file: string): string | null {
   if (!existsSync(file)) return null;
   try {

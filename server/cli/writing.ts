@@ -10,28 +10,28 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { StartError } from '../writer/writer.ts';
 
-/** A data directory that a command has for itself, with its log and its vault open. */
+/** A data directory that a command holds alone, with its log and its vault open. */
 export type Opened = { directory: string; db: Sqlite; vault: Vault };
 
 /**
  * The path of the vault of a data directory.
  *
- * @throws StartError when there is none: one that is made now would know nothing of the log.
+ * @throws StartError if it has none: a new vault would not know the log.
  */
 export function existingVault(directory: string): string {
   const vault = join(directory, 'vault.db');
   if (!existsSync(vault))
     throw new StartError(
-      `there is no vault.db in ${directory}, without which nobody can tell who wrote log.db; ${wayOut}`,
+      `there is no vault.db in ${directory}, without which the writer of log.db cannot be verified; ${wayOut}`,
     );
   return vault;
 }
 
 /**
- * Opens a log for a command that writes to it, after the checks that a start makes. Nothing of it is changed before `begin` is called:
- * a command that refuses leaves it as it was.
+ * Opens a log for a command that writes to it, after the checks of a start. It is changed only after `begin`, so a command that
+ * refuses leaves it unchanged.
  *
- * @throws BrokenLogError when it is empty, damaged, or not the one that the vault has sealed and its keys have signed.
+ * @throws BrokenLogError if it is empty, damaged, or not the log that the vault has sealed and its keys have signed.
  */
 export function openToWrite(
   { directory, db, vault }: Opened,
@@ -53,7 +53,8 @@ export function openToWrite(
 }
 
 /**
- * Tells a log what became of its keys. Nobody else may have it open for writing; what is recorded is not in the read tables yet.
+ * Records the changes of keys in their log. No other process may have it open for writing. The read tables do not have the new
+ * events yet.
  */
 export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: SqliteLog, ids: Ids): Promise<void> {
   await recordKeyChanges({

@@ -14,24 +14,24 @@ import {
 } from './settings.ts';
 import { readSites, siteCalled } from './sites-file.ts';
 
-/** What a command is given: `words` are what stands without a flag, one for each that it asks for. */
+/** The settings, flags and words of a command line: one word for each that the command takes. */
 export type Given<F extends Flags> = {
   settings: Settings;
   flags: { [name in keyof F]?: FlagValues[F[name]] };
   words: string[];
 };
 
-/** What a command takes. */
+/** The settings, flags and words that a command takes. */
 export type Takes<F extends Flags> = {
   /** The settings that it has a flag for. */
   settings: readonly (keyof Settings)[];
   /** Its other flags. */
   flags?: F;
-  /** What must stand without a flag, by the names of the usage, for example `COLLECTION`. */
+  /** The required arguments without a flag, by the names of the usage, for example `COLLECTION`. */
   words?: readonly string[];
 };
 
-/** The `ANNALS_…` variables that are set, and the problems, to which each that is found is added. */
+/** The `ANNALS_…` variables that are set, and the list that every problem is added to. */
 type Reading = { variables: Record<string, string>; problems: string[] };
 
 /**
@@ -47,7 +47,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
 ): Given<F> {
   const problems: string[] = [];
   const own = settings.filter(({ name, flag }) => flag && taken.includes(name));
-  // A command that takes all sites need not be told which.
+  // A command for all sites takes no --site.
   const isForOne = !taken.includes('sites');
   const known: Flags = {
     help: 'boolean',
@@ -72,7 +72,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   return { settings: read, flags: values as Given<F>['flags'], words: positionals };
 }
 
-/** @param flagged what flags say: the same variables are not looked at. */
+/** @param flagged the settings from flags: their variables are not read. */
 function readVariables({ variables: given, problems }: Reading, flagged: object): Partial<Settings> {
   const result: Record<string, unknown> = {};
   const bucket: Record<string, unknown> = {};
@@ -114,7 +114,7 @@ function noting(problems: string[], run: () => void): void {
   }
 }
 
-/** With the sites that the file names, if there is one. */
+/** Adds the sites of the file, if there is one. */
 function allSites(common: Settings, { variables, problems }: Reading): Settings {
   const path = variables[sitesVariable];
   if (path === undefined) return common;
@@ -128,7 +128,7 @@ function oneSite(common: Settings, reading: Reading, id: unknown): Settings {
   const { problems } = reading;
   const before = problems.length;
   const { sites } = allSites(common, reading);
-  // What is wrong with the file is worth more than that a site is not found in it.
+  // Problems of the file come first: a missing site may follow from them.
   if (problems.length > before || (!sites && id === undefined)) return common;
   return siteCalled(sites, typeof id === 'string' ? id : undefined, problems) ?? common;
 }
@@ -155,7 +155,7 @@ function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Re
   return result;
 }
 
-/** One part of a bucket makes all of those necessary that have no default. */
+/** One variable of a bucket requires all those without a default. */
 function wholeBucket(parts: object, given: Record<string, string>, problems: string[]): object {
   const known = settings.filter(({ part }) => part);
   const first = known.find(({ environment }) => environment in given);

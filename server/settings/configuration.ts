@@ -16,14 +16,14 @@ export type Loaded = { path: string; model: Model; seed: Seed | null };
 const example = fileURLToPath(ownModule('../../examples/atlas/annals.config.ts', import.meta.url));
 const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 
-/** How long a module may wait for something before it has its configuration, a secret that is fetched for example. */
+/** The time limit for a module that awaits something, such as a secret that it fetches. */
 const loadMilliseconds = 30_000;
 
 /**
  * Loads and checks a configuration module, or a `.json` file.
  *
  * @param path undefined: `annals.config.…` in the working directory, else the example, where there is one.
- * @throws UsageError when it cannot be loaded; ConfigError when it is wrong.
+ * @throws UsageError if it cannot be loaded; ConfigError if it is not valid.
  */
 export async function loadConfiguration(path: string | undefined, patience = loadMilliseconds): Promise<Loaded> {
   const file = resolve(path ?? defaultNames.find((name) => existsSync(name)) ?? example);
@@ -34,7 +34,7 @@ export async function loadConfiguration(path: string | undefined, patience = loa
   return { path: file, model: checkConfig(config), seed };
 }
 
-/** What is told where there is no configuration. The example is in the checkout and the image: the package would be large by it. */
+/** The message without a configuration. The package, unlike the checkout and the image, has no example: it would be large. */
 function firstConfiguration(): string {
   return [
     `there is no configuration in ${process.cwd()}: put this into annals.config.ts there, or name one by --config`,
@@ -70,7 +70,7 @@ async function importModule(file: string, patience: number): Promise<Module> {
   return { config: module.default, seed: isFunction<Seed>(module.seed) ? module.seed : null };
 }
 
-/** A module that waits for what never comes would keep everything waiting that needs it, and nobody would know why. */
+/** A module that waits forever would block the start without a reason in sight. */
 async function inTime<T>(loading: Promise<T>, milliseconds: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const message = `what it waits for did not come within ${milliseconds / 1000} seconds`;

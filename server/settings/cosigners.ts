@@ -1,12 +1,12 @@
 import { parseWitnessKey, type WitnessKey } from '../../events/cosignatures.ts';
 
-/** Somebody outside who cosigns checkpoints: the key, and the address before `add-checkpoint`. */
+/** A witness, which cosigns checkpoints: its key, and the address before `add-checkpoint`. */
 export type Witness = { key: WitnessKey; prefix: string };
 
 /**
  * Reads a witness as settings have it, `VERIFIER-KEY=URL`. The key has no `=`, for its bytes fill their base64.
  *
- * @throws RangeError saying what is wrong; nothing of the URL is shown, for it may hold a secret.
+ * @throws RangeError naming the problem, without the URL, which may hold a secret.
  */
 export function parseWitness(text: string): Witness {
   const [, key = '', address = ''] = /^([^+]*\+[^+]*\+[A-Za-z0-9+/]*)=(.*)$/.exec(text) ?? [];

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../../config/suggest.ts';
 
-/** The flags of a command, beside the settings it takes. A `list` may be given again and again. */
+/** The flags of a command, other than settings. A `list` can be repeated. */
 export type Flags = Record<string, keyof FlagValues>;
 
-/** What a flag of each kind is read as. */
+/** The value of a flag of each kind. */
 export type FlagValues = { boolean: boolean; string: string; list: string[] };
 
-/** Reads the flags of a command line, and what stands without one. Every problem is added to `problems`. */
+/** Reads the flags and the other arguments of a command line. Every problem is added to `problems`. */
 export function readFlags(
   args: readonly string[],
   known: Flags,
@@ -34,7 +34,7 @@ export function readFlags(
       problems.push(`unknown flag ${token.rawName}${hint}; known: ${list(Object.keys(known))}`);
       continue;
     }
-    // `--data --port 0`: the value was forgotten, and the next flag is not meant to be it.
+    // `--data --port 0`: the value is missing, and the next flag is not meant as one.
     const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith('--'));
     if (type !== 'boolean' && isMissing) problems.push(`${written(token.name)} needs a value`);
     if (type === 'boolean' && token.value !== undefined) problems.push(`${written(token.name)} takes no value`);

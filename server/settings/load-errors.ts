@@ -4,14 +4,14 @@ import { dirname, extname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { show } from '../../config/suggest.ts';
 
-/** Modules of our own are not where an author's mistake is. */
+/** The folder of our own modules: the author's mistake is elsewhere. */
 const ours = fileURLToPath(new URL('../', import.meta.url));
 const extensions = ['.ts', '.mts', '.js', '.mjs', '.cts', '.cjs', '.json'];
 
 /**
- * Why a module cannot be loaded, in one line: what is wrong, where in the author's files, and what to write.
+ * The reason why a module cannot be loaded, in one line: the problem, its place in the author's files, and the correction.
  *
- * @param file the module that was asked for; the mistake may be in one that it imports.
+ * @param file the module to load; the mistake may be in a module that it imports.
  */
 export function loadProblem(file: string, error: unknown): string {
   if (!(error instanceof Error)) return `it throws ${show(error)}, and no error`;
@@ -20,7 +20,7 @@ export function loadProblem(file: string, error: unknown): string {
   return `${message}${place ? `, at ${place}` : ''}${hintFor(error)}`;
 }
 
-/** As `file:line:column`, from 1; null where nothing tells it. A mistake at the end of a file has no column. */
+/** As `file:line:column`, from 1; null if unknown. A mistake at the end of a file has no column. */
 function placeOf(file: string, error: Error): string | null {
   const stack = error.stack ?? '';
   if (error instanceof SyntaxError) return markedPlace(stack) ?? checkedPlace(file);
@@ -38,16 +38,16 @@ function markedPlace(text: string): string | null {
 
 const checkMilliseconds = 5000;
 
-/** Where a module in JavaScript is wrong Node says only when it is asked about that file alone; null where Node is not to be had. */
+/** Node tells the place of a syntax error in JavaScript only if it checks that file alone; null without a Node to run. */
 function checkedPlace(file: string): string | null {
-  // What is run by it is another application.
+  // There, execPath is the application and not Node.
   if (process.versions.electron !== undefined) return null;
   const { NODE_OPTIONS: _ours, ...env } = process.env;
   const check = { encoding: 'utf8', timeout: checkMilliseconds, env } as const;
   return markedPlace(spawnSync(process.execPath, ['--check', file], check).stderr ?? '');
 }
 
-/** The innermost call in a file of the author's: what is thrown in a package or in Node was asked for there. */
+/** The innermost call in a file of the author's: errors of packages and of Node come from a call there. */
 function thrownPlace(stack: string): string | null {
   for (const [, url = '', at] of stack.matchAll(/(?:\(|at (?:async )?)((?:file:|\/|[A-Z]:\\).+?):(\d+:\d+)\)?$/gm)) {
     const path = pathOf(url);
@@ -67,7 +67,7 @@ function hintFor(error: Error): string {
   return isScript ? '; call it .mts or .mjs, or put "type": "module" into package.json' : '';
 }
 
-/** An import of a file that is not there: where it stands, and the one that is there and was probably meant. */
+/** An import of a missing file: its place, and the existing file that was probably meant. */
 function missingImport(error: Error): { place: string | null; meant: string | null } | null {
   const pattern = /^(?:Cannot find module|Directory import) '(.+?)' .*imported from (.+)$/;
   const [, wanted = '', importer = ''] = pattern.exec(error.message) ?? [];

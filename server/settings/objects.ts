@@ -9,20 +9,20 @@ export type ObjectSetting = {
   /** Which part of `bucket`. */
   part: keyof BucketSettings | undefined;
   key: string;
-  /** Whether a bucket is none without it. */
+  /** Whether a bucket requires it. */
   isNeeded: boolean;
   byDefault: SettingValue | undefined;
   kind: SettingKind;
   read: (text: string, source: string) => SettingValue;
 };
 
-/** Where an object stands, and the problems, to which each that is found is added. */
+/** The place of an object, and the list that every problem is added to. */
 export type Place = { at: string; problems: string[] };
 
 /**
- * Reads what an object says of settings.
+ * Reads the settings in an object.
  *
- * @param base what a relative path in it is relative to.
+ * @param base the folder of relative paths in it.
  */
 export function readObjectSettings(
   said: Record<string, unknown>,
@@ -46,7 +46,7 @@ export function keysOf(settings: readonly ObjectSetting[]): string[] {
   return [...settings.filter(({ part }) => !part).map(({ key }) => key), 'bucket'];
 }
 
-/** The entries of an object that may have these keys; null, with a problem more, for what is none. */
+/** The entries of an object that may have these keys; null, and one more problem, for any other value. */
 export function objectIn(
   value: unknown,
   keys: readonly string[],
@@ -63,11 +63,11 @@ export function objectIn(
   return Object.fromEntries(Object.entries(value));
 }
 
-/** What came, without showing it: among settings there are secrets, and they may stand in the wrong place. */
+/** The kind of a value. The value itself is not shown: it may be a secret in the wrong place. */
 export function kindOf(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (value === '') return 'an empty text';
-  if (typeof value === 'string') return value.trim() === value ? 'a text' : 'one with white space';
+  if (typeof value === 'string') return value.trim() === value ? 'a text' : 'a text with white space around it';
   return typeof value === 'number' ? 'a number' : Array.isArray(value) ? 'a list' : 'an object';
 }
 
@@ -96,9 +96,9 @@ function readBucket(value: unknown, { at, problems }: Place, settings: readonly 
 function readValue({ key, kind, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {
   if (kind === 'list') {
     const before = problems.length;
-    const without = key === 'witnesses' ? 'there is none' : 'one is generated';
+    const without = key === 'witnesses' ? 'there are no witnesses' : 'one is generated';
     const items = readList(value, { at, problems }, without);
-    // A key may hold a comma, which in a list of texts separates nothing.
+    // A comma in a key would separate it when the list is one text.
     if (key !== 'witnesses' || problems.length > before) return items;
     return readText(items.join(','), read, { at, problems });
   }
@@ -121,7 +121,7 @@ function readText(text: string, read: ObjectSetting['read'], { at, problems }: P
 function readList(value: unknown, { at, problems }: Place, without: string): string[] {
   if (!Array.isArray(value) || value.length === 0) {
     const got = Array.isArray(value) ? 'an empty one' : kindOf(value);
-    problems.push(`${at} must be a list of texts, got ${got}; where it is left out ${without}`);
+    problems.push(`${at} must be a list of texts, got ${got}; if it is left out, ${without}`);
     return [];
   }
   return value.map((item, index) => {

@@ -5,8 +5,8 @@ import { messageOf } from '../../storage/errors.ts';
 import { certificatesIn } from './certificates.ts';
 import { parseWitness } from './cosigners.ts';
 
-// Each reads the text of a setting. What it throws names its source, the variable, the flag or the place in a file, and what it must
-// be; never what may be secret.
+// Each reads the text of a setting. Its errors name the source (the variable, the flag or the place in a file) and the allowed
+// values, and show no value that may be a secret.
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
 const maxThreads = 256;
@@ -49,7 +49,7 @@ export function readThreads(text: string, source: string): number {
 /** The address under which clients reach a service, without a slash at its end. */
 export function readBaseUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // Mails would tell it to everybody, and so would this error.
+  // Mails would show it, and so would this error.
   if (url?.username || url?.password) throw new Error(`${source} must not hold a name and password`);
   // A ";" would end the path of a cookie.
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.pathname.includes(';')) {
@@ -73,7 +73,7 @@ export function readLogLevel(text: string, source: string): string {
   return text;
 }
 
-/** How mail goes out. */
+/** The URL of a mail server. */
 export function readSmtpUrl(text: string, source: string): string {
   const url = text.trim();
   // Not shown: it holds a password.
@@ -81,18 +81,18 @@ export function readSmtpUrl(text: string, source: string): string {
   return url;
 }
 
-/** Whom mail is from. */
+/** The sender of mails. */
 export function readSender(text: string, source: string): string {
   // Not shown either: the two are easily swapped.
   if (!senderRule.passes(text)) throw new Error(`${source} must ${senderRule.must}`);
   return text.trim();
 }
 
-/** Where a bucket is. */
+/** The address of an S3 service. */
 export function readEndpoint(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isOrigin = url && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`;
-  // Not shown: somebody may have written the keys into it.
+  // Not shown: it may contain the keys.
   if (!isOrigin) throw new Error(`${source} must be an http or https address without a path`);
   return url.origin;
 }
@@ -107,7 +107,7 @@ export function readBucketName(text: string, source: string): string {
   return text;
 }
 
-/** A century: what is locked longer is a mistake, and nobody can undo it. */
+/** A century: a longer lock is a mistake, and cannot be undone. */
 const maxDays = 36_500;
 
 /** A number of days. */
@@ -136,7 +136,7 @@ export function readCertificates(text: string, source: string): string {
   }
 }
 
-/** Who cosigns checkpoints: a list of `VERIFIER-KEY=URL`, separated by commas. */
+/** The witnesses of checkpoints: a list of `VERIFIER-KEY=URL`, separated by commas. */
 export function readWitnesses(text: string, source: string): string[] {
   const items = readList(text, source);
   const names = items.map((item, index) => {

@@ -25,14 +25,14 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Where the service runs: ports, paths and secrets. What it serves is the configuration's business. */
+/** The settings of a service: ports, paths and secrets. The configuration has its content. */
 export type Settings = {
   /** Path of the configuration module; undefined: `annals.config.ts` in the working directory, else the example. */
   config: string | undefined;
   data: string;
   host: string;
   port: number;
-  /** Threads that answer requests; 0: the main thread does. */
+  /** Workers that answer requests; 0: the main thread does. */
   threads: number;
   /** Where clients reach the service, without a slash at the end; undefined: its own address. */
   baseUrl: string | undefined;
@@ -41,9 +41,9 @@ export type Settings = {
   /** The first signs, all verify. Empty: one is generated. */
   secrets: string[];
   logLevel: string;
-  /** Whether a start is refused whose configuration changes what documents answer. */
+  /** Whether to refuse a start with a configuration that changes the answers for existing documents. */
   strictSchema: boolean;
-  /** How mail goes out, before what the configuration says; undefined: as that says. The URL holds a password. */
+  /** The mail server, in place of the configuration's; undefined: that one. The URL holds a password. */
   smtpUrl: string | undefined;
   mailFrom: string | undefined;
   /** The bucket that uploads are kept in; undefined: a folder of the data directory. Its keys are secret. */
@@ -52,19 +52,19 @@ export type Settings = {
   webhook: string | undefined;
   /** The time-stamp authority (RFC 3161) that is asked; undefined: none. The URL may hold a secret. */
   tsaUrl: string | undefined;
-  /** Certificates in PEM, one of which its own has to lead up to; undefined: any will do. */
+  /** Certificates in PEM that its certificate must chain to; undefined: any is accepted. */
   tsaCa: string | undefined;
-  /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. A URL may hold a secret. */
+  /** The witnesses that cosign checkpoints, each as `VERIFIER-KEY=URL`. A URL may hold a secret. */
   witnesses: string[];
-  /** Whether it starts where the clock is behind the last event by more than a day. */
+  /** Whether to start with a clock that is more than a day behind the last event. */
   acceptClock: boolean;
-  /** How much of one core going through the log again and again may take, from 0, not at all, to 100, without a rest. */
+  /** The share of one core for the background verification of the log, from 0 (off) to 100 (without a pause). */
   verifyPercent: number;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
-  /** Which of the sites of a process these are the settings of; null where there is but one, without a name. */
+  /** The id of the site of these settings; null for a single site, which has no name. */
   site: string | null;
-  /** The sites that one process serves, each with settings of its own; null where it is no more than one. */
+  /** The sites of the process, each with its own settings; null for a single site. */
   sites: readonly SiteSettings[] | null;
 };
 
@@ -79,7 +79,7 @@ export type BucketSettings = {
   accessKey: string;
   secretKey: string;
   pathStyle: boolean;
-  /** For so many days Object Lock is to keep each checkpoint; undefined: as the bucket has it. */
+  /** The days for which Object Lock protects each checkpoint; undefined: the default of the bucket. */
   checkpointDays?: number;
 };
 
@@ -90,14 +90,14 @@ export type Setting = {
   part?: keyof BucketSettings;
   flag?: string;
   environment: string;
-  /** What it is in JSON, `string` where that is absent; the flag of one that is boolean takes no value. */
+  /** Its type in JSON; absent: `string`. The flag of a boolean setting takes no value. */
   kind?: SettingKind;
   read: (text: string, source: string) => SettingValue;
-  /** Beside a file of sites: said there and not here, or here for those sites that say nothing; absent: the process's own. */
+  /** With a file of sites: set only there, or here as the default for all sites; absent: a setting of the process. */
   ofSite?: 'only' | 'default';
 };
 
-/** What a setting is in JSON: a list is one of texts. */
+/** The type of a setting in JSON: a list is a list of texts. */
 export type SettingKind = 'string' | 'list' | 'boolean' | 'number';
 
 /** A setting as it has been read, by itself. */
@@ -164,7 +164,7 @@ export const settings: readonly Setting[] = [
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
 
-/** What holds where nobody says anything. */
+/** The default settings. */
 export const defaultSettings: Settings = {
   config: undefined,
   data: 'data',
@@ -190,15 +190,15 @@ export const defaultSettings: Settings = {
   sites: null,
 };
 
-/** What can be said of a site in the file, and how it is read. */
+/** The settings that the file of sites can have for a site, with their readers. */
 export function siteSettings(): ObjectSetting[] {
   return settings.filter(({ ofSite }) => ofSite).map(inObject);
 }
 
-/** What is said once for all sites, and by who embeds a service too. */
+/** Settings of the process that an embedded service has too. */
 const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent'];
 
-/** What can be said by who embeds a service, and how it is read. */
+/** The settings of an embedded service, with their readers. */
 export function embeddedSettings(): ObjectSetting[] {
   return settings.filter(({ name, ofSite }) => ofSite || ofProcess.includes(name)).map(inObject);
 }
@@ -215,12 +215,12 @@ function inObject({ name, part, kind = 'string', read }: Setting): ObjectSetting
   };
 }
 
-/** What of a bucket holds where nobody says it. */
+/** The defaults of a bucket. */
 export const bucketDefaults = { region: 'us-east-1', pathStyle: true };
-/** Parts that may be left out, and have no default. */
+/** Optional parts without a default. */
 const optionalParts = ['checkpointDays'];
 
-/** True for a part without which a bucket is none. */
+/** True for a part that a bucket requires. */
 export function isNeeded(part: keyof BucketSettings): boolean {
   return !(part in bucketDefaults) && !optionalParts.includes(part);
 }

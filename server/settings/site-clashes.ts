@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { show } from '../../config/suggest.ts';
 import type { SiteSettings } from './settings.ts';
 
-/** What two sites may not have in common, each problem with its place in the file, and no secret shown. */
+/** Finds values that two sites share but must not. Each problem names its places in the file, and shows no secret. */
 export function clashes(sites: readonly SiteSettings[], file: string): string[] {
   const at = (index: number) => `${file}: [${index}]`;
   const named = (index: number) => `the site ${show(sites[index]?.site)} ([${index}])`;
@@ -28,7 +28,7 @@ export function clashes(sites: readonly SiteSettings[], file: string): string[] 
 
 type Unique = { key: string; where: string; clash: string };
 
-/** What two sites may not share: a key of both, for example, would give access to both. */
+/** The values that must be unique: an API key of two sites, for example, would give access to both. */
 function uniqueIn({ site, apiKeys, secrets, bucket }: SiteSettings): Unique[] {
   const bucketKey = bucket && `bucket ${bucket.endpoint} ${bucket.name}`;
   return [
@@ -50,7 +50,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
-/** The path under which the system knows a file, which need not be there yet. */
+/** The real path of a file, which need not exist yet. */
 function truePath(path: string): string {
   try {
     return realpathSync(path);

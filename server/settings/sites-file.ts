@@ -8,15 +8,15 @@ import { clashes } from './site-clashes.ts';
 
 const members = siteSettings();
 
-/** In this form it can stand wherever an id does: in headers, addresses, names of cookies and folders. */
+/** The form of an id that is valid in headers, addresses, and names of cookies and folders. */
 const idForm = /^[a-z\d][a-z\d-]{0,62}$/;
 const idMust = 'must be 1 to 63 lower-case letters, digits and "-", and not begin with "-"';
 
 /**
  * Reads the file of sites, a JSON list of objects; relative paths in it are relative to the file.
  *
- * @param common what holds for a site that does not say it: its data is below `common.data`, under its id.
- * @param problems every problem is added to them, each naming its place, none showing a secret.
+ * @param common the defaults; the default data directory of a site is its id below `common.data`.
+ * @param problems every problem is added to them; each names its place, and shows no secret.
  */
 export function readSites(path: string, common: Settings, problems: string[]): SiteSettings[] {
   const file = resolve(path);
@@ -32,9 +32,9 @@ export function readSites(path: string, common: Settings, problems: string[]): S
 }
 
 /**
- * The site with an id that a command was given; undefined, with a problem more, where there is none.
+ * The site with the id of a command line; undefined, and one more problem, without such a site.
  *
- * @param sites null where there is no file of them.
+ * @param sites null without a file of sites.
  */
 export function siteCalled(
   sites: readonly SiteSettings[] | null,
@@ -81,7 +81,7 @@ function parse(file: string, problems: string[]): unknown {
   }
 }
 
-/** Where a text stops being JSON. What the engine says of it shows a piece of the text, and there are keys in it. */
+/** The place where a text stops being JSON. The engine's own message shows a piece of the text, which has keys in it. */
 function breakIn(text: string): string {
   let [whole, broken] = [0, text.length];
   // The longest part that could still go on as JSON.
@@ -108,7 +108,7 @@ function isBegun(text: string): boolean {
   }
 }
 
-/** What is said of a site; an id that is wrong is the empty text. */
+/** The settings of a site; an invalid id becomes the empty text. */
 function readSite(entry: unknown, { at, problems }: Place, base: string) {
   const said = objectIn(entry, ['id', ...keysOf(members)], { at, problems });
   if (!said) return { id: '', settings: {} };

@@ -94,7 +94,7 @@ describe('the threads that hash passwords', () => {
   it('say so when one ends at the same again, and do the rest', async (t) => {
     const threads = start(t, 1, fragileModule(t));
     const [bad, good] = await Promise.allSettled([threads.hash('always', 4), threads.hash('after', 4)]);
-    assert.match(String((bad as PromiseRejectedResult).reason), /a thread that hashes passwords ended/);
+    assert.match(String((bad as PromiseRejectedResult).reason), /a worker that hashes passwords ended/);
     assert.deepEqual(good, { status: 'fulfilled', value: 'after' });
   });
 

@@ -342,14 +342,14 @@ describe('The password on a terminal', { skip: !hasTerminals, concurrency: true 
   };
   const sane = ['echo', 'icanon', 'isig'];
   const first = /Password: /;
-  const again = /The same again: /;
+  const again = /Repeat the password: /;
 
   it('is asked for twice and never shown, and can be mended while it is typed', async (t) => {
     const { shown, exit, settings } = await onTerminal(t, create('terminal@example.org'), [
       [first, 'correct horse batterx\u007fy\r'],
       [again, 'correct horse battery\r'],
     ]);
-    assert.match(shown, /^Password: \nThe same again: \n[0-9a-f-]{36}\n$/);
+    assert.match(shown, /^Password: \nRepeat the password: \n[0-9a-f-]{36}\n$/);
     assert.deepEqual([exit, settings], ['exit code 0', sane]);
     assert.equal((await login(service, 'users', 'terminal@example.org', password)).status, 200);
   });
@@ -362,7 +362,7 @@ describe('The password on a terminal', { skip: !hasTerminals, concurrency: true 
       [first, `${password}\r`],
       [again, `${password}\r`],
     ]);
-    assert.match(shown, /It must have at least 8 characters\.\n.*That is not the same\.\n/s);
+    assert.match(shown, /It must have at least 8 characters\.\n.*The passwords differ\.\n/s);
     assert.equal(exit, 'exit code 0');
     assert.equal((await login(service, 'users', 'anew@example.org', password)).status, 200);
   });

@@ -265,7 +265,7 @@ describe('a log that was turned back into one of an earlier format', () => {
     ];
     const taken = await runHere([...both, '--data', data]);
     assert.equal(taken.code, 0, taken.stderr);
-    assert.match(taken.stdout, /^the log is sealed anew as it is, and all of it is signed$/m);
+    assert.match(taken.stdout, /^the log is sealed again as it is, and all of it is signed$/m);
     assert.deepEqual(acceptances(data), [{ from: 9, to: 9, reason: 'old' }]);
     await (await startHere(t, config, { data })).stop();
   });

@@ -147,20 +147,20 @@ describe('On a Node that is too old', needsUnix, () => {
   const cases: Record<string, [string | undefined, string]> = {
     'lacks a library': [
       lacks('libatomic.so.1'),
-      'Node 99.1.0, which npm ci brought, lacks libatomic.so.1: apt-get install libatomic1',
+      'Node 99.1.0, which npm ci installed, lacks libatomic.so.1: apt-get install libatomic1',
     ],
     'lacks another library': [
       lacks('libexotic.so.2'),
-      'Node 99.1.0, which npm ci brought, lacks libexotic.so.2: install the package that has it',
+      'Node 99.1.0, which npm ci installed, lacks libexotic.so.2: install the package that has it',
     ],
     'does not start': [
       'printf "version GLIBC_9.9 not found\\nand more\\n" >&2; exit 1',
-      'Node 99.1.0, which npm ci brought, does not start: version GLIBC_9.9 not found',
+      'Node 99.1.0, which npm ci installed, does not start: version GLIBC_9.9 not found',
     ],
-    'is killed': ['kill -ILL $$', 'Node 99.1.0, which npm ci brought, does not start: it ended with SIGILL'],
+    'is killed': ['kill -ILL $$', 'Node 99.1.0, which npm ci installed, does not start: it ended with SIGILL'],
     'is not there': [
       undefined,
-      `npm ci has brought none for ${process.platform}-${process.arch}: run npm ci again, or install such a Node`,
+      `npm ci has installed none for ${process.platform}-${process.arch}: run npm ci again, or install such a Node`,
     ],
   };
   for (const [what, [brought, words]] of Object.entries(cases)) {

@@ -4,7 +4,7 @@ import PostalMime from 'postal-mime';
 import { SMTPServer, type SMTPServerDataStream } from 'smtp-server';
 import { loopback, type Mailbox } from './mailbox.ts';
 
-/** A mail server for development: it sends nothing on and puts what it takes into a mailbox. */
+/** A mail server for development: it puts mails into a mailbox and sends none on. */
 export type Catcher = {
   /** Where it takes mail, on 127.0.0.1. */
   port: number;
@@ -19,7 +19,7 @@ const maxBytes = 1024 * 1024;
 export async function startCatcher(mailbox: Mailbox): Promise<Catcher> {
   async function keep(stream: SMTPServerDataStream): Promise<string> {
     const chunks: Buffer[] = [];
-    // What is too large is refused at its end, and not kept until then.
+    // A mail above the limit is refused at its end, and not held in memory until then.
     for await (const chunk of stream) if (stream.byteLength <= maxBytes) chunks.push(chunk);
     if (stream.sizeExceeded) return '';
     return `queued as ${mailbox.keep(await PostalMime.parse(Buffer.concat(chunks)))}`;

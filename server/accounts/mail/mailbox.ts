@@ -9,11 +9,11 @@ import { escapeHtml } from '../../platform/html.ts';
 // As an import it would load all of fetch with it, at every start in development.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** Mails that are kept to be looked at, in memory, and the pages that show them. */
+/** Mails kept in memory, and the pages that show them. */
 export type Mailbox = {
   /** The page that lists them. */
   url: string;
-  /** Gives the id of what is kept now. */
+  /** Keeps a mail; gives its id. */
   keep: (email: Email) => string;
   /** The page of one. */
   urlOf: (id: string) => string;
@@ -69,7 +69,7 @@ export async function openMailbox(): Promise<Mailbox> {
   };
 }
 
-/** Whoever knows the address of a page may read it: nobody can guess one. */
+/** The address of a page is its only protection, so it cannot be guessed. */
 function newId(): string {
   return randomBytes(16).toString('base64url');
 }
@@ -79,7 +79,7 @@ const ownHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
 
 /**
  * No scripts, no forms, no frames but the message's own, which inherits all of this. Pictures are shown as a mail program
- * would. Pages that links open are free of the sandbox: somebody wants to log in there.
+ * would. Pages that links open are free of the sandbox, for a login there.
  */
 const policy = [
   "default-src 'none'",
@@ -110,7 +110,7 @@ function answerOf(caught: Caught, listPath: string, request: IncomingMessage): A
     url = '',
   } = request;
   if (!ownHost.test(host)) return [403, 'This is shown under a loopback address only.'];
-  if (method !== 'GET' && method !== 'HEAD') return [405, 'There is nothing here but to read.'];
+  if (method !== 'GET' && method !== 'HEAD') return [405, 'Only GET and HEAD are allowed here.'];
   if (url === listPath) return [200, listOf(caught)];
   const email = caught.get(/^\/mail\/([\w-]+)$/.exec(url)?.[1] ?? '');
   if (email) return [200, pageOf(email)];
@@ -123,7 +123,7 @@ function listOf(caught: Caught): string {
     const link = `<a href="/mail/${id}">${escapeHtml(email.subject || '(no subject)')}</a>`;
     return `<tr><td>${dateOf(email)}</td><td>${addresses(...(email.to ?? []))}</td><td>${link}</td></tr>`;
   });
-  const list = rows.length === 0 ? '<p>None has been sent yet.</p>' : `<table>\n${rows.join('\n')}\n</table>`;
+  const list = rows.length === 0 ? '<p>No mail yet.</p>' : `<table>\n${rows.join('\n')}\n</table>`;
   return htmlOf('Mail', `<h1>Mail that was sent, and went nowhere</h1>\n${list}`);
 }
 
@@ -170,7 +170,7 @@ function dateOf({ headers }: Email): string {
   return escapeHtml(headers.find(({ key }) => key === 'date')?.value ?? '');
 }
 
-/** A link inside of a frame would open inside of it; in the sandbox it may open only beside it. */
+/** Links in the frame open in a new page, as its sandbox allows nothing else. */
 function frameOf(html: string): string {
   const doctype = /^\s*<!doctype[^>]*>/i.exec(html)?.[0] ?? '';
   const content = `${doctype}<base target="_blank">${html.slice(doctype.length)}`;
@@ -178,7 +178,7 @@ function frameOf(html: string): string {
 }
 
 function withLinks(text: string): string {
-  // Every other part is what the group has matched.
+  // Every other part is a match of the group.
   const parts = text.split(/(https?:\/\/[^\s<>"]+)/);
   const link = (url: string) => `<a href="${url}" target="_blank">${url}</a>`;
   return parts.map((part, index) => (index % 2 === 1 ? link(escapeHtml(part)) : escapeHtml(part))).join('');

@@ -4,10 +4,10 @@ import type { AccountUrls, MailArgs, MailKind, MailTemplate } from '../../../con
 import { escapeHtml } from '../../platform/html.ts';
 import type { TokenKind } from '../../ports.ts';
 
-/** What a recipient reads: both forms say the same. The subject is one line. */
+/** A mail as text and as HTML, which say the same. The subject is one line. */
 export type Message = { subject: string; text: string; html: string };
 
-/** What our own texts speak of. `until` is when the link expires, in words; null where there is no such link. */
+/** The values in the built-in texts. `until` is when the link expires, in words; null without such a link. */
 type Facts = { email: string; site: string; until: string | null };
 
 type Form = {
@@ -71,7 +71,7 @@ const forms: Record<MailKind, Form> = {
     token: null,
     subject: ({ site }) => `Your password for ${site} was changed`,
     before: ({ email, site }) => [
-      `The password of the account ${email} at ${site} was changed. Whoever was logged in has been logged out.`,
+      `The password of the account ${email} at ${site} was changed. All sessions of the account have ended.`,
     ],
     action: 'Log in',
     after: ({ site }) => [
@@ -80,7 +80,7 @@ const forms: Record<MailKind, Form> = {
   },
 };
 
-/** What the one-time token in the link of a mail is for; null where it has none. */
+/** The kind of the one-time token in the link of a mail; null without a token. */
 export function tokenKindOf(kind: MailKind): TokenKind | null {
   return forms[kind].token;
 }
@@ -88,7 +88,7 @@ export function tokenKindOf(kind: MailKind): TokenKind | null {
 /** Where the mails of a collection link to: pages of its author's, else pages below the address of the service. */
 export type Pages = { slug: string; urls: AccountUrls; baseUrl: string; site?: string | null };
 
-/** The page that a mail links to, with the token and the site in its query; null where there is none. */
+/** The page that a mail links to, with the token and the site in its query; null without a page. */
 export function linkOf(
   kind: MailKind,
   { slug, urls, baseUrl, site = null }: Pages,
@@ -115,8 +115,8 @@ export type Order = {
 };
 
 /**
- * Writes a message: each part by the author's template, else in our own words. A template that throws, takes too long or
- * gives no text is logged, and our own part goes out: somebody waits for this mail.
+ * Writes a message: each part by the author's template, else with the built-in text. A template that throws, takes too long
+ * or gives no text is logged, and the built-in part is sent: the recipient waits for this mail.
  */
 export async function writeMessage({
   kind,
@@ -156,14 +156,14 @@ async function inTime<T>(make: () => Promise<T>, seconds: number): Promise<T> {
   }
 }
 
-/** A header is one line: what would begin another one becomes a space. */
+/** A header is one line: line breaks become a space. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }
 
 function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl: string): Message {
   const { subject, before, action, after } = forms[kind];
-  // People know the site by the pages that they are sent to, which need not be where the service is.
+  // Recipients know the site by its pages, which may have another host than the service.
   const site = new URL(url ?? baseUrl).host;
   const facts: Facts = { email, site, until: expiresAt && inWords(expiresAt) };
   const words = { subject: subject(facts), before: ['Hello,', ...before(facts)], action, after: after(facts) };
@@ -173,7 +173,7 @@ function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl
 let clock: Intl.DateTimeFormat | undefined;
 
 function inWords(time: Date): string {
-  // Made for the first mail: it takes ten milliseconds, which would be of every start.
+  // Created with the first mail: it takes ten milliseconds, which each start would pay.
   clock ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return `${clock.format(time)} UTC`;
 }

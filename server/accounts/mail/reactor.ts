@@ -7,11 +7,11 @@ import type { TokenKind } from '../../ports.ts';
 import { linkOf, tokenKindOf, writeMessage } from './messages.ts';
 import { type Mailer, Undeliverable } from './transport.ts';
 
-/** What sends the mails that events ask for. */
+/** The queue that sends the mails that events ask for. */
 export type Reactor = {
-  /** Looks for new ones at once. */
+  /** Looks for new mails at once. */
   poke: () => void;
-  /** Begins nothing more, and waits a few seconds for what is being sent. The mailer is closed after it. */
+  /** Starts no more mails, and waits a few seconds for those in progress. The mailer is closed after it. */
   close: () => Promise<void>;
 };
 
@@ -22,7 +22,7 @@ export type ReactorInput = {
   /** Which of several sites it is, for links to say; null where there is but one. */
   site?: string | null;
   accounts: Pick<Accounts, 'waitingMails'>;
-  /** The raw document of a user; null when there is none any longer. */
+  /** The raw document of a user; null if it was deleted. */
   userOf: (slug: string, id: string) => User | null | Promise<User | null>;
   /** Makes the text of a one-time token from its id. */
   token: (kind: TokenKind, slug: string, id: string) => string | Promise<string>;
@@ -30,7 +30,7 @@ export type ReactorInput = {
   mailer: Mailer;
   log: Logger;
   now?: () => number;
-  /** How long to wait after the first failure, the second and so on; the last one holds for all that follow. */
+  /** The backoff: how long to wait after the first failure, the second and so on; the last holds for all that follow. */
   retrySeconds?: readonly [number, ...number[]];
   sweepSeconds?: number;
   closeSeconds?: number;
@@ -43,26 +43,26 @@ const newsMilliseconds = 3 * 24 * 60 * 60 * 1000;
 
 const atOnce = 4;
 
-/** What this process knows of a mail that waits. After a restart it begins anew: the log tells what was sent. */
+/** The progress of a waiting mail in this process. After a restart it starts over: the log tells which mails were sent. */
 type Progress = {
-  /** `ready`: to be tried again. `done`: recorded, and soon gone from those that wait. */
+  /** `ready`: to be sent or retried. `done`: recorded, and soon out of the queue. */
   phase: 'ready' | 'running' | 'resting' | 'done';
   failures: number;
-  /** What is to be recorded. It is kept when that fails, so that the mail is not sent again. */
+  /** The event to record. It is kept if the append fails, so that the mail is not sent twice. */
   ending: NewEvent | null;
   timer: NodeJS.Timeout | undefined;
 };
 
 /**
- * Sends the mails that wait in the read tables and records what became of them, which takes them from there: so a restart
- * loses none, and building the tables anew sends none again.
+ * Sends the mails that wait in the read tables and records the outcome, which removes them from there: so a restart loses no
+ * mail, and a rebuild of the tables sends no mail twice.
  */
 export function startReactor(input: ReactorInput): Reactor {
   const { accounts, append, log, now = Date.now } = input;
   const { retrySeconds = retryDelays, sweepSeconds = 30, closeSeconds = 5 } = input;
   const known = new Map<string, Progress>();
   const running = new Set<Promise<void>>();
-  /** Those found by the last look, the oldest at the end. */
+  /** The mails found by the last look, the oldest at the end. */
   let queue: WaitingMail[] = [];
   let isPoked = false;
   let isClosing = false;
@@ -148,11 +148,11 @@ export function startReactor(input: ReactorInput): Reactor {
     progress.phase = 'resting';
     progress.failures += 1;
     const seconds = retrySeconds[Math.min(progress.failures, retrySeconds.length) - 1] as number;
-    // To give up is due at the deadline, not when the mail would have been tried again.
+    // The mail expires at its deadline, even if the next retry would be later.
     const left = progress.ending ? Number.POSITIVE_INFINITY : deadlineOf(mail) - now();
     const delay = Math.max(0, Math.min(seconds * 1000, left));
     const what = progress.ending ? 'what became of a mail could not be recorded' : 'mail could not be sent';
-    log.warn({ err, mail: mail.kind, event: mail.event, attempt: progress.failures }, `${what}; it is tried again`);
+    log.warn({ err, mail: mail.kind, event: mail.event, attempt: progress.failures }, `${what}; it is retried`);
     if (isClosing) return;
     progress.timer = setTimeout(() => {
       progress.phase = 'ready';

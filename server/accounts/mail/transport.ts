@@ -14,43 +14,43 @@ import type { Message } from './messages.ts';
 /** A message to one address. `event` is the id of the event that asked for it. */
 export type OutgoingMail = Message & { kind: MailKind; event: string; to: string };
 
-/** The way that mail goes out. */
+/** The transport of mails. */
 export type Mailer = {
   /**
    * Resolves when a mail server has taken the mail.
    *
-   * @throws Undeliverable when it is of no use to try again; for any other error it is.
+   * @throws Undeliverable if a retry is useless; any other error may pass.
    */
   send: (mail: OutgoingMail) => Promise<void>;
-  /** Where mails are caught and not sent: those that are kept. */
+  /** The mails that were caught; absent if mails are sent. */
   caught?: CaughtMails;
-  /** Ends the connections, also of what is being sent. */
+  /** Ends the connections, also of mails in progress. */
   close: () => Promise<void>;
 };
 
 /** Mails that are kept by this process: where they are listed, and those to some addresses. */
 export type CaughtMails = Pick<Mailbox, 'url' | 'count' | 'forget'>;
 
-/** Thrown for a mail that cannot be sent. Its message is recorded, so it holds no address and nothing of a server's words. */
+/** Thrown for a mail that cannot be sent. Its message is recorded, so it holds neither an address nor text of a server. */
 export class Undeliverable extends Error {
   override name = 'Undeliverable';
 }
 
-/** How mail is to go out. `smtpUrl` and `from` are those of the environment and win over the configuration's. */
+/** The mail settings. `smtpUrl` and `from` are those of the environment and win over the configuration's. */
 export type MailSettings = {
   email: Pick<EmailOptions, 'from' | 'transport'> | null;
   smtpUrl: string | undefined;
   from: string | undefined;
   isProduction: boolean;
   log: Logger;
-  /** How long a mail may take altogether: a server that answers a character at a time is never idle. */
+  /** The time limit for a mail as a whole: a server that answers a character at a time is never idle. */
   sendSeconds?: number;
 };
 
 /**
- * Opens the way that mail goes out: the configured one; without one a catcher that shows it, and in production none.
+ * Opens the configured transport; without one, a catcher that shows the mails, or in production none.
  *
- * @throws UsageError when there is a transport and no sender, or in production the reverse, or one is not what it must be.
+ * @throws UsageError for a transport without a sender, in production also for the reverse, or if one is not valid.
  */
 export async function openMail(settings: MailSettings): Promise<Mailer> {
   const { email, smtpUrl, from, isProduction, log, sendSeconds = 120 } = settings;
@@ -61,7 +61,7 @@ export async function openMail(settings: MailSettings): Promise<Mailer> {
       'mail has a transport and no sender; set ANNALS_MAIL_FROM, or email.from in the configuration',
     );
   }
-  // A sender alone is what a configuration has whose transport is the business of the machine that it runs on.
+  // A configuration may name the sender and leave the transport to the machine.
   if (transport === undefined && sender !== undefined && isProduction) {
     throw new UsageError(
       'mail has a sender and no transport; set ANNALS_SMTP_URL, or email.transport in the configuration',
@@ -74,7 +74,7 @@ export async function openMail(settings: MailSettings): Promise<Mailer> {
     return openTransport({ ...way, transporter: await connect(transport, transportName) }, log);
   }
   if (!isProduction) return openCatcher({ sender: senderIn(sender ?? catcherSender, 'email.from'), sendSeconds }, log);
-  log.warn('mail is not configured: no invitation and no password reset reaches anybody');
+  log.warn('mail is not configured: invitations and password resets are not sent');
   return nowhere;
 }
 
@@ -85,7 +85,7 @@ function senderIn(text: string, source: string): Sender {
   return sender;
 }
 
-/** Few connections, for servers refuse many; and nobody waits as long for one as nodemailer does by default. */
+/** Few connections, because servers refuse many; and shorter timeouts than the defaults of nodemailer. */
 const defaults = {
   pool: true,
   maxConnections: 2,
@@ -100,10 +100,10 @@ async function connect(transport: string | object, source: string): Promise<Tran
     const transporter = createTransport(
       typeof transport === 'string' ? { ...defaults, url: transport } : withDefaults(transport),
     );
-    // What failed is told to the one who sends; without a listener an error would end the process.
+    // The error reaches the sender of the mail; without a listener it would end the process.
     return transporter.on('error', () => {});
   } catch (error) {
-    throw new UsageError(`${source} is no transport that nodemailer can use: ${messageOf(error)}`);
+    throw new UsageError(`${source} is not a transport that nodemailer can use: ${messageOf(error)}`);
   }
 }
 
@@ -129,7 +129,7 @@ function openTransport(way: Way, log: Logger): Mailer {
 
 /** Gives what the server said when it took the mail. */
 async function deliver({ transporter, sender, sendSeconds }: Way, mail: OutgoingMail): Promise<string> {
-  if (!isOneAddress(mail.to)) throw new Undeliverable('the address is none that mail can go to');
+  if (!isOneAddress(mail.to)) throw new Undeliverable('the address is not one that mail can be sent to');
   const domain = domainToASCII(sender.address.slice(sender.address.indexOf('@') + 1)) || 'localhost';
   const signal = AbortSignal.timeout(sendSeconds * 1000);
   try {

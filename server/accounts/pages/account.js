@@ -31,7 +31,7 @@ const query = new URLSearchParams(location.search);
 const token = query.get('token');
 /** Which of several sites the page is of; null where there is but one. */
 const site = query.get('site');
-// Neither the history nor whoever looks at the screen keeps the token.
+// The token stays neither in the history nor on the screen.
 history.replaceState(null, '', location.pathname + (site === null ? '' : `?${new URLSearchParams({ site })}`));
 
 const find = (selector) => document.querySelector(selector);
@@ -119,7 +119,7 @@ function showRefusal(status, body) {
   const rest =
     errors.length > 0 ? [] : [body?.message ?? `The service answered ${status ?? 'nothing'}. Please try again.`];
   for (const { field, message: problem } of errors) {
-    // What this collection wants to know besides; what is inside of something is not for a line of text.
+    // Other required fields of this collection; nested ones do not fit a line of text.
     const input = inputs.get(field) ?? (field.includes('.') ? null : addField(field, field));
     if (input) showProblem(input, problem);
     else rest.push(problem);

@@ -5,7 +5,7 @@ import { contentSecurityPolicy, ownFile, serveFile } from '../../http/static.ts'
 import { escapeHtml } from '../../platform/html.ts';
 import { once } from '../../platform/once.ts';
 
-/** What mails and the setup link open, where the author has no page of his own. */
+/** The pages that mails and the setup link open, if the configuration names no others. */
 const pages = ['accept-invite', 'reset-password', 'setup'] as const;
 
 /** No collection can be in the way: a slug has no dot. */
@@ -43,7 +43,7 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
   accountAssets(server);
 }
 
-/** What those pages load: the same for every collection. */
+/** The scripts and styles of those pages: the same for every collection. */
 export function accountAssets(server: Server): void {
   for (const { name, ...asset } of assets) serveFile(server, `/account/${name}`, { ...asset, headers });
 }

@@ -80,7 +80,7 @@ describe('In development, a mail that is caught', () => {
     const { mailer, lastUrl } = await opened(t);
     const list = mailer.caught?.url ?? '';
     assert.match(list, /^http:\/\/127\.0\.0\.1:\d+\/mail\/all\/[\w-]{22}$/);
-    assert.match(await (await fetch(list)).text(), /None has been sent yet/);
+    assert.match(await (await fetch(list)).text(), /No mail yet/);
     await mailer.send(mailOf({ subject: 'the first' }));
     await mailer.send(mailOf({ subject: '<img src=x> & last' }));
     const page = await (await fetch(list)).text();

@@ -438,7 +438,9 @@ describe('A mail that is of no use any longer', () => {
     world.start(await mailerTo(port));
     await eventually(() => world.waiting.length === 0);
     assert.equal(received.length, 0);
-    assert.deepEqual(world.endings(), [['email.failed', 'invitation', 'the address is none that mail can go to']]);
+    assert.deepEqual(world.endings(), [
+      ['email.failed', 'invitation', 'the address is not one that mail can be sent to'],
+    ]);
   });
 
   it('is recorded as failed, and logged, when mail is not configured', async (t) => {

@@ -381,7 +381,7 @@ describe('Production without settings', () => {
     const mailer = await openMail({ email: null, smtpUrl: undefined, from: undefined, isProduction: true, log });
     assert.deepEqual(
       lines.map(({ level, msg }) => [level, msg]),
-      [[40, 'mail is not configured: no invitation and no password reset reaches anybody']],
+      [[40, 'mail is not configured: invitations and password resets are not sent']],
     );
     await assert.rejects(mailer.send(mailOf()), new Undeliverable('mail is not configured'));
     await mailer.close();

@@ -214,7 +214,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     );
     const wrong = await verify({ ANNALS_TSA_CA: 'x' });
     assert.equal(wrong.code, 2);
-    assert.match(wrong.stderr, /ANNALS_TSA_CA must be certificates in PEM: it holds no certificate in PEM/);
+    assert.match(wrong.stderr, /ANNALS_TSA_CA must be certificates in PEM: it has no certificate in PEM/);
     const copy = await run(['--key', verifierKey, '--tokens', join(folder, 'of the log'), join(data, 'log.db')]);
     assert.equal(copy.exit, 0, copy.text);
     assert.equal(readdirSync(join(folder, 'of the log')).length, 2);

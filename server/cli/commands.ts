@@ -1,0 +1,384 @@
+import { serviceStreams } from '../../events/catalogue.ts';
+import { createUser, revokeSessions, unlock } from './accounts.ts';
+import { collectBlobs, verifyBlobs } from './blobs.ts';
+import { correct } from './clock.ts';
+import { configCheck } from './config-check.ts';
+import { rebuild, verify } from './data.ts';
+import { erase } from './erase.ts';
+import { showEvents } from './events.ts';
+import { exportLog, saveBundle } from './exports.ts';
+import { replaceKey, showKeys } from './keys.ts';
+import { showDiff, showHistory, tailLog } from './log.ts';
+import { serve } from './serve.ts';
+import { showAccess, showDocument } from './show.ts';
+import { writeTypes } from './types.ts';
+
+/** A command: its line in the list of commands, the text of `--help`, and the function that runs it. */
+export type Command = {
+  summary: string;
+  usage: string;
+  /** Whether it is for all of several sites, and not for the one that --site names. */
+  isForAllSites?: true;
+  /** Resolves with the exit code. */
+  run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+};
+
+const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
+
+const calls = `${acceptClock}
+
+A running service carries the command out. Without one, the command opens the data directory itself. Run it as the user of the
+service, with the same --config and --data.
+
+Exit codes: 0 done. 1 refused, one reason per line. 2 wrong usage, or could not run.`;
+
+const reads = `Also works while a service runs, and on a copy of log.db alone.`;
+const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
+const streams = `A global is globals/SLUG, an account accounts/COLLECTION/ID.`;
+const moments = `a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 (UTC)`;
+
+const bucket = `Uploaded files are in the folder "blobs" of the data directory, or in an S3 bucket: ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET,
+ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY, and optionally ANNALS_S3_REGION (default: us-east-1) and ANNALS_S3_PATH_STYLE
+(true, the default, or false).`;
+
+const sameBucket = `${bucket} Use the settings of the service.`;
+
+const since = `  --since SIZE    also prove that the log extends an earlier checkpoint of this size; can be repeated`;
+
+/** All commands, in the order of the list that `annals help` prints. */
+export const commands: Record<string, Command> = {
+  serve: {
+    summary: 'run the service',
+    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema] [--accept-clock]
+
+  --config FILE    configuration (default: annals.config.ts here; in a checkout, else the example)
+  --data DIR       data directory (default: ./data)
+  --host H         address to listen on (default: 127.0.0.1)
+  --port N         port to listen on; 0 takes a free one (default: 4000)
+  --threads N      workers that answer requests (default: one per core on Linux, elsewhere 1)
+  --strict-schema  refuse a configuration that changes the answers for existing documents; annals config check
+                   --against DIR lists such changes beforehand
+  --accept-clock   start even if the clock is more than a day behind the last event; recorded times stand still until
+                   it catches up
+
+Environment. Each variable can also be read from a file, named by the variable with the suffix _FILE.
+
+  ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS, ANNALS_STRICT_SCHEMA, ANNALS_ACCEPT_CLOCK
+                             the same as the flags; the last two are true or false
+  ANNALS_BASE_URL            address under which clients reach the service
+  ANNALS_API_KEY             API keys, separated by commas (default: generated)
+  ANNALS_SECRET              secrets that sign tokens, separated by commas; the first signs (default: generated)
+  ANNALS_LOG_LEVEL           fatal, error, warn, info, debug or silent (default: info)
+  ANNALS_SMTP_URL            mail server; ANNALS_MAIL_FROM is the sender
+  ANNALS_CHECKPOINT_WEBHOOK  address that each signed checkpoint is posted to
+  ANNALS_WITNESSES           witnesses that cosign checkpoints: VERIFIER-KEY=URL, separated by commas
+  ANNALS_TSA_URL             time-stamp authority (RFC 3161); ANNALS_TSA_CA are the certificates to trust, in PEM
+  ANNALS_VERIFY_PERCENT      share of one core for the background verification of the log (default: 3)
+  ANNALS_SITES               JSON file of several sites to serve, each with its own data and keys; --data is then the
+                             parent directory of their data. See docs/cloud.md
+
+${bucket}
+ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket.`,
+    isForAllSites: true,
+    run: serve,
+  },
+  verify: {
+    summary: 'check the log, and that the read tables equal a replay of it',
+    usage: `annals verify [--config FILE] [--data DIR]
+
+Reads the whole log and checks positions, versions, times, the Merkle tree, the commitments to all payloads, and the claims.
+Replays it and compares the read tables row by row. Checks it against every signed checkpoint: those of the signing key, in
+the log and in the store of uploaded files. Names the keys that were disowned. If vault.db exists, its key must have sealed
+the head of the log, and all password hashes must be those that were set. The last line says how many events are signed, by
+which key, and whether uploaded files remain to be checked. Changes nothing, and also works while a service runs.
+
+${sameBucket}
+
+Exit codes: 0 sound. 1 tampered with or different; the first bad event is named. 2 could not run, could not check
+everything, a log older than a minute has no signature by a known key, or only vault.db says that a key was disowned.`,
+    run: verify,
+  },
+  rebuild: {
+    summary: 'rebuild the read tables from the log',
+    usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events] [--accept-foreign-writes] [--reason TEXT]
+               [--strict-schema] [--accept-clock]
+
+  --check                  compare the read tables with a replay, and change nothing; exit code 0 equal, 1 different
+  --accept-lost-events     continue with a log that is shorter than the read tables (a restored backup, a damaged
+                           disk). A signing key that signed the lost events is disowned, as the log then records; give
+                           the new key, which is printed, to your auditors
+  --accept-foreign-writes  continue with a log that the key of vault.db has not sealed, because vault.db is lost or
+                           another program wrote to log.db. Prints which events no key of vault.db has signed, as the
+                           log then records. Creates vault.db if it is missing
+  --reason TEXT            the reason for either, which the log keeps forever; required with them
+  --strict-schema          refuse a configuration that changes the answers for existing documents
+  --accept-clock           run even if the clock is more than a day behind the last event`,
+    run: rebuild,
+  },
+  'clock correct': {
+    summary: 'return to right times after the clock was wrong',
+    usage: `annals clock correct --today DAY --reason TEXT [--data DIR]
+
+Recorded times never go back, so after a jump of the clock all events have the time of the jump. This command records a
+correction: later events have right times again. Earlier events keep theirs, and count as recorded now in a query by time.
+All proofs stay valid. Stop the service first, and set the clock of this machine.
+
+  --today DAY    the present day in UTC, such as 2026-11-23, from a source other than this machine
+  --reason TEXT  the reason, which the log keeps forever
+
+Exit codes: 0 recorded. 1 nothing to correct, or the clock is still wrong. 2 wrong usage, or could not run.`,
+    run: correct,
+  },
+  history: {
+    summary: 'show the versions of a document: author, time, reason, changed fields',
+    usage: `annals history COLLECTION/ID [--data DIR] [--json]
+
+Includes deleted documents. ${streams} The schema is system/schema.
+${reads}
+
+  --json  print one JSON object, as GET /api/audit/documents/COLLECTION/ID answers, with all versions
+
+Exit codes: 0 shown. 1 not in the log. 2 wrong usage, or could not run.`,
+    run: showHistory,
+  },
+  diff: {
+    summary: 'show the differences between two versions of a document',
+    usage: `annals diff COLLECTION/ID [--from V] [--to V] [--data DIR] [--json]
+
+Fields have their present names. A global is globals/SLUG.
+
+  --to V    the later version (default: the newest)
+  --from V  the earlier version (default: the one before --to); 0 is before the first
+  --json    print one JSON object, as GET /api/audit/documents/COLLECTION/ID/diff answers, with a JSON Patch
+
+Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
+    run: showDiff,
+  },
+  show: {
+    summary: 'show a document or a collection, as of a moment',
+    usage: `annals show COLLECTION[/ID] [--as-of MOMENT] [--data DIR] [--json]
+
+Shows the state at that moment, with the field names of that time. A global is globals/SLUG.
+${reads}
+
+  --as-of MOMENT  ${moments},
+                  which means its end (default: now)
+  --json          print one JSON object per document and line: stream, version, position, document
+
+Exit codes: 0 shown. 1 no such document at that moment, or no such collection ever. 2 wrong usage, or could not run.`,
+    run: showDocument,
+  },
+  access: {
+    summary: 'show the user and the rule that allowed a version of a document',
+    usage: `annals access COLLECTION/ID [--version V] [--data DIR] [--json]
+
+Shows the user as of right before the write, with the field names of that time; and the rule that allowed the write, with the
+description and the SHA-256 that the log recorded. ${streams}
+
+  --version V  the version (default: the newest)
+  --json       print one JSON object, as GET /api/audit/documents/COLLECTION/ID/versions/V/access answers
+
+Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
+    run: showAccess,
+  },
+  events: {
+    summary: 'show the events of an actor, a type, a collection, a time',
+    usage: `annals events [--collection C] [--stream S] [--type T[,T]…] [--actor A] [--from MOMENT] [--to MOMENT]
+              [--data DIR] [--json]
+
+Shows the events that match all filters, oldest first. ${reads}
+annals export saves events with their proofs.
+
+  --collection C  the slug of a collection, globals/SLUG or accounts/COLLECTION; globals, accounts or system for all of
+                  these; or a stream of the service: ${serviceStreams.join(', ')}
+  --stream S      one document: COLLECTION/ID
+  --type T        one type, or several separated by commas: document.deleted,document.erased
+  --actor A       user, apiKey, system or anonymous; or an id: COLLECTION/ID, or that of an API key
+  --from, --to    the range, both ends included:
+                  ${moments}
+  --json          print one JSON object per event and line, with all its data
+
+${exitShown}`,
+    run: showEvents,
+  },
+  'log tail': {
+    summary: 'show the newest events of the log',
+    usage: `annals log tail [-n N] [--follow] [--data DIR] [--json]
+
+  -n N      the number of events (default: 10)
+  --follow  continue with new events until interrupted
+  --json    print one JSON object per event and line, with all its data
+
+${reads} ${exitShown}`,
+    run: tailLog,
+  },
+  'keys history': {
+    summary: 'show all keys that have signed the log',
+    usage: `annals keys history [--data DIR] [--json]
+
+Shows for each key the time in which it signed, and the event and reason by which it was replaced or disowned. Reads the present
+key from vault.db, if it exists. ${reads}
+
+  --json  print one JSON object, as GET /api/audit/keys answers
+
+${exitShown}`,
+    run: showKeys,
+  },
+  'keys replace': {
+    summary: 'replace the key that signs the log',
+    usage: `annals keys replace --reason TEXT [--data DIR]
+
+Use it if the key may be known to others. Earlier signatures stay valid. The log records the replacement, with the new key and
+the reason. Give the new key, which is printed, to your auditors. Stop the service first.
+
+  --reason TEXT  the reason, which the log keeps forever
+
+Exit codes: 0 replaced. 2 wrong usage, or could not run.`,
+    run: replaceKey,
+  },
+  'blobs gc': {
+    summary: 'remove uploaded files that no event names',
+    usage: `annals blobs gc [--data DIR] [--dry-run] [--names]
+
+Garbage collection. Removes the files of uploads that were refused or interrupted after their bytes had been stored. All
+versions of a document, also of a deleted one, keep their files. A running service carries the removal out, so files of uploads
+in progress stay.
+
+  --dry-run  print the files that would be removed, and change nothing
+  --names    print the SHA-256 of each file
+
+${sameBucket}
+
+Exit codes: 0 done. 1 refused. 2 wrong usage, or could not run.`,
+    run: collectBlobs,
+  },
+  'blobs verify': {
+    summary: 'check that all uploaded files exist and are unaltered',
+    usage: `annals blobs verify [--data DIR] [--record --reason TEXT [--config FILE] [--accept-clock]]
+
+Reads every stored file and compares its SHA-256 with its name, then looks for files that a version needs but the store lacks.
+Prints each missing or altered file with the first version that needs it; the last line names the first of them. Also works
+while a service runs. Changes nothing without --record.
+
+  --record        record as events, through the service, which files are lost, and which lost files were found again. Each
+                  is recorded once; erased files are not
+  --reason TEXT   the reason, 1 to 500 characters. The log keeps it forever, so it must not contain personal data
+${acceptClock}; with --record
+
+${sameBucket}
+
+Exit codes: 0 sound. 1 a file is missing or altered. 2 wrong usage, or could not run.`,
+    run: verifyBlobs,
+  },
+  export: {
+    summary: 'save a range of the log with its proofs',
+    usage: `annals export --out FILE.zip [--from P|TIME] [--to P|TIME] [--format F] [--force]
+              [--config FILE] [--data DIR] [--accept-clock]
+
+Saves a ZIP archive: the events, a manifest with their SHA-256 and proofs, a README, and annals-verify.mjs, which checks the
+archive anywhere. The log records the export with its author, time and range.
+
+  --out FILE.zip  the archive
+  --force         replace the archive if it exists
+  --from, --to    the range, both ends included:
+                  ${moments}
+                  (default: the whole log)
+  --format F      ndjson (default; the exact texts), csv (for spreadsheets) or cloudevents; the latter two come with the
+                  ndjson, which the proofs are about
+  --collection C, --stream S, --type T[,T]…, --actor A
+                  only matching events. The archive then proves each event, but not that it contains all of them
+${since}
+  --reason TEXT   the reason, for the log
+${calls}`,
+    run: exportLog,
+  },
+  bundle: {
+    summary: 'save an evidence pack: one document with all its versions and proofs',
+    usage: `annals bundle COLLECTION/ID --out FILE.zip [--no-files] [--complete] [--since SIZE]… [--force]
+              [--config FILE] [--data DIR] [--accept-clock]
+
+Saves a ZIP archive: a summary to read or print, the exact texts of all versions with proofs, the uploaded files, a README, and
+annals-verify.mjs, which checks the archive anywhere. Includes deleted documents. ${streams}
+
+  --out FILE.zip  the archive
+  --force         replace the archive if it exists
+  --no-files      leave out the uploaded files
+  --complete      prove that there is no later version, however many events follow (default: up to 1000)
+${since}
+${calls}`,
+    run: saveBundle,
+  },
+  'config check': {
+    summary: 'check a configuration and print every problem',
+    usage: `annals config check [--config FILE] [--rules] [--against DIR] [--strict-schema] [--site ID]
+
+  --rules          also print the rules and hooks, with the SHA-256 of the text and the description that the log records
+  --against DIR    also print what a start with this data directory would change for its documents, or refuse. Changes
+                   nothing, and also works while a service runs
+  --strict-schema  with --against: treat such changes as problems, as annals serve --strict-schema does
+  --site ID        check only this site; by default the file of sites (ANNALS_SITES) and the configurations of all sites are
+                   checked`,
+    isForAllSites: true,
+    run: configCheck,
+  },
+  types: {
+    summary: 'write the TypeScript types of the API, for clients without access to the configuration',
+    usage: `annals types [--config FILE] [--out FILE] [--check]
+
+Writes an interface for each kind of document and body, and the type Annals for createClient<Annals>(…). Clients that can import
+the configuration get the same types from createClient<typeof config>(…). Reads the configuration only.
+
+  --out FILE  the file (default: standard output); an existing file is replaced only if this command wrote it
+  --check     change nothing; exit code 1 if FILE is not up to date
+
+Exit codes: 0 done, or up to date. 1 not up to date, with --check. 2 wrong usage, or could not run.`,
+    run: writeTypes,
+  },
+  'create-user': {
+    summary: 'create a user who can log in',
+    usage: `annals create-user COLLECTION --email E [--field NAME=VALUE]… [--config FILE] [--data DIR] [--accept-clock]
+
+Asks twice for the password and does not show it; without a terminal, reads it from the first line of standard input. It is
+never an argument. Prints the id of the user.
+
+  --email E           the e-mail address to log in with
+  --field NAME=VALUE  the value of another field; can be repeated. Texts, numbers, true, false and ids are written as they
+                      are; lists, objects, richText and json as JSON: --field 'tags=["a","b"]'
+${calls}`,
+    run: createUser,
+  },
+  erase: {
+    summary: 'erase a document, its history and everything derived from it',
+    usage: `annals erase COLLECTION/ID --reason TEXT [--dry-run] [--yes] [--config FILE] [--data DIR] [--accept-clock]
+
+Erases the content of a document from the log and everything derived from it: versions, unique values, the account with its
+logins and sessions, invitations, waiting mails, and files that nothing else needs. A document that exists is deleted. The log
+keeps the time and author of each version, and the erasure with its reason; all proofs stay valid. Backups and earlier exports
+are not changed.
+
+  --reason TEXT   the reason, which the log keeps forever, so it should not contain personal data
+  --dry-run       print what would be erased, and change nothing
+  --yes           do not ask for confirmation; without a terminal nothing is asked
+${calls}`,
+    run: erase,
+  },
+  unlock: {
+    summary: 'unlock an account after too many failed logins',
+    usage: `annals unlock COLLECTION --email E [--config FILE] [--data DIR] [--accept-clock]
+
+Ends the lock of the account, and resets its count of failed logins.
+
+${calls}`,
+    run: unlock,
+  },
+  'sessions revoke': {
+    summary: 'end the sessions of an account',
+    usage: `annals sessions revoke COLLECTION --email E [--session SID] [--config FILE] [--data DIR] [--accept-clock]
+
+Logs the account out at once, everywhere. Its password stays valid.
+
+  --session SID   end only this session
+${calls}`,
+    run: revokeSessions,
+  },
+};

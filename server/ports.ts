@@ -2,12 +2,9 @@ import type { Draft } from '../events/drafts.ts';
 import type { Actor } from '../events/envelope.ts';
 import type { StampedCheckpoint } from '../events/stamps.ts';
 
-// What the threads that answer requests ask of the main thread and share with it. Types alone.
+// The interfaces of the main thread for the workers that answer requests. Types alone.
 
-/**
- * What a login is checked against. `address` is the caller's; `credential` is null where there is no such account, or one
- * without a password.
- */
+/** A login to check. `address` is the caller's; `credential` is null without such an account, or without a password. */
 export type Attempt = {
   address: string;
   collection: string;
@@ -17,43 +14,43 @@ export type Attempt = {
 };
 
 /**
- * What became of an attempt: the same kinds, in the same time, whether there is such an account or not. `seconds`: until
- * the lock ends. `lockedUntil` (milliseconds since the epoch) is set by the attempt that locks the account.
+ * The outcome of a login: the same kinds, in the same time, with and without such an account. `seconds`: until the lock ends.
+ * `lockedUntil` (milliseconds since the epoch) is set by the failure that locks the account.
  */
 export type Checked =
   | { kind: 'right' }
   | { kind: 'wrong'; lockedUntil: number | null }
   | { kind: 'locked'; seconds: number }
-  /** Too many wait for their passwords to be looked at: the caller may come again. */
+  /** The queue is full: the caller may retry after `seconds`. */
   | { kind: 'busy'; seconds: number };
 
-/** What a one-time token is for: one of one kind or collection opens nothing of another. */
+/** The purpose of a one-time token, which is valid for one kind and one collection. */
 export type TokenKind = 'invite' | 'reset' | 'setup';
 
 /**
- * Keeps what is secret about accounts. All threads that answer requests share one, in the main thread: so counting is exact,
- * and one connection has the vault. Hashing is done by threads of its own.
+ * Stores and checks the secrets of accounts. All workers that answer requests share one, in the main thread, so counts are
+ * exact, and one connection has the vault. Workers of its own hash.
  */
 export type Keeper = {
-  /** Counts a call of a public account route; gives the seconds to wait when there were too many, else 0. */
+  /** Counts a call of a public account route; gives the seconds to wait above the rate limit, else 0. */
   limit: (address: string, email: string | null) => Promise<number>;
-  /** Whether one more mail that anybody can ask for may go to an account. */
+  /** Whether an account may get one more mail of those that any caller can request. */
   mayMail: (collection: string, id: string) => Promise<boolean>;
-  /** Looks at a password, unless its account is locked. */
+  /** Checks a password, unless its account is locked. */
   check: (attempt: Attempt) => Promise<Checked>;
-  /** Hashes and keeps a password for a caller; gives the credential that names it, or null when too many wait. */
+  /** Hashes and stores a password for a caller; gives the credential that names it, or null if the queue is full. */
   keep: (password: string, address: string) => Promise<string | null>;
-  /** Forgets a password that nothing names any longer. */
+  /** Deletes a password that no event names any longer. */
   forget: (credential: string) => Promise<void>;
-  /** Ends a lock and the count of failures; false when there was neither. */
+  /** Ends a lock and the count of failures; false without either. */
   unlock: (collection: string, email: string) => Promise<boolean>;
-  /** The id that a one-time token was made for, or null when it was not made here. */
+  /** The id in a one-time token, or null if it was not made here. */
   openToken: (kind: TokenKind, collection: string, token: string) => Promise<string | null>;
-  /** Says that something was recorded that causes a mail. */
+  /** Tells that a recorded event causes a mail. */
   mailWaits: () => Promise<void>;
-  /** Keeps a draft for a preview; gives the id that finds it. */
+  /** Stores a draft for a preview; gives its id. */
   keepDraft: (draft: NewDraft) => Promise<string>;
-  /** The draft of an id; null when there is none, or no longer. */
+  /** The draft with an id; null if it does not exist, or has expired. */
   draft: (id: string) => Promise<KeptDraft | null>;
   dropDraft: (id: string) => Promise<void>;
 };

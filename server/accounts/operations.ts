@@ -19,7 +19,7 @@ export function loginOperation(target: Account): Operation {
     summary: `Log a user of ${slug} in`,
     description:
       `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${counted(auth.tokenExpiration, 'second')}.` +
-      `${auth.cookies ? ' A browser gets it as a cookie too.' : ''} A wrong password and an unknown e-mail are the same answer. After ` +
+      `${auth.cookies ? ' A browser gets it as a cookie too.' : ''} A wrong password and an unknown e-mail get the same answer. After ` +
       `${counted(auth.maxLoginAttempts, 'failure')} in a row the account is locked for ${counted(auth.lockTime, 'second')}: 429, with the right password too.`,
     body: 'Login',
     answers: {
@@ -43,7 +43,7 @@ export function logoutOperation(target: Account): Operation {
     summary: 'End the session of the token',
     description: `Ends the session of the request, with every token of it; other sessions of the user go on.${auth.cookies ? ' The cookie is cleared.' : ''}`,
     answers: {
-      200: withCookie(target, { description: 'It has ended.' }),
+      200: withCookie(target, { description: 'The session has ended.' }),
       ...refusals([400, 500]),
       ...refusalsForNow([503]),
     },
@@ -58,10 +58,10 @@ export function meOperation(model: Model, target: Account): Operation {
   return {
     id: `me_${slug}`,
     tag: slug,
-    summary: 'Read the user whose token it is',
+    summary: 'Read the user of the token',
     description:
-      'Answers the account whose token it is, whatever the rule for reading the collection says; rules of fields hold.' +
-      (auth.depth ? ` Related documents stand in the place of their ids, as with \`depth=${auth.depth}\`.` : ''),
+      'Answers with the user of the token, regardless of the read rule of the collection; rules of fields apply.' +
+      (auth.depth ? ` Related documents replace their ids, as with \`depth=${auth.depth}\`.` : ''),
     answers: { 200: json('The user.', `collections.${slug}`), ...refusals([400, 500]), ...ofHooks(isHooked) },
     caller: { kind: 'user', of: slug },
   };
@@ -75,8 +75,8 @@ export function refreshOperation(target: Account): Operation {
     tag: slug,
     summary: 'Exchange the token for one that is valid for longer',
     description:
-      `Gives a token of the same session that lives another ${counted(auth.tokenExpiration, 'second')}. The one before is good until it expires ` +
-      'by itself, or the session ends.',
+      `Gives a token of the same session that lives another ${counted(auth.tokenExpiration, 'second')}. The old token stays valid until it ` +
+      'expires, or the session ends.',
     answers: {
       200: withCookie(target, json('The new token, of the same session.', 'Token')),
       ...refusals([400, 500]),
@@ -93,9 +93,9 @@ export function sessionsOperation({ slug }: Collection): Operation {
     tag: slug,
     summary: 'List the sessions of the user',
     description:
-      'Tells where the user is logged in, the oldest session first: when it began, from which address and with which program. ' +
-      '`isCurrent` is the session of this request.',
-    answers: { 200: json('Those that have not ended.', 'Sessions'), ...refusals([400, 500]) },
+      'Lists the sessions of the user, oldest first, with the start time, the address and the program. `isCurrent` is the session of ' +
+      'this request.',
+    answers: { 200: json('The active sessions.', 'Sessions'), ...refusals([400, 500]) },
     caller: { kind: 'user', of: slug },
   };
 }
@@ -107,11 +107,11 @@ export function endSessionOperation({ slug }: Collection): Operation {
     tag: slug,
     summary: 'End a session of the user',
     description:
-      'Ends a session of the user whose token it is, by the `sid` that the list of sessions tells: its tokens open nothing from now ' +
-      'on. The sessions of others are a 404.',
+      'Ends a session of the user of the token, by the `sid` in the list of sessions; its tokens are no longer valid. The sessions of ' +
+      'other users are a 404.',
     params: Joi.object({ sid: Joi.string().guid().required().description('The id of the session.') }),
     answers: {
-      200: json('The session that was.', 'Session'),
+      200: json('The session that was ended.', 'Session'),
       404: json('The user has no such session.', 'Error'),
       ...refusals([400, 500]),
       ...refusalsForNow([503]),
@@ -125,10 +125,10 @@ export function inviteOperation({ slug }: Collection): Operation {
   return {
     id: `invite_${slug}`,
     tag: slug,
-    summary: `Invite somebody to become a user of ${slug}`,
+    summary: `Invite a person to become a user of ${slug}`,
     description:
-      'Sends a mail with a link that works once, for 7 days: who opens it chooses a password and has an account. A second invitation ' +
-      'to one address replaces the first. It takes a user who may create accounts here; an API key alone may not.',
+      'Sends a mail with a link that works once, for 7 days: there the recipient chooses a password and creates the account. A second ' +
+      'invitation to an address replaces the first. Needs a user who may create accounts here; an API key alone is refused.',
     body: 'Invite',
     answers: {
       200: json('The invitation is on its way.', 'Success'),
@@ -150,8 +150,8 @@ export function acceptInviteOperation(target: Collection): Operation {
     tag: slug,
     summary: 'Become a user with the token of an invitation',
     description:
-      'Makes the account that an invitation is for, with its e-mail, and logs in. Fields of the account may come with it, required ' +
-      'ones must. An attempt that is refused does not use the token up.',
+      'Creates the account of an invitation, with its e-mail, and logs in. The body may have other fields of the account, and must ' +
+      'have the required ones. A refused request does not use up the token.',
     body: `collections.${slug}.acceptInvite`,
     answers: { ...registered(target), ...(isRuled ? refusals([403]) : {}) },
     caller: countedCaller,
@@ -165,8 +165,8 @@ export function initOperation({ slug }: Collection): Operation {
     tag: slug,
     summary: `Ask whether ${slug} has a user`,
     description:
-      'Tells whether there is any account, so that a front end knows whether to show a login. It needs no credential.',
-    answers: { 200: json('Whether there is one.', 'Init'), ...refusals([400, 500]) },
+      'Tells whether the collection has an account, so that a front end can show a login or a setup. Needs no credential.',
+    answers: { 200: json('Whether an account exists.', 'Init'), ...refusals([400, 500]) },
     caller: { kind: 'anybody' },
   };
 }
@@ -181,8 +181,8 @@ export function firstUserOperation(target: Collection): Operation {
     tag: slug,
     summary: `Become the first user of ${slug} with the setup token`,
     description:
-      'Makes the first account, with the setup token that the service prints at each start while there is none, and logs in. No rule ' +
-      'is asked. Of several calls at once one succeeds; from then on it is a 403.',
+      'Creates the first account, with the setup token that the service prints at each start without an account, and logs in. Access ' +
+      'rules do not apply. Of several calls at once one succeeds; later calls are a 403.',
     body: `collections.${slug}.firstUser`,
     answers: {
       ...answers,
@@ -197,12 +197,12 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
   return {
     id: `forgotPassword_${slug}`,
     tag: slug,
-    summary: 'Ask for a mail with which a password can be reset',
+    summary: 'Request a mail to reset a password',
     description:
-      'Sends a mail with a link that works once, for an hour; only the newest one works. The answer is the same, whether there is ' +
-      'such an account or not. An account gets at most five of these mails in an hour.',
+      'Sends a mail with a link that works once, for an hour; only the newest link works. The answer is the same with and without ' +
+      'such an account. An account gets at most five of these mails in an hour.',
     body: 'ForgotPassword',
-    answers: { 200: json('The same whether there is such an account or not.', 'Success'), ...refusals(ofBodies) },
+    answers: { 200: json('The same with and without such an account.', 'Success'), ...refusals(ofBodies) },
     caller: countedCaller,
   };
 }
@@ -214,8 +214,8 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
     tag: slug,
     summary: 'Set a new password with the token of a mail',
     description:
-      'Sets a password with the token of such a mail, the first one of an account too. All sessions of the user end, and a lock. ' +
-      'It does not log in.',
+      'Sets a password with the token of such a mail, also the first password of an account. Ends all sessions of the user, and a ' +
+      'lock. Does not log in.',
     body: 'ResetPassword',
     answers: {
       200: json('The password is changed, and all sessions of the user have ended.', 'Success'),

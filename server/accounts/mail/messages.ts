@@ -56,9 +56,7 @@ const forms: Record<MailKind, Form> = {
     defaultPage: 'reset-password',
     token: 'reset',
     subject: ({ site }) => `Reset your password for ${site}`,
-    before: ({ email, site }) => [
-      `Somebody, probably you, asked for a new password for the account ${email} at ${site}.`,
-    ],
+    before: ({ email, site }) => [`A new password was requested for the account ${email} at ${site}.`],
     action: 'Choose a new password',
     after: ({ until }) => [
       `The link works once, until ${until}. If you asked more than once, only the link in the newest message works.`,
@@ -75,7 +73,7 @@ const forms: Record<MailKind, Form> = {
     ],
     action: 'Log in',
     after: ({ site }) => [
-      `If it was not you, somebody else may be reading your mail. Ask for a new password now, and tell those who run ${site}.`,
+      `If it was not you, another person may be reading your mail. Ask for a new password now, and tell the operators of ${site}.`,
     ],
   },
 };

@@ -19,7 +19,7 @@ import type { Tables } from '../projections/tables.ts';
 import type { Where } from '../projections/where.ts';
 import type { BlobStore } from '../storage/blobs.ts';
 import type { State } from './platform/state.ts';
-import type { Api, ApiKey, Erasers, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
+import type { Api, ApiKey, ErasurePort, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
 import type { Writing } from './writer/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
@@ -70,7 +70,7 @@ export type App = Writing & {
   /** The collections of accounts that the log has and the configuration no longer. */
   goneAccounts: () => ReadonlySet<string>;
   /** Names the form in which documents are stored to be read: another configuration of fields has another one, and another site. */
-  shape: string;
+  cacheVariant: string;
   /** Documents as they stood at a position of the log. */
   past: Past;
   /** The last position that the read tables have. */
@@ -91,7 +91,7 @@ export type App = Writing & {
   /** The name of that store, by which commands mean it. */
   store: string;
   pins: Pins;
-  eraser: Erasers;
+  erasures: ErasurePort;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   /** The hash of the credential that the command line has: it reads it from the vault. */

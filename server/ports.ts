@@ -139,7 +139,7 @@ export type Collected = { removed: string[]; held: { sha256: string; because: st
 export type Collect = (candidates: Candidates) => Promise<Collected>;
 
 /** What threads that answer requests ask of the one that finishes erasures. */
-export type Erasers = {
+export type ErasurePort = {
   /** Waits a while for the erasure at a position to be finished; false when it goes on in the background. */
   settle: (position: number) => Promise<boolean>;
   /** Which of these files are needed by other streams than these. */

@@ -6,7 +6,7 @@ import { type AuditRights, auditRightsOf } from '../access/rights.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { actorOf, requestId } from '../http/requests.ts';
-import { nextTurn } from '../platform/yield.ts';
+import { yieldToEventLoop } from '../platform/yield.ts';
 import { findEvents } from './events.ts';
 import { openNews } from './news.ts';
 
@@ -78,7 +78,7 @@ export function openFeed(app: App): Feed {
         asked = performance.now();
         if (!rights) return;
       }
-      await nextTurn();
+      await yieldToEventLoop();
       // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
       const { size } = app.events.head();
       const page = findEvents(app, rights, { stream: null, filter, after: at, upTo: size, limit: chunk });

@@ -6,7 +6,7 @@ import { type Actor, type Header, headerOf } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
-import { nextTurn } from '../platform/yield.ts';
+import { yieldToEventLoop } from '../platform/yield.ts';
 import { openEpochs } from './epochs.ts';
 import { patchBetween } from './patch.ts';
 
@@ -125,7 +125,7 @@ export function openHistory(log: LogReader) {
         visit(event, document, after);
         document = after;
         if (performance.now() - since < yieldMilliseconds) continue;
-        await nextTurn();
+        await yieldToEventLoop();
         since = performance.now();
       }
     }

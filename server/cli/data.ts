@@ -16,9 +16,9 @@ import { catchUp } from '../../projections/rebuild.ts';
 import { SchemaError } from '../../projections/schema-check.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { judgesIn } from '../audit/notary/keys.ts';
+import { signedSize } from '../audit/notary/checkpoint-checks.ts';
+import { trustedKeysOf } from '../audit/notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../audit/notary/verification.ts';
-import { signedSize } from '../audit/notary/witnesses.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
 import { showProgress } from '../platform/progress.ts';
 import { certificatesIn } from '../settings/certificates.ts';
@@ -144,7 +144,7 @@ function signedBy(directory: string, { logKeys }: Vault): number {
   const db = openLogToRead(logFile(directory));
   try {
     const log = readLog(db);
-    return signedSize(log, readCheckpoints(db), judgesIn(log, logKeys));
+    return signedSize(log, readCheckpoints(db), trustedKeysOf(log, logKeys));
   } finally {
     db.close();
   }

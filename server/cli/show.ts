@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import { admissionOf } from '../audit/admissions.ts';
 import { openHistory } from '../audit/history.ts';
-import { nextTurn } from '../platform/yield.ts';
+import { yieldToEventLoop } from '../platform/yield.ts';
 import { readMoment } from '../queries/moments.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
@@ -86,7 +86,7 @@ async function showAll(showing: Showing, collection: string): Promise<number> {
     const { id: _id, ...fields } = then.document;
     const cells = [id, String(version), recordedAt, JSON.stringify(fields)];
     await print(json ? jsonOf(then) : row(cells, widths, terminal.columns));
-    await nextTurn();
+    await yieldToEventLoop();
   }
   return 0;
 }

@@ -57,7 +57,9 @@ export function presenterOf(app: App, target: Target): Presenter {
   }
 
   function tag(version: number, answer: string, { depth = 0, isStored = true } = {}): Tag {
-    return isTaggedByVersion && isStored && depth === 0 ? plainTag(version, app.shape) : textTag(version, answer);
+    return isTaggedByVersion && isStored && depth === 0
+      ? plainTag(version, app.cacheVariant)
+      : textTag(version, answer);
   }
 
   return { text, texts, document, tag };

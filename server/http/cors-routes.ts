@@ -1,7 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
 import { noPayload } from './body.ts';
-import { type Cors, corsOf, isClosedToOthers } from './cors.ts';
+import { type Cors, corsOf, isExcludedFromCors } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
 import { tellOfRefused } from './refused-origins.ts';
 import { noRoute } from './requests.ts';
@@ -12,14 +12,14 @@ import { noRoute } from './requests.ts';
  * @param auth the strategy by which a credential is looked at that came with what a browser asks: they send none.
  * @returns what every answer has to say to browsers.
  */
-export function openToOthers(
+export function registerCors(
   server: Server,
   app: Pick<App, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>,
   auth: string,
 ): AddHeaders {
   const { model, log, baseUrl, toldOrigins: told } = app;
   const cors = corsOf(model.cors);
-  const add = cors && answerOthers(server, () => cors, noRoute, auth);
+  const add = cors && corsRoutes(server, () => cors, noRoute, auth);
   const advice = (origin: string) => `write cors: ['${[...model.cors, origin].join("', '")}'] in the configuration`;
   const tell = tellOfRefused({ log, told, baseUrl, advice });
   return (request, headers) => {
@@ -37,13 +37,13 @@ export function openToOthers(
  * @param auth as above; without it no credential is looked at.
  * @returns what every answer has to say to browsers.
  */
-export function answerOthers(
+export function corsRoutes(
   server: Server,
   current: () => Cors | null,
   refusal: (request: Request) => Error,
   auth: string | false = false,
 ): AddHeaders {
-  const openFor = ({ path }: Request) => (isClosedToOthers(path) ? null : current());
+  const openFor = ({ path }: Request) => (isExcludedFromCors(path) ? null : current());
 
   server.route({
     method: 'OPTIONS',

@@ -83,7 +83,7 @@ export function corsOf(origins: readonly string[]): Cors | null {
 }
 
 /** Whether a path is for nobody else's pages whatever is opened: what the operator does, and our own pages for accounts. */
-export function isClosedToOthers(path: string): boolean {
+export function isExcludedFromCors(path: string): boolean {
   return path.startsWith('/api/operator/') || path.startsWith('/account/');
 }
 

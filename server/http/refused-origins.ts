@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import type { ToldOrigins } from '../ports.ts';
-import { isClosedToOthers, isOwnOrigin } from './cors.ts';
+import { isExcludedFromCors, isOwnOrigin } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
 
 /** Callers may make up as many as they like. */
@@ -51,7 +51,8 @@ const ofNobody =
 function refusedOrigin(request: Request, baseUrl: string | null): string | null {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers;
   const isCalled = mode === undefined || mode === 'cors';
-  if (typeof origin !== 'string' || !isCalled || site === 'same-origin' || isClosedToOthers(request.path)) return null;
+  if (typeof origin !== 'string' || !isCalled || site === 'same-origin' || isExcludedFromCors(request.path))
+    return null;
   if (origin === 'null') return origin;
   if (origin.length > longestOrigin || !plainOrigin.test(origin)) return null;
   return isOwnOrigin(origin, request.info.host, baseUrl) ? null : origin;

@@ -9,7 +9,7 @@ import { createKeeper, type MainKeeper } from '../accounts/keeper.ts';
 import { startReactor } from '../accounts/mail/reactor.ts';
 import { type Mailer, openMail } from '../accounts/mail/transport.ts';
 import { hasUsers, setupTokenId } from '../accounts/setup.ts';
-import { type Eraser, openEraser } from '../audit/erasure/eraser.ts';
+import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { type Anchoring, openAnchoring } from '../audit/notary/anchoring.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type MainNotary, openNotary } from '../audit/notary/signing.ts';
@@ -19,7 +19,7 @@ import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
 import { createState, type State, setState } from '../platform/state.ts';
-import type { Api, Erasers, Keeper, Notary } from '../ports.ts';
+import type { Api, ErasurePort, Keeper, Notary } from '../ports.ts';
 import { certificatesIn } from '../settings/certificates.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { parseWitness } from '../settings/cosigners.ts';
@@ -31,7 +31,7 @@ import { type Directory, openDirectory } from './directory.ts';
 import { type Describe, type Describing, openApp, type Shared } from './open-app.ts';
 import type { Connect } from './threads/http.ts';
 import { portTo, portToNotary, portToPins } from './threads/message-ports.ts';
-import { describeApart } from './threads/openapi.ts';
+import { generateOpenApiInWorker } from './threads/openapi.ts';
 
 /** All that works on one data directory, but for who answers requests. It is seen from the main thread. */
 export type Engine = {
@@ -73,7 +73,7 @@ export type Announced = {
   mailUrl: string | null;
 };
 
-type Mail = { poke: () => void; close: () => Promise<void> };
+type Mail = { wake: () => void; close: () => Promise<void> };
 type OpenApp = ReturnType<typeof openApp>;
 type Options = {
   settings: Settings;
@@ -133,7 +133,7 @@ export function startEngine(options: Options): Engine {
   const mainKeeper = openKeeper(directory, model, {
     now: clock.believed,
     isOneOfMany: settings.site !== null,
-    onMail: () => mail?.poke(),
+    onMail: () => mail?.wake(),
     onDraftFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
     onSwapped: () => log.error('a login was refused: the hash in vault.db is not that of the password which was set'),
   });
@@ -145,7 +145,7 @@ export function startEngine(options: Options): Engine {
   let app: OpenApp | null = null;
   let mailer: Mailer | null = null;
   let mail: Mail | null = null;
-  let eraser: Eraser | null = null;
+  let erasures: ErasureWorker | null = null;
   let signedAtStart = 0;
   let unwatch = () => {};
   let closeDocuments = () => {};
@@ -176,15 +176,15 @@ export function startEngine(options: Options): Engine {
     });
     verifying = looking;
     const allNotary: Notary = { ...signing, verification: async () => looking.verification() };
-    const finisher = openEraser({
+    const finisher = openErasureWorker({
       logFile: logFile(directory.path),
       guard: blobGuard,
       scrub: writer.scrub,
       forgetDrafts: mainKeeper.forgetDrafts,
       logger: log,
     });
-    eraser = finisher;
-    finisher.poke();
+    erasures = finisher;
+    finisher.wake();
     const shared = {
       readFile,
       logFile: logFile(directory.path),
@@ -196,13 +196,23 @@ export function startEngine(options: Options): Engine {
 
     const documents = openDocumentCache({ directory: directory.path, subject: { model, ...shared }, log });
     closeDocuments = documents.close;
-    const openApi: Describe = (api) => documents.read(api, () => describe(api, loaded, shared));
+    const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
 
     function openHere(): OpenApp {
       const { release, ...pins } = blobGuard.join();
-      const erasers = erasersOf(finisher, blobGuard, mailer);
+      const erasurePort = erasurePortOf(finisher, blobGuard, mailer);
       const writing = connectWriter(writer.connect());
-      const here = openApp({ model, shared, writing, keeper, notary: allNotary, pins, eraser: erasers, log, openApi });
+      const here = openApp({
+        model,
+        shared,
+        writing,
+        keeper,
+        notary: allNotary,
+        pins,
+        erasures: erasurePort,
+        log,
+        openApi,
+      });
       return {
         ...here,
         async close() {
@@ -235,7 +245,7 @@ export function startEngine(options: Options): Engine {
       keeper: () => portTo<Keeper>(keeper),
       notary: () => portToNotary(allNotary),
       pins: () => portToPins(blobGuard),
-      eraser: () => portTo<Erasers>(erasersOf(finisher, blobGuard, mailer)),
+      erasures: () => portTo<ErasurePort>(erasurePortOf(finisher, blobGuard, mailer)),
       openApi: () => portTo<Describing>({ describe: openApi }),
     };
     return { size, unsigned, shared, connect, openHere, announce };
@@ -251,7 +261,7 @@ export function startEngine(options: Options): Engine {
       log,
     };
     const sealKey = directory.vault.seals().key;
-    notary = openNotary({ ...common, sealKey, onSigned: () => anchoring?.poke() });
+    notary = openNotary({ ...common, sealKey, onSigned: () => anchoring?.wake() });
     signedAtStart = notary.signedSize();
     if (!isBrief) {
       const { webhook, tsaUrl: url, tsaCa } = settings;
@@ -283,7 +293,7 @@ export function startEngine(options: Options): Engine {
       closeDocuments();
       await (mail ?? mailer)?.close();
       await app?.close();
-      await eraser?.close();
+      await erasures?.close();
       // The writer is the last that has the log open, which is then one file: who only reads cannot clear up after it.
       await verifying?.close();
       await notary?.close();
@@ -338,7 +348,11 @@ function openKeeper(
   return createKeeper({ vault, rules, bcryptCost, rateLimit, ...others });
 }
 
-function erasersOf({ settle, obstacle }: Eraser, { neededBeside }: BlobGuard, mailer: Mailer | null): Erasers {
+function erasurePortOf(
+  { settle, obstacle }: ErasureWorker,
+  { neededBeside }: BlobGuard,
+  mailer: Mailer | null,
+): ErasurePort {
   return {
     settle,
     obstacle: async (position) => obstacle(position),
@@ -367,10 +381,10 @@ function sharedOf(settings: Settings, directory: Directory) {
 }
 
 /** In a thread of its own where that can load the configuration: functions of an object do not pass between threads. */
-async function describe(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
-  if (path !== null) return describeApart(api, path, shared);
-  const { describe: describeHere } = await import('./describe.ts');
-  return describeHere(api, model, shared);
+async function describeService(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
+  if (path !== null) return generateOpenApiInWorker(api, path, shared);
+  const { generateOpenApi } = await import('./generate-openapi.ts');
+  return generateOpenApi(api, model, shared);
 }
 
 function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
@@ -416,7 +430,7 @@ function startMail({ app, mailer, baseUrl, token }: MailOptions): Mail {
     await reactor.close();
     await mailer.close();
   }
-  return { poke: reactor.poke, close };
+  return { wake: reactor.wake, close };
 }
 
 function setupUrlOf(app: OpenApp, baseUrl: string, token: Token): string | null {

@@ -63,12 +63,12 @@ export type Describing = { describe: Describe };
 
 type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
   App,
-  'keeper' | 'notary' | 'pins' | 'eraser' | 'log'
+  'keeper' | 'notary' | 'pins' | 'erasures' | 'log'
 >;
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
-  const { model, shared, writing, keeper, notary, pins, eraser, log, openApi } = options;
+  const { model, shared, writing, keeper, notary, pins, erasures, log, openApi } = options;
   const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const background = new Set<Promise<void>>();
@@ -100,7 +100,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
       goneAccounts ??= accountsBesides(model, epochsOf(eventReader));
       return goneAccounts;
     },
-    shape: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
+    cacheVariant: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,
     readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
     async keyHistory() {
@@ -117,7 +117,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     blobs,
     store: storeName(shared.blobs),
     pins,
-    eraser,
+    erasures,
     apiKeys,
     secrets,
     operatorHash,

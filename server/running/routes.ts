@@ -19,7 +19,7 @@ import { preview } from '../documents/preview/routes.ts';
 import { schemas } from '../documents/schemas.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
-import { openToOthers } from '../http/cors-routes.ts';
+import { registerCors } from '../http/cors-routes.ts';
 import { answerErrors } from '../http/errors.ts';
 import { noRoute, requestId } from '../http/requests.ts';
 import { checkUrl } from '../http/url.ts';
@@ -63,7 +63,7 @@ export const routes: Plugin<{ app: App; backlog?: Backlog }> = {
       answerErrors(
         log,
         backlog.admit,
-        openToOthers(server, app, strategy),
+        registerCors(server, app, strategy),
         app.site === null ? varyByCaller : varyBySite,
       ),
     );

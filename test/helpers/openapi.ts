@@ -57,7 +57,7 @@ export async function withApp<T>(
     writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false },
     keeper,
     notary,
-    eraser: new Proxy({} as App['eraser'], { get: () => () => assert.fail('nothing is erased here') }),
+    erasures: new Proxy({} as App['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
     pins: {
       pin: async () => {},
       unpin: async () => {},

@@ -10,7 +10,7 @@ import { type Mailer, Undeliverable } from './transport.ts';
 /** The queue that sends the mails that events ask for. */
 export type Reactor = {
   /** Looks for new mails at once. */
-  poke: () => void;
+  wake: () => void;
   /** Starts no more mails, and waits a few seconds for those in progress. The mailer is closed after it. */
   close: () => Promise<void>;
 };
@@ -64,14 +64,14 @@ export function startReactor(input: ReactorInput): Reactor {
   const running = new Set<Promise<void>>();
   /** The mails found by the last look, the oldest at the end. */
   let queue: WaitingMail[] = [];
-  let isPoked = false;
+  let isWoken = false;
   let isClosing = false;
 
-  function poke(): void {
-    if (isPoked || isClosing) return;
-    isPoked = true;
+  function wake(): void {
+    if (isWoken || isClosing) return;
+    isWoken = true;
     setImmediate(() => {
-      isPoked = false;
+      isWoken = false;
       if (!isClosing) look();
     });
   }
@@ -156,15 +156,15 @@ export function startReactor(input: ReactorInput): Reactor {
     if (isClosing) return;
     progress.timer = setTimeout(() => {
       progress.phase = 'ready';
-      poke();
+      wake();
     }, delay).unref();
   }
 
-  const sweep = setInterval(poke, sweepSeconds * 1000).unref();
-  poke();
+  const sweep = setInterval(wake, sweepSeconds * 1000).unref();
+  wake();
 
   return {
-    poke,
+    wake,
     async close() {
       isClosing = true;
       queue = [];

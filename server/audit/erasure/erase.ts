@@ -81,7 +81,7 @@ export async function eraseDocument(
     const outcome = await append({ ...plan.change, otherStreams: plan.otherStreams, erases: plan.erases, ...who });
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
-    const settled = app.eraser.settle(position);
+    const settled = app.erasures.settle(position);
     // Also where the rest fails: what has been recorded goes on to its end.
     settled.catch(() => {});
     await forget(app, collection, plan);
@@ -91,20 +91,20 @@ export async function eraseDocument(
   throw new DomainError('conflict', 'others keep changing this document; try again');
 }
 
-async function takenBy({ accounts, eraser }: App, { counts, erases, emails, files }: Plan): Promise<Taken> {
+async function takenBy({ accounts, erasures }: App, { counts, erases, emails, files }: Plan): Promise<Taken> {
   const streams = new Set(erases);
   const waiting = accounts.waitingMails().filter(({ stream }) => streams.has(stream)).length;
-  const caught = emails.length > 0 ? await eraser.countMails(emails) : 0;
-  const needed = files.length > 0 ? await eraser.neededBeside(files, erases) : [];
+  const caught = emails.length > 0 ? await erasures.countMails(emails) : 0;
+  const needed = files.length > 0 ? await erasures.neededBeside(files, erases) : [];
   return { ...counts, files: files.length - needed.length, filesKept: needed.length, mails: waiting + caught };
 }
 
 /** What is kept of an account outside of the log; after a crash, the next start forgets what nothing names any longer. */
-async function forget({ keeper, eraser }: App, slug: string, { credentials, emails }: Plan): Promise<void> {
+async function forget({ keeper, erasures }: App, slug: string, { credentials, emails }: Plan): Promise<void> {
   await Promise.all(credentials.map((credential) => keeper.forget(credential)));
   await Promise.all(emails.map((email) => keeper.unlock(slug, email)));
   if (emails.length === 0) return;
   // Those that wait are not sent; those that were caught before are not shown.
   await keeper.mailWaits();
-  await eraser.forgetMails(emails);
+  await erasures.forgetMails(emails);
 }

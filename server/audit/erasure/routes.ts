@@ -85,7 +85,7 @@ export function erasures(server: Server, app: App): void {
       streams: erasedStreams(data),
       finished: isDone,
       waitsFor,
-      obstacle: isDone ? null : await app.eraser.obstacle(position),
+      obstacle: isDone ? null : await app.erasures.obstacle(position),
     };
   }
 }

@@ -5,7 +5,7 @@ import type { EventText } from '../../../events/event-checks.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import type { EventFilter } from '../../../projections/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
-import { nextTurn } from '../../platform/yield.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
 import { checked, type Values } from '../../queries/parameters.ts';
 import { filterOf, filters, stream } from '../event-query.ts';
 import { matches } from '../events.ts';
@@ -62,7 +62,7 @@ export async function* eventsThatFit(
   for await (const positions of positionsThatFit(log, from, to, filters)) {
     for (let at = 0; at < positions.length; at += eventsAtOnce) {
       yield positions.slice(at, at + eventsAtOnce).flatMap((position) => log.texts(position - 1, position));
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 }

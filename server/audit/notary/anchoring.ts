@@ -17,11 +17,11 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { StartError } from '../../writer/writer.ts';
 import { type Authority, authorityName } from './authority.ts';
+import { anchored, anchorName, checkInLog, paddedSize, trustedKeys } from './checkpoint-checks.ts';
 import { cosignedBy } from './cosigning.ts';
 import { type Courier, createCourier, usual as usualRests } from './courier.ts';
 import { disowningsOf, tellDisownings } from './keys.ts';
 import { post } from './webhook.ts';
-import { anchored, anchorName, judge, judgesOf, paddedSize } from './witnesses.ts';
 
 /** Keeps copies of checkpoints where who can alter the log may not be able to alter them. */
 export type Anchoring = {
@@ -32,7 +32,7 @@ export type Anchoring = {
    */
   start: () => Promise<void>;
   /** A checkpoint has been signed. */
-  poke: () => void;
+  wake: () => void;
   close: () => Promise<void>;
 };
 
@@ -143,8 +143,8 @@ export function openAnchoring(options: Options): Anchoring {
     );
   }
 
-  function poke(): void {
-    for (const courier of couriers) courier.poke();
+  function wake(): void {
+    for (const courier of couriers) courier.wake();
   }
 
   /** From the newest one on that the log knows to be there: what is before it, it vouches for. */
@@ -154,13 +154,13 @@ export function openAnchoring(options: Options): Anchoring {
     const known = keys.known(logId);
     const disownings = disowningsOf(reader, known, keys.disowned(logId));
     for (const line of tellDisownings({ ...disownings, events: [] })) log.warn(line);
-    const judges = judgesOf(known, disownings.ids);
+    const trust = trustedKeys(known, disownings.ids);
     const others = { unknown: 0, disowned: 0 };
     const from = paddedSize(checkpoints.newestStored() ?? 0);
     for await (const { name, read } of (await store()).anchors(from)) {
-      const judgement = judge(reader, judges, anchored(name), await read());
-      if ('finding' in judgement) throw new BrokenLogError(judgement.finding);
-      if (judgement.verdict !== 'sound') others[judgement.verdict] += 1;
+      const checked = checkInLog(reader, trust, anchored(name), await read());
+      if ('finding' in checked) throw new BrokenLogError(checked.finding);
+      if (checked.verdict !== 'sound') others[checked.verdict] += 1;
     }
     if (others.unknown > 0) {
       log.warn(`anchored checkpoints signed by a key that vault.db does not know: ${others.unknown}; they fit the log`);
@@ -182,7 +182,7 @@ export function openAnchoring(options: Options): Anchoring {
       log.warn(`the log is not held against the anchored checkpoints until their store works: ${reason}`);
       goOn(first).catch((err) => log.error({ err }, 'the anchored checkpoints cannot be looked at'));
     }
-    poke();
+    wake();
   }
 
   async function goOn(first: Promise<void>): Promise<void> {
@@ -203,12 +203,12 @@ export function openAnchoring(options: Options): Anchoring {
       }
     }
     log.info('the log has been held against the anchored checkpoints, and is the one that was signed');
-    poke();
+    wake();
   }
 
   return {
     start,
-    poke,
+    wake,
     async close() {
       closing.abort();
       await Promise.all(couriers.map((courier) => courier.close()));

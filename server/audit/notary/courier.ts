@@ -6,7 +6,7 @@ import { messageOf } from '../../../storage/errors.ts';
 /** Brings checkpoints somewhere else. */
 export type Courier = {
   /** There may be something to bring. */
-  poke: () => void;
+  wake: () => void;
   /** Brings what is left, if that takes no longer than a few seconds, and may be; else it waits for the next start. */
   close: () => Promise<void>;
 };
@@ -82,7 +82,7 @@ export function createCourier<T>(options: Options<T>): Courier {
   }
 
   return {
-    poke() {
+    wake() {
       if (isRunning || signal.aborted) return;
       isRunning = true;
       running = run().catch((err) => {

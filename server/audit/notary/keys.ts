@@ -12,7 +12,7 @@ import type { KnownKey, LogKeys } from '../../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import { parseNote } from '../../../events/notes.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
-import { type Judges, judgesOf } from './witnesses.ts';
+import { type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';
 
 /**
  * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of nothing.
@@ -34,10 +34,10 @@ export function disowningsOf(
 }
 
 /** By what the checkpoints of a log are judged, as log and vault know its keys now. */
-export function judgesIn(log: LogReader, keys: Pick<LogKeys, 'known' | 'disowned'>): Judges {
+export function trustedKeysOf(log: LogReader, keys: Pick<LogKeys, 'known' | 'disowned'>): TrustedKeys {
   const { log: logId } = log.head();
   const known = keys.known(logId);
-  return judgesOf(known, disowningsOf(log, known, keys.disowned(logId)).ids);
+  return trustedKeys(known, disowningsOf(log, known, keys.disowned(logId)).ids);
 }
 
 /** What there is to say of disowned keys, a line each. */

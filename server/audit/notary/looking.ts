@@ -8,8 +8,8 @@ import { isSealed } from '../../../events/seals.ts';
 import type { SeenHead } from '../../../events/seen-heads.ts';
 import { verifyInSteps } from '../../../events/verify.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
+import { checkNote, misplaced, trustedKeys } from './checkpoint-checks.ts';
 import { disowningsOf } from './keys.ts';
-import { hear, judgesOf, misplaced } from './witnesses.ts';
 
 /**
  * What the vault knows of a log: its keys, the ids of those that it says are disowned, what its key has signed last, and what its head
@@ -32,16 +32,16 @@ export function* lookThrough(
 ): Generator<number, Trouble | null> {
   const log = readLog(db);
   const { log: logId } = log.head();
-  const judges = judgesOf(keys, disowningsOf(log, keys, disowned).ids);
+  const trust = trustedKeys(keys, disowningsOf(log, keys, disowned).ids);
   const seen: SeenHead[] = [];
   // A root that came from another thread is no Buffer any more.
   if (signed) seen.push({ name: 'the signing key', size: signed.size, root: Buffer.from(signed.root) });
   for (const { size, note } of [...readCheckpoints(db).all()]) {
     const name = `the checkpoint of position ${size}`;
-    const heard = hear(logId, judges, name, note);
-    const finding = 'finding' in heard ? heard.finding : misplaced(name, heard.head, size);
+    const outcome = checkNote(logId, trust, name, note);
+    const finding = 'finding' in outcome ? outcome.finding : misplaced(name, outcome.head, size);
     if (finding !== null) return trouble(finding);
-    if ('verdict' in heard && heard.verdict === 'sound') seen.push({ name, ...heard.head });
+    if ('verdict' in outcome && outcome.verdict === 'sound') seen.push({ name, ...outcome.head });
     yield 0;
   }
   // Not before the checkpoints: those are of what is in the log by now.

@@ -11,8 +11,8 @@ import { readStamps } from '../../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
 import type { LogCheckpoint, Notary } from '../../ports.ts';
 import { noRoomToSign } from '../../writer/no-room.ts';
-import { judgesIn } from './keys.ts';
-import { signedSize } from './witnesses.ts';
+import { signedSize } from './checkpoint-checks.ts';
+import { trustedKeysOf } from './keys.ts';
 
 /** The notary as the main thread has it. */
 export type MainNotary = Omit<Notary, 'verification'> & {
@@ -142,7 +142,7 @@ export function openNotary({
   }
 
   return {
-    signedSize: () => signedSize(reader, checkpoints, judgesIn(reader, keys)),
+    signedSize: () => signedSize(reader, checkpoints, trustedKeysOf(reader, keys)),
     begin() {
       refusal = null;
       timer = setInterval(signQuietly, milliseconds).unref();

@@ -17,9 +17,9 @@ import { openBlobStore } from '../../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
+import { anchored, checkInLog, misplaced, trustedKeys } from './checkpoint-checks.ts';
 import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
-import { anchored, judge, judgesOf, misplaced } from './witnesses.ts';
 
 /**
  * What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at, or nothing
@@ -68,8 +68,8 @@ export async function verifyCheckpoints(
     const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
     notes.push(...tellDisownings(disownings), ...tellAcceptances(log));
     if (disownings.untold.length > 0) isPartial = true;
-    const judges = judgesOf(keys?.known ?? [], disownings.ids);
-    const trusted = judges.verifiers.map(({ key }) => key);
+    const trust = trustedKeys(keys?.known ?? [], disownings.ids);
+    const trusted = trust.verifiers.map(({ key }) => key);
     for (const head of keys?.signed ?? []) {
       // What has been signed since is not in the moment that is looked at.
       const finding = contradiction(
@@ -82,11 +82,11 @@ export async function verifyCheckpoints(
     const givenUp = new Set<string>();
     const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
       for await (const { name, size, note } of checkpoints) {
-        const judgement = judge(log, judges, name, note);
-        if ('finding' in judgement) return judgement.finding;
+        const checked = checkInLog(log, trust, name, note);
+        if ('finding' in checked) return checked.finding;
         const wrong = misplaced(name, { size: sizeIn(note) }, size);
         if (wrong !== null) return wrong;
-        const { verdict, keyId } = judgement;
+        const { verdict, keyId } = checked;
         counts[verdict] += 1;
         if (verdict === 'disowned') givenUp.add(note);
         if (verdict === 'sound' && size > signed.size) signed = { size, keyId };
@@ -110,7 +110,7 @@ export async function verifyCheckpoints(
     notes.push(...tell(counts, keys !== null), ...outside.notes);
     const last = [signedPart(signed, events)];
     const newest = rows.at(-1);
-    const verdict = newest && judge(log, judges, '', newest.note);
+    const verdict = newest && checkInLog(log, trust, '', newest.note);
     if (newest && keys && verdict && 'verdict' in verdict && verdict.verdict === 'unknown')
       last.push(
         `the newest checkpoint in the log, of ${counted(newest.size, 'event')}, is signed by a key that vault.db does not know`,
@@ -137,12 +137,12 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const { log: logId, size } = log.head();
     const { signer, signed } = vault.logKeys.current(logId);
     const known = vault.logKeys.known(logId);
-    const judges = judgesOf(known, disowningsOf(log, known, vault.logKeys.disowned(logId)).ids);
+    const trust = trustedKeys(known, disowningsOf(log, known, vault.logKeys.disowned(logId)).ids);
     /** By the ids of keys, the most events that each has vouched for. */
     const wrong = new Map<string, number>();
     const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
     const blameAll = (note: string) => {
-      if (!('finding' in judge(log, judges, '', note))) return;
+      if (!('finding' in checkInLog(log, trust, '', note))) return;
       for (const id of idsIn(note, logId)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
     };
     if (signed && contradiction({ size, rootAt: log.rootAt }, { name: '', ...signed })) blame(signer.id, signed.size);
@@ -207,7 +207,7 @@ function without({ checkpoints, tokens }: Vouchable, givenUp: ReadonlySet<string
   };
 }
 
-/** How many events a checkpoint says that it is of; of one that is none, judges say so. */
+/** How many events a checkpoint says that it is of; of one that is none, trust say so. */
 function sizeIn(note: string): number {
   return parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0;
 }

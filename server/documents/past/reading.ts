@@ -1,7 +1,7 @@
 import { missingEvent } from '../../../events/altered.ts';
 import type { EventText } from '../../../events/event-checks.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
-import { nextTurn } from '../../platform/yield.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
 
 /** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */
 const chunkLength = 1 << 18;
@@ -13,7 +13,7 @@ export async function* eventsBetween(log: LogReader, from: number, to: number): 
     if (chunk.length === 0) throw missingEvent(next);
     yield chunk;
     next += chunk.length;
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 
@@ -24,7 +24,7 @@ export async function* eventsOf(log: LogReader, stream: string, upTo: number): A
     if (chunk.length === 0) return;
     yield chunk;
     version += chunk.length;
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 
@@ -35,6 +35,6 @@ const headersAtOnce = 2000;
 export async function* headersBetween(log: LogReader, from: number, to: number): AsyncGenerator<string[]> {
   for (let next = from; next <= to; next += headersAtOnce) {
     yield log.headers(next - 1, Math.min(next + headersAtOnce - 1, to));
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }

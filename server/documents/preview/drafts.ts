@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as wait, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { DomainError } from '../../../config/errors.ts';
 import type { Draft, Room } from '../../../events/drafts.ts';
 import type { Vault } from '../../../events/vault.ts';
@@ -48,7 +48,7 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
     waiting += 1;
     const id = randomUUID();
     const kept = last.then(async () => {
-      await nextTurn();
+      await yieldToEventLoop();
       write({ ...draft, id, expiresAt: now() + lifetime }, isKey ? room.key : room.user);
     });
     last = kept.catch(() => {});

@@ -7,7 +7,7 @@ import { varyBySite } from '../../callers/vary.ts';
 import type { Backlog } from '../../http/backlog.ts';
 import { noPayload } from '../../http/body.ts';
 import { type Cors, corsOf } from '../../http/cors.ts';
-import { answerOthers } from '../../http/cors-routes.ts';
+import { corsRoutes } from '../../http/cors-routes.ts';
 import { answerErrors, answerState } from '../../http/errors.ts';
 import { tellOfRefused } from '../../http/refused-origins.ts';
 import { requestId } from '../../http/requests.ts';
@@ -51,7 +51,7 @@ export async function openCommon({ state, counts, told, backlog, log }: Options)
   // After the refusals, so not for all servers at once: who names a site that nobody can read gets the 401 of one that is not there.
   server.ext('onRequest', checkUrl);
   let cors: Cors | null = null;
-  const addCors = answerOthers(server, () => cors, noSite);
+  const addCors = corsRoutes(server, () => cors, noSite);
   const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;
   const tell = tellOfRefused({ log, told, baseUrl: null, advice });
   server.ext(

@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
-import type { Erasers, Keeper, Notary, Pins } from '../../ports.ts';
+import type { ErasurePort, Keeper, Notary, Pins } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import { type Describing, openApp, type Shared } from '../open-app.ts';
 
 /** The ways of a thread that answers requests to the others. */
-export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'eraser' | 'openApi']: MessagePort };
+export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'erasures' | 'openApi']: MessagePort };
 
 /** What such a thread tells: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
@@ -17,7 +17,7 @@ export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; l
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
   const { loaded, shared, ports, log } = options;
-  const { writer, keeper, notary, pins, eraser, openApi } = ports;
+  const { writer, keeper, notary, pins, erasures, openApi } = ports;
   return openApp({
     model: loaded.model,
     shared,
@@ -25,7 +25,7 @@ export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: 
     keeper: callsThrough<Keeper>(keeper),
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
-    eraser: callsThrough<Erasers>(eraser),
+    erasures: callsThrough<ErasurePort>(erasures),
     log,
     openApi: callsThrough<Describing>(openApi).describe,
   });

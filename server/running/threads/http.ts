@@ -50,13 +50,13 @@ type Options = {
 export type ThreadInput = { pulse: Pulse };
 
 /** The ports of one thread more. */
-export function portsOf({ writer, keeper, notary, pins, eraser, openApi }: Connect): Ports {
+export function portsOf({ writer, keeper, notary, pins, erasures, openApi }: Connect): Ports {
   return {
     writer: writer(),
     keeper: keeper(),
     notary: notary(),
     pins: pins(),
-    eraser: eraser(),
+    erasures: erasures(),
     openApi: openApi(),
   };
 }

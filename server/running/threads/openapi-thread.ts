@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Api } from '../../ports.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
-import { describe } from '../describe.ts';
+import { generateOpenApi } from '../generate-openapi.ts';
 import type { Shared } from '../open-app.ts';
 
 /** What the thread is started with that makes an OpenAPI document, says it, and ends. */
@@ -9,5 +9,5 @@ export type OpenApiInput = { config: string; api: Api; shared: Shared };
 
 const { config, api, shared }: OpenApiInput = workerData;
 const { model } = await loadConfiguration(config);
-(parentPort as MessagePort).postMessage(await describe(api, model, shared));
+(parentPort as MessagePort).postMessage(await generateOpenApi(api, model, shared));
 process.exit(0);

@@ -15,7 +15,7 @@ const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
  * @param config the path of the configuration.
  * @param shared what of it is secret stays here.
  */
-export function describeApart(api: Api, config: string, shared: Shared): Promise<Made> {
+export function generateOpenApiInWorker(api: Api, config: string, shared: Shared): Promise<Made> {
   const input = { config, api, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs } };
   const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), {
     workerData: input satisfies OpenApiInput,

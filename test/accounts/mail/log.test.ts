@@ -83,7 +83,7 @@ describe('Mails on a real log', () => {
     await first.record(inviteStream('editors', 'invite-1'), 'invite.created', { email: 'bob@example.org', expiresAt });
     await first.record(accountStream('editors', id), 'password.reset.requested', { reset: 'reset-1', expiresAt });
     assert.equal(first.accounts.waitingMails().length, 2);
-    first.reactor.poke();
+    first.reactor.wake();
     await eventually(() => first.accounts.waitingMails().length === 0);
     await first.close();
     const texts = new Map(received.map(({ to, email }) => [to[0], email.text ?? '']));

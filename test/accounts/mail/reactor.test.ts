@@ -162,7 +162,7 @@ describe('Mails that wait (6)', () => {
     const world = worldOf(t);
     const reactor = world.start(await mailerTo(port), { sweepSeconds: 3600 });
     world.ask('welcome');
-    reactor.poke();
+    reactor.wake();
     await eventually(() => received.length === 1);
   });
 
@@ -190,7 +190,7 @@ describe('Mails that wait (6)', () => {
     const asked = Array.from({ length: 40 }, () => world.ask('welcome').event);
     const reactor = world.start(mailer);
     for (let count = 0; count < 1000 && world.waiting.length > 0; count += 1) {
-      reactor.poke();
+      reactor.wake();
       await turn();
     }
     assert.deepEqual([...sent].sort(), asked);
@@ -394,7 +394,7 @@ describe('A mail that is of no use any longer', () => {
     assert.equal(world.lines.length, 1);
     world.waiting.splice(0, 1);
     const newer = world.ask('passwordReset');
-    reactor.poke();
+    reactor.wake();
     await settle();
     assert.equal(world.waiting.length, 0);
     t.mock.timers.tick(60_000);
@@ -528,7 +528,7 @@ describe('When the log or the read tables fail', () => {
       },
     );
     for (let count = 0; count < 50; count += 1) {
-      reactor.poke();
+      reactor.wake();
       await turn();
     }
     assert.deepEqual([sent, recorded.length], [1, 1]);
@@ -574,7 +574,7 @@ describe('When the service ends and starts again', () => {
     await eventually(() => world.waiting.length === 0);
     await gone.close();
     world.ask('passwordReset');
-    first.poke();
+    first.wake();
     await eventually(() => world.lines.length >= 1);
     await first.close();
 
@@ -614,7 +614,7 @@ describe('When the service ends and starts again', () => {
     );
     await eventually(() => begun === 4);
     const closed = reactor.close();
-    reactor.poke();
+    reactor.wake();
     open();
     await closed;
     assert.equal(world.recorded.length, 4);

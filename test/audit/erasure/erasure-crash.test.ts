@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../../config/define.ts';
 import { logFile } from '../../../projections/files.ts';
-import { openEraser } from '../../../server/audit/erasure/eraser.ts';
+import { openErasureWorker } from '../../../server/audit/erasure/worker.ts';
 import { rewrite } from '../../../storage/scrub.ts';
 import { sealsIn } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
@@ -114,7 +114,7 @@ describe('an erasure that is broken off', () => {
     const directory = openDirectory(data, config);
     t.after(() => directory.close());
     const kept = directory.create('files', { alt: 'gone' });
-    const eraser = openEraser({
+    const eraser = openErasureWorker({
       logFile: logFile(data),
       guard: { erase: async () => ({ left: [], held: null }) },
       forgetDrafts: () => {},

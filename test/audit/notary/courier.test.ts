@@ -28,7 +28,7 @@ function start(send: (size: number) => Promise<void>, options: { left?: number; 
   });
   const put = (size: number) => {
     state.size = size;
-    courier.poke();
+    courier.wake();
   };
   return { courier, lines, marked, put };
 }

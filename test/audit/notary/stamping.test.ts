@@ -299,7 +299,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
       log: createLog('info', { write: () => {} }),
       now: () => noon,
     });
-    anchoring.poke();
+    anchoring.wake();
     await eventually(() => kept.length === 1);
     await anchoring.close();
     vault.close();

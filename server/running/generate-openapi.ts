@@ -9,14 +9,14 @@ import { routes } from './routes.ts';
 const refuse = () => Promise.reject(new Error('this only describes the service'));
 
 /** Makes an OpenAPI document of a service that it opens to that end alone: whatever else it were asked, it refuses. */
-export async function describe(api: Api, model: Model, shared: Shared): Promise<Made> {
+export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
   const keeper = new Proxy({} as Keeper, { get: () => refuse });
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
-  const eraser = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
+  const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false };
   const log = createLog('silent', { write: () => {} });
-  const app = openApp({ model, shared, writing, keeper, notary, pins, eraser, log, openApi: refuse });
+  const app = openApp({ model, shared, writing, keeper, notary, pins, erasures, log, openApi: refuse });
   try {
     return { fingerprint: fingerprintOf(api, app), document: await makeOpenApi(app, routes, api) };
   } finally {

@@ -8,16 +8,16 @@ import type { TreeHead } from '../../../events/proofs.ts';
 import { contradiction } from '../../../events/seen-heads.ts';
 
 /** The keys by which checkpoints of a log are judged; `disowned` holds the ids of those whose word counts no more. */
-export type Judges = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
+export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
 
 /**
  * What a checkpoint says of a log. `sound`: that it is the one that was signed. `unknown`: the same, but nobody knows the key.
  * `disowned`: nothing any more, for its key vouched for events that are gone, which was accepted.
  */
-export type Judgement = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
+export type CheckpointVerdict = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
 
-/** What to judge by: the keys that are known, but for those that were given up. */
-export function judgesOf(known: readonly KnownKey[], disowned: ReadonlySet<string>): Judges {
+/** What to checkInLog by: the keys that are known, but for those that were given up. */
+export function trustedKeys(known: readonly KnownKey[], disowned: ReadonlySet<string>): TrustedKeys {
   const trusted = known.filter(({ id }) => !disowned.has(id));
   return { verifiers: trusted.map(({ verifierKey }) => parseVerifierKey(verifierKey)), disowned };
 }
@@ -27,24 +27,29 @@ export function judgesOf(known: readonly KnownKey[], disowned: ReadonlySet<strin
  *
  * @param name says which one it is, in what is found.
  */
-export function judge(log: LogReader, { verifiers, disowned }: Judges, name: string, note: string): Judgement {
+export function checkInLog(
+  log: LogReader,
+  { verifiers, disowned }: TrustedKeys,
+  name: string,
+  note: string,
+): CheckpointVerdict {
   const { log: logId, size } = log.head();
-  const heard = hear(logId, { verifiers, disowned }, name, note);
-  if ('finding' in heard || heard.verdict === 'disowned') return heard;
-  const { head, ...judgement } = heard;
+  const outcome = checkNote(logId, { verifiers, disowned }, name, note);
+  if ('finding' in outcome || outcome.verdict === 'disowned') return outcome;
+  const { head, ...checked } = outcome;
   const finding = contradiction({ size, rootAt: log.rootAt }, { name, ...head }, () =>
     log.signedHeads(verifiers.map(({ key }) => key)),
   );
-  return finding === null ? judgement : { finding };
+  return finding === null ? checked : { finding };
 }
 
 /** What a checkpoint says, whatever the log is: the head that it is of, and what the word of its key counts. */
-export function hear(
+export function checkNote(
   logId: string,
-  { verifiers, disowned }: Judges,
+  { verifiers, disowned }: TrustedKeys,
   name: string,
   note: string,
-): { finding: Finding } | (Exclude<Judgement, { finding: Finding }> & { head: TreeHead }) {
+): { finding: Finding } | (Exclude<CheckpointVerdict, { finding: Finding }> & { head: TreeHead }) {
   const parsed = parseNote(note);
   const said = parseCheckpoint(parsed?.text ?? '');
   if (!parsed || !said) return { finding: `${name} is no signed checkpoint` };
@@ -65,7 +70,7 @@ export function misplaced(name: string, { size }: Pick<TreeHead, 'size'>, row: n
 }
 
 /** How many of the first events a key that counts has signed, as far as the log itself keeps it. */
-export function signedSize(log: LogReader, checkpoints: CheckpointReader, { verifiers }: Judges): number {
+export function signedSize(log: LogReader, checkpoints: CheckpointReader, { verifiers }: TrustedKeys): number {
   const { size } = log.head();
   const newest = checkpoints.recent(keptCheckpoints).find(({ note }) => {
     const head = parseCheckpoint(openNote(note, verifiers)?.text ?? '');

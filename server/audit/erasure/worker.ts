@@ -6,13 +6,13 @@ import type { Obstacle, Remaining, Scrubbed } from '../../../projections/scrub.t
 import { openDatabase } from '../../../storage/sqlite.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
-import type { Erasers } from '../../ports.ts';
+import type { ErasurePort } from '../../ports.ts';
 
 /** Finishes erasures: what they leave to be done after they have been recorded. */
-export type Eraser = {
+export type ErasureWorker = {
   /** Looks for erasures that are not finished. */
-  poke: () => void;
-  settle: Erasers['settle'];
+  wake: () => void;
+  settle: ErasurePort['settle'];
   obstacle: (position: number) => string | null;
   close: () => Promise<void>;
 };
@@ -33,8 +33,8 @@ const closeMilliseconds = 5000;
 /** To write the files anew holds up all writes, so at least this many times as long they are left alone. */
 const restFactor = 4;
 
-/** Opens the one eraser of the service. Whatever stops it, the next start goes on: what is not finished stands in the log. */
-export function openEraser(options: Options): Eraser {
+/** Opens the one erasures of the service. Whatever stops it, the next start goes on: what is not finished stands in the log. */
+export function openErasureWorker(options: Options): ErasureWorker {
   const { logFile, guard, scrub, forgetDrafts, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
@@ -44,16 +44,16 @@ export function openEraser(options: Options): Eraser {
   let running: Promise<void> | null = null;
   /** What is in the way of each erasure that is not finished. */
   const obstacles = new Map<number, string>();
-  let isPoked = false;
-  let wake = () => {};
+  let isWoken = false;
+  let endPause = () => {};
   // Who has recorded one may be gone before asking for it to be finished.
   const looking = setInterval(() => {
-    if (!running && log.erasures.unfinished().length > 0) poke();
+    if (!running && log.erasures.unfinished().length > 0) wake();
   }, milliseconds.longest).unref();
 
-  function poke(): void {
-    isPoked = true;
-    wake();
+  function wake(): void {
+    isWoken = true;
+    endPause();
     if (signal.aborted) return;
     running ??= run().finally(() => {
       running = null;
@@ -63,7 +63,7 @@ export function openEraser(options: Options): Eraser {
   async function run(): Promise<void> {
     let pause = milliseconds.shortest;
     while (!signal.aborted) {
-      isPoked = false;
+      isWoken = false;
       const started = performance.now();
       const isDone = await pass().catch((err) => {
         if (signal.aborted) return false;
@@ -71,16 +71,16 @@ export function openEraser(options: Options): Eraser {
         return false;
       });
       const rest = restFactor * (performance.now() - started);
-      if (isDone && !isPoked) return;
-      pause = isPoked ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
+      if (isDone && !isWoken) return;
+      pause = isWoken ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
       await sleep(rest);
-      if (!isPoked) await sleep(pause - rest, true);
+      if (!isWoken) await sleep(pause - rest, true);
     }
   }
 
-  async function sleep(duration: number, isWoken = false): Promise<void> {
+  async function sleep(duration: number, canEndEarly = false): Promise<void> {
     const woken = new Promise<void>((resolve) => {
-      if (isWoken) wake = resolve;
+      if (canEndEarly) endPause = resolve;
     });
     const late = wait(Math.max(0, duration), undefined, { ref: false, signal }).catch(() => {});
     await Promise.race([late, woken]);
@@ -134,7 +134,7 @@ export function openEraser(options: Options): Eraser {
   async function settle(position: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.push({ position, resolve });
-    poke();
+    wake();
     const late = new AbortController();
     const isDone = await Promise.race([
       promise.then(() => true),
@@ -145,7 +145,7 @@ export function openEraser(options: Options): Eraser {
   }
 
   return {
-    poke,
+    wake,
     settle,
     obstacle: (position) => obstacles.get(position) ?? null,
     async close() {

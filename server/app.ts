@@ -19,7 +19,7 @@ import type { Tables } from '../projections/tables.ts';
 import type { Where } from '../projections/where.ts';
 import type { BlobStore } from '../storage/blobs.ts';
 import type { State } from './platform/state.ts';
-import type { Api, ApiKey, ErasurePort, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
+import type { Api, Credentials, ErasurePort, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
 import type { Writing } from './writer/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
@@ -75,8 +75,6 @@ export type App = Writing & {
   past: Past;
   /** The last position that the read tables have. */
   readPosition: () => number;
-  /** All keys that have signed the log. */
-  keyHistory: () => Promise<KeyRecord[]>;
   ids: Ids;
   clock: Clock;
   accounts: Accounts;
@@ -88,14 +86,8 @@ export type App = Writing & {
   notary: Notary;
   /** Where the bytes of uploads are. */
   blobs: BlobStore;
-  /** The name of that store, by which commands mean it. */
-  store: string;
   pins: Pins;
-  erasures: ErasurePort;
-  apiKeys: readonly ApiKey[];
-  secrets: readonly string[];
-  /** The hash of the credential that the command line has: it reads it from the vault. */
-  operatorHash: Buffer;
+  credentials: Credentials;
   log: Logger;
   state: () => State;
   /** Which of the sites of this process it is; null where there is but one. */
@@ -104,12 +96,21 @@ export type App = Writing & {
   baseUrl: string | null;
   /** The path under which they do; `/` when it is all of the host. */
   basePath: string;
-  /** The origins of refused pages that the log tells of. */
-  toldOrigins: ToldOrigins;
   isProduction: boolean;
   /** Runs what no caller waits for; `close` does. What fails is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
-  /** An OpenAPI document as text, fetched when it is asked for first; that of the contract where none is named. */
+};
+
+/** Parts of the running service that one route alone needs. */
+export type RouteParts = {
+  /** All keys that have signed the log. */
+  keyHistory: () => Promise<KeyRecord[]>;
+  /** The name of the store of files, by which commands refer to it. */
+  store: string;
+  erasures: ErasurePort;
+  /** The origins of refused pages that the log tells of. */
+  toldOrigins: ToldOrigins;
+  /** An OpenAPI document as text, fetched on the first call; that of the contract by default. */
   openApi: (api?: Api) => Promise<string>;
 };
 

@@ -151,6 +151,15 @@ export type ErasurePort = {
   obstacle: (position: number) => Promise<string | null>;
 };
 
+/** The secrets that callers are checked by. */
+export type Credentials = {
+  apiKeys: readonly ApiKey[];
+  /** For what the service signs: the first signs, all verify. */
+  secrets: readonly string[];
+  /** The hash of the credential of the command line, which reads it from the vault. */
+  operatorHash: Buffer;
+};
+
 /** A valid API key, by the hash it is compared with, and the opaque id that events name. */
 export type ApiKey = { hash: Buffer; id: string };
 

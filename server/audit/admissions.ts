@@ -36,21 +36,23 @@ export type Admission = {
   erased?: true;
 };
 
+/** A log, and the histories of its streams. */
+type Source = { log: LogReader; histories: ReturnType<typeof openHistory> };
+
 /**
  * Says who was allowed to cause an event: the user as they were then, and the rule as it was then.
  *
  * @param sees whether what a stream holds may be told.
  */
 export async function admissionOf(
-  log: LogReader,
-  histories: ReturnType<typeof openHistory>,
+  { log, histories }: Source,
   event: RecordedEvent,
   sees: (stream: string) => boolean,
 ): Promise<Admission> {
   const { stream, version, position, type, recordedAt, actor } = event.header;
   const name = event.context?.rule;
   const rule = name === undefined ? null : ruleThen(log, name, position);
-  const user = await userThen(log, histories, event, sees);
+  const user = await userThen({ log, histories }, event, sees);
   const isErased = event.data === null;
   return { stream, version, position, type, recordedAt, actor, rule, user, ...(isErased && { erased: true }) };
 }
@@ -64,8 +66,7 @@ function ruleThen(log: LogReader, name: string, position: number): AdmittingRule
 }
 
 async function userThen(
-  log: LogReader,
-  histories: ReturnType<typeof openHistory>,
+  { log, histories }: Source,
   { header: { actor, position: at } }: RecordedEvent,
   sees: (stream: string) => boolean,
 ): Promise<ActingUser | null> {

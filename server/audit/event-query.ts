@@ -52,6 +52,9 @@ export const stream = text('The name of one stream: `posts/<id>`.');
 const defaultLimit = 100;
 const limits = { least: 1, most: 1000, otherwise: defaultLimit };
 
+/** The parts of the service that queries about its log are checked against. */
+export type Searched = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock'>;
+
 /** The query of a page of versions. */
 export const historyParameters = {
   after: position('The version after which the page begins.'),
@@ -74,7 +77,7 @@ const streamParameters = { after: position('The position after which to begin.')
 export const feedParameters = { ...streamParameters, limit: count(limits, 'For pages only: how many') };
 
 /** Reads the query of `GET /api/audit/events`. @throws DomainError `invalid` naming every wrong parameter. */
-export function readEventQuery(query: Query, app: App): EventQuery {
+export function readEventQuery(app: Searched, query: Query): EventQuery {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
@@ -91,7 +94,7 @@ type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
  *
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export function readFeedQuery({ query, lastEventId, isStream }: FeedRequest, app: App) {
+export function readFeedQuery(app: Searched, { query, lastEventId, isStream }: FeedRequest) {
   const known = knownTo(app);
   const asked: Asked<typeof feedParameters> = isStream
     ? askedOf(streamParameters, query, known)
@@ -111,7 +114,7 @@ export function readFeedQuery({ query, lastEventId, isStream }: FeedRequest, app
 const lastEventName = 'Last-Event-ID';
 
 /** The context of queries about the log of a service. */
-export function knownTo(app: App): Known {
+export function knownTo(app: Searched): Known {
   return { events: app.events, clock: app.clock, subjects: () => collectionsOf(app) };
 }
 
@@ -144,7 +147,7 @@ function requireActor(given: string, name: string): void {
 }
 
 /** All that events of a service may be about; also what the configuration no longer has, for there are events about it. */
-function collectionsOf({ model, auditIndex }: App): string[] {
+function collectionsOf({ model, auditIndex }: Searched): string[] {
   const auth = [...model.collections.values()].filter((one) => one.auth);
   return [
     ...model.collections.keys(),

@@ -16,9 +16,9 @@ const mostHeaders = 1000;
 
 /** Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large. */
 export function findEvents(source: Source, rights: AuditRights, query: EventQuery): EventPage {
-  const { stream, filter, after, upTo, limit } = query;
+  const { stream, after, upTo, limit } = query;
   if (upTo <= after) return { events: [], reached: after };
-  const { positions, reached } = stream === null ? search(source, query) : searchStream(source, stream, filter, query);
+  const { positions, reached } = stream === null ? search(source, query) : searchStream(source, stream, query);
   const events = eventTexts(source.events, rights, positions);
   const last = events.at(-1)?.position ?? reached;
   return { events, reached: events.length < positions.length || positions.length === limit ? last : reached };
@@ -32,8 +32,8 @@ function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQue
   return { positions: Array.from({ length: reached - after }, (_, index) => after + index + 1), reached };
 }
 
-function searchStream({ events: log }: Source, stream: string, filter: EventFilter, query: EventQuery): Found {
-  const { after, upTo, limit } = query;
+function searchStream({ events: log }: Source, stream: string, query: EventQuery): Found {
+  const { filter, after, upTo, limit } = query;
   const positions: number[] = [];
   const looked = log.positionsWithin(stream, { after, upTo, limit: mostHeaders });
   for (const position of looked) {

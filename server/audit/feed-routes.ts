@@ -22,8 +22,8 @@ export function feed(server: Server, app: App): void {
       const rights = await requireAudit(app, request, 'headers');
       const isStream = wantsStream(request) && request.method === 'get';
       const lastEventId = request.headers['last-event-id'];
-      const query = readFeedQuery({ query: request.query, lastEventId, isStream }, app);
-      return isStream ? sendStream(request, h, rights, query) : sendPage(h, rights, query);
+      const query = readFeedQuery(app, { query: request.query, lastEventId, isStream });
+      return isStream ? sendStream(h, rights, query) : sendPage(h, rights, query);
     },
   });
 
@@ -36,7 +36,8 @@ export function feed(server: Server, app: App): void {
     return sendText(h, `{"events":[${texts}],"next":${reached},"size":${size}}`).vary('accept');
   }
 
-  function sendStream(request: Request, h: ResponseToolkit, rights: AuditRights, query: Query) {
+  function sendStream(h: ResponseToolkit, rights: AuditRights, query: Query) {
+    const { request } = h;
     // A compressor, and some proxies, would keep what is there until there is more of it.
     request.info.acceptEncoding = 'identity';
     return h

@@ -2,7 +2,7 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
-import type { App } from '../app.ts';
+import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
@@ -13,7 +13,7 @@ import { eventsOperation, keysOperation, logOperation } from './event-operations
 import { historyParameters, readEventQuery } from './event-query.ts';
 import { eventTexts } from './event-text.ts';
 import { findEvents } from './events.ts';
-import { openHistory, type StreamState } from './history.ts';
+import { oneVersion, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
   blameOperation,
@@ -41,13 +41,18 @@ const subjects: readonly Subject[] = [
 
 type Handler = (request: Request, h: ResponseToolkit, rights: AuditRights) => Promise<object>;
 
+/** A route below that of a subject. */
+type Part = { path: string; operation: (name: SubjectName) => Operation };
+
+const versions: Part = { path: '/versions/{version}', operation: versionOperation };
+
 const checkpoints = 10;
 
 /**
  * What happened to documents, globals and accounts, and in the log as a whole. The log is asked and not the configuration: what was
  * deleted, or is configured no longer, is found as well. Whoever lacks the right gets the same answer whatever is asked for.
  */
-export function history(server: Server, app: App): void {
+export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'>): void {
   const histories = openHistory(app.events);
   for (const subject of subjects) {
     listVersions(subject);
@@ -70,15 +75,15 @@ export function history(server: Server, app: App): void {
         const page = readQuery(historyParameters, request.query, app);
         const found = find(subject, request);
         const withPayloads = rights.seesPayloadsOf(found.stream);
-        const { entries, next } = await histories.entries(found, page.after, page.limit, withPayloads);
-        const versions = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
-        return { [subject.name]: found, versions, next };
+        const { entries, next } = await histories.entries(found, { ...page, withPayloads });
+        const shown = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
+        return { [subject.name]: found, versions: shown, next };
       },
     );
   }
 
   function showDocument(subject: Subject): void {
-    getPayloads(subject, '/versions/{version}', versionOperation, async (request, h, rights) => {
+    getPayloads(subject, versions, async (request, h, rights) => {
       const { state, version } = findVersion(subject, request);
       const event = histories.event(state.stream, version);
       const document = await histories.documentAt(event);
@@ -91,7 +96,7 @@ export function history(server: Server, app: App): void {
   }
 
   function showEvent(subject: Subject): void {
-    getPayloads(subject, '/versions/{version}', versionOperation, async (request, h, rights) => {
+    getPayloads(subject, versions, async (request, h, rights) => {
       const { state, version } = findVersion(subject, request);
       const position = app.events.positionOf(state.stream, version);
       const [shown] = eventTexts(app.events, rights, [position]);
@@ -101,15 +106,19 @@ export function history(server: Server, app: App): void {
   }
 
   function showAdmission(subject: Subject): void {
-    getPayloads(subject, '/versions/{version}/access', admissionOperation, async (request, _h, rights) => {
-      const { state, version } = findVersion(subject, request);
-      const event = histories.event(state.stream, version);
-      return admissionOf(app.events, histories, event, rights.seesPayloadsOf);
-    });
+    getPayloads(
+      subject,
+      { path: '/versions/{version}/access', operation: admissionOperation },
+      async (request, _h, rights) => {
+        const { state, version } = findVersion(subject, request);
+        const event = histories.event(state.stream, version);
+        return admissionOf({ log: app.events, histories }, event, rights.seesPayloadsOf);
+      },
+    );
   }
 
   function showDiff(subject: Subject): void {
-    getPayloads(subject, '/diff', diffOperation, async (request) => {
+    getPayloads(subject, { path: '/diff', operation: diffOperation }, async (request) => {
       const asked = readQuery(diffParameters, request.query, app);
       const state = find(subject, request);
       const { from, to } = versionRange(asked, state.version);
@@ -119,7 +128,7 @@ export function history(server: Server, app: App): void {
   }
 
   function showBlame(subject: Subject): void {
-    getPayloads(subject, '/blame', blameOperation, async (request) => {
+    getPayloads(subject, { path: '/blame', operation: blameOperation }, async (request) => {
       const asked = readQuery(blameParameters, request.query, app);
       const state = find(subject, request);
       const version = versionOf(asked, state.version);
@@ -129,7 +138,7 @@ export function history(server: Server, app: App): void {
 
   function listEvents(): void {
     get('/api/audit/events', eventsOperation, async (request, h, rights) => {
-      const query = readEventQuery(request.query, app);
+      const query = readEventQuery(app, request.query);
       const { size } = app.events.head();
       const { events, reached } = findEvents(app, rights, query);
       const next = reached < query.upTo ? reached : null;
@@ -183,16 +192,11 @@ export function history(server: Server, app: App): void {
   }
 
   /** A route about what events hold: the right to that is asked for before anything is looked at. */
-  function getPayloads(
-    subject: Subject,
-    path: string,
-    operationOf: (name: SubjectName) => Operation,
-    handler: Handler,
-  ): void {
+  function getPayloads(subject: Subject, { path, operation }: Part, handler: Handler): void {
     server.route({
       method: 'GET',
       path: subject.path + path,
-      options: { auth: strategy, plugins: { openApi: () => operationOf(subject.name) } },
+      options: { auth: strategy, plugins: { openApi: () => operation(subject.name) } },
       handler: async (request, h) => {
         const rights = await requireAudit(app, request, 'payloads');
         requirePayloads(rights, subject, request);
@@ -230,7 +234,7 @@ export function history(server: Server, app: App): void {
   }
 
   async function entryAt(state: StreamState, version: number) {
-    const { entries } = await histories.entries(state, version - 1, version > 0 ? 1 : 0, true);
+    const { entries } = await histories.entries(state, oneVersion(version));
     return entries[0] ?? null;
   }
 }

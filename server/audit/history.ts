@@ -26,6 +26,14 @@ export type Entry = {
   erased?: true;
 };
 
+/** The entries to read: at most `limit` of those after a version. */
+export type AskedEntries = { after: number; limit: number; withPayloads: boolean };
+
+/** Asks for the entry of one version; version 0 has none. */
+export function oneVersion(version: number): AskedEntries {
+  return { after: version - 1, limit: version > 0 ? 1 : 0, withPayloads: true };
+}
+
 /** Entries of a stream, and the version after which the next ones come; null at its end. */
 export type EntryPage = { entries: Entry[]; next: number | null };
 
@@ -59,14 +67,10 @@ export function openHistory(log: LogReader) {
   /**
    * The events of a stream after a version, oldest first: at most `limit`, and fewer where they are large.
    *
-   * @param withPayloads false: without reasons and changed fields.
+   * @param asked `withPayloads` false: without reasons and changed fields.
    */
-  async function entries(
-    { stream, version }: StreamState,
-    after: number,
-    limit: number,
-    withPayloads: boolean,
-  ): Promise<EntryPage> {
+  async function entries({ stream, version }: StreamState, asked: AskedEntries): Promise<EntryPage> {
+    const { after, limit, withPayloads } = asked;
     const positions = log.positionsOf(stream, after, after + limit);
     const events = withPayloads ? readEvents(log, positions) : readHeaders(log, positions);
     const found = events.map((event) => (withPayloads ? entryOf(event) : bareEntry(event.header)));
@@ -102,7 +106,8 @@ export function openHistory(log: LogReader) {
 
   async function compareRestored(stream: string, found: Entry[]): Promise<void> {
     const byVersion = new Map(found.map((entry) => [entry.version, entry]));
-    await walk(stream, found.at(-1)?.version ?? 0, epochs.today(), ({ header }, before, after) => {
+    const upTo = found.at(-1)?.version ?? 0;
+    await walk({ stream, upTo, upcaster: epochs.today() }, ({ header }, before, after) => {
       const entry = byVersion.get(header.version);
       if (entry && header.type.endsWith('.restored')) entry.changed = namesOf(changesBetween(before, after));
     });
@@ -110,9 +115,7 @@ export function openHistory(log: LogReader) {
 
   /** Goes through a stream up to a version, with the document before and after each event. */
   async function walk(
-    stream: string,
-    upTo: number,
-    upcaster: Upcaster,
+    { stream, upTo, upcaster }: { stream: string; upTo: number; upcaster: Upcaster },
     visit: (event: RecordedEvent, before: JsonObject | null, after: JsonObject | null) => void,
   ): Promise<void> {
     let document: JsonObject | null = null;
@@ -147,7 +150,7 @@ export function openHistory(log: LogReader) {
     if (data === null) return null;
     let found: JsonObject | null = null;
     const { stream, version } = header;
-    await walk(stream, version, epochs.at(position), (_event, _before, after) => {
+    await walk({ stream, upTo: version, upcaster: epochs.at(position) }, (_event, _before, after) => {
       found = after;
     });
     const shape = epochs.shapeAt(schemaKey(stream), position);
@@ -160,7 +163,7 @@ export function openHistory(log: LogReader) {
   async function diff(stream: string, from: number, to: number): Promise<Diff> {
     const ends: [JsonObject | null, JsonObject | null] = [null, null];
     const erased: boolean[] = [false, false];
-    await walk(stream, Math.max(from, to), epochs.today(), ({ header, data }, _before, after) => {
+    await walk({ stream, upTo: Math.max(from, to), upcaster: epochs.today() }, ({ header, data }, _before, after) => {
       for (const [end, version] of [from, to].entries()) {
         if (header.version !== version) continue;
         ends[end] = after;
@@ -176,7 +179,7 @@ export function openHistory(log: LogReader) {
   async function blame(stream: string, version: number): Promise<Blame[]> {
     const by = new Map<string, Entry>();
     let document: JsonObject | null = null;
-    await walk(stream, version, epochs.today(), (event, before, after) => {
+    await walk({ stream, upTo: version, upcaster: epochs.today() }, (event, before, after) => {
       document = after;
       if (!after) by.clear();
       else for (const field of fieldsSet(event, before, after)) by.set(field, entryOf(event));

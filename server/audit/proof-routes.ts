@@ -90,7 +90,7 @@ export function proofs(server: Server, app: App): void {
             `there is no such tile in the tree of the newest checkpoint, of ${counted(size, 'event')}`,
           );
         }
-        return immutable(request, h, tileBytes(events, tile), tile.level === null);
+        return immutable(h, tileBytes(events, tile), tile.level === null);
       },
     },
     {
@@ -150,13 +150,8 @@ function json(h: ResponseToolkit, value: object): ResponseObject {
 }
 
 /** What a tile holds never changes. Hashes do not compress, headers do: by a factor of four. */
-async function immutable(
-  request: Request,
-  h: ResponseToolkit,
-  bytes: Buffer,
-  isText: boolean,
-): Promise<ResponseObject> {
-  const isCompressed = isText && request.info.acceptEncoding === 'gzip';
+async function immutable(h: ResponseToolkit, bytes: Buffer, isText: boolean): Promise<ResponseObject> {
+  const isCompressed = isText && h.request.info.acceptEncoding === 'gzip';
   const response = h
     .response(isCompressed ? await compress(bytes) : bytes)
     .type('application/octet-stream')

@@ -50,8 +50,9 @@ const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null
 const operator: UserCredentials = { actor: { type: 'system' }, session: null };
 
 function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
-  const { apiKeys, accounts, collections, clock } = app;
-  const readToken = tokenReader(app.secrets, app.site);
+  const { accounts, collections, clock } = app;
+  const { apiKeys, secrets } = app.credentials;
+  const readToken = tokenReader(secrets, app.site);
 
   /** The claims of a token, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
@@ -100,14 +101,17 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
 }
 
 /** Whether the command line calls, which has read its credential from the vault. */
-export function isOperatorCall({ operatorHash }: App, { socket, headers }: IncomingMessage): boolean {
+export function isOperatorCall(
+  { credentials }: Pick<App, 'credentials'>,
+  { socket, headers }: IncomingMessage,
+): boolean {
   const { authorization } = headers;
   if (authorization === undefined) return false;
   const [, scheme = '', credential = ''] = credentialIn(String(authorization));
   if (!/^annals-operator$/i.test(scheme)) return false;
   // A proxy on this machine passes on what comes from others.
   const isPassedOn = 'x-forwarded-for' in headers || 'forwarded' in headers || 'via' in headers;
-  return !isPassedOn && isFromHere(socket) && timingSafeEqual(hashOf(credential), operatorHash);
+  return !isPassedOn && isFromHere(socket) && timingSafeEqual(hashOf(credential), credentials.operatorHash);
 }
 
 function credentialIn(authorization: string): readonly string[] {

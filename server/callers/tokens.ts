@@ -17,7 +17,7 @@ const skewSeconds = 60;
 /** The token of a session, from now on. */
 export function tokenFor(app: App, { slug, model }: AuthTarget, { id, sid }: { id: string; sid: string }): string {
   const claims = { sub: id, collection: slug, sid, ...(app.site === null ? {} : { site: app.site }) };
-  return signToken(app.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
+  return signToken(app.credentials.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
 }
 
 /** Signs a token of a session, HS256; the first secret signs. `now` is milliseconds since the epoch. */

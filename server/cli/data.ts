@@ -44,8 +44,12 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
     const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
     const directory = existingLog(settings.data);
-    const outsiders = { witnesses, trusted };
-    const checkpoints = await verifyCheckpoints(directory, blobSettingsOf(settings), outsiders, verdict.events);
+    const checkpoints = await verifyCheckpoints({
+      directory,
+      blobs: blobSettingsOf(settings),
+      outsiders: { witnesses, trusted },
+      events: verdict.events,
+    });
     verdict.finding = checkpoints.finding;
     verdict.notes.push(...checkpoints.notes);
     last.push(...checkpoints.last);

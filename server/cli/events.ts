@@ -34,7 +34,7 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
     const widths = eventWidths(size);
     const lineOf = (text: EventText) => (json ? printable(shownText(text)) : tailLine(text, widths, terminal));
     if (!json) await print(eventTitles(widths, terminal));
-    for await (const texts of eventsThatFit(log, found.from, found.to ?? size, wanted)) {
+    for await (const texts of eventsThatFit(log, { from: found.from, to: found.to ?? size, filters: wanted })) {
       for (const text of texts) await print(lineOf(text));
     }
     return 0;

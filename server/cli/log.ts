@@ -8,7 +8,7 @@ import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
 import { eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/files.ts';
 import { shownText } from '../audit/event-text.ts';
-import { type Entry, openHistory, type StreamState } from '../audit/history.ts';
+import { type Entry, oneVersion, openHistory, type StreamState } from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
@@ -27,7 +27,7 @@ export async function showHistory(args: readonly string[], environment: NodeJS.P
     const [stream = ''] = words;
     const state = histories.state(stream);
     if (!state) return missing(stream);
-    const all = pages((after) => histories.entries(state, after, 1000, true));
+    const all = pages((after) => histories.entries(state, { after, limit: 1000, withPayloads: true }));
     if (flags.json) await printJson(state, all);
     else await printHistory(state, all, terminalOf(process.stdout, environment));
     return 0;
@@ -54,7 +54,7 @@ export async function showDiff(args: readonly string[], environment: NodeJS.Proc
     }
     const [before = null, after = null] = await Promise.all(
       [first, last].map(async (version) => {
-        return (await histories.entries(state, version - 1, version > 0 ? 1 : 0, true)).entries[0];
+        return (await histories.entries(state, oneVersion(version))).entries[0];
       }),
     );
     const diff = await histories.diff(state.stream, first, last);

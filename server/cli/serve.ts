@@ -27,7 +27,7 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   const begin = () => startService({ settings, loaded, sink, log });
   return untilSignal(log, begin, async (service, isStopping) => {
     const ready = await service.ready;
-    await runSeed(loaded, service.directory, settings, ready.reachable);
+    await runSeed({ loaded, directory: service.directory, settings, baseUrl: ready.reachable });
     if (isStopping()) return;
     service.setState('ready');
     process.stdout.write(welcome(loaded, service.directory, ready));

@@ -126,7 +126,7 @@ export async function showAccess(args: readonly string[], environment: NodeJS.Pr
     const version = asked ?? last;
     if (version < 1 || version > last) return refused(`there is no version ${version}, the last is ${last}`);
     const event = histories.event(stream, version);
-    const admission = await admissionOf(log, histories, event, () => true);
+    const admission = await admissionOf({ log, histories }, event, () => true);
     if (flags.json) await print(printable(JSON.stringify(admission)));
     else await printAccess(event, admission, terminalOf(process.stdout, environment));
     return 0;

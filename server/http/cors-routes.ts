@@ -1,5 +1,5 @@
 import type { Request, Server } from '@hapi/hapi';
-import type { App } from '../app.ts';
+import type { App, RouteParts } from '../app.ts';
 import { noPayload } from './body.ts';
 import { type Cors, corsOf, isExcludedFromCors } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
@@ -7,19 +7,19 @@ import { tellOfRefused } from './refused-origins.ts';
 import { noRoute } from './requests.ts';
 
 /**
- * Lets pages of other origins in, as the configuration says; of the others it says in the log how to let them in.
+ * Lets pages of other origins in, as the configuration says; the log tells how to let in the others.
  *
- * @param auth the strategy by which a credential is looked at that came with what a browser asks: they send none.
- * @returns what every answer has to say to browsers.
+ * @param auth the strategy that checks a credential sent with a preflight request; browsers send none.
+ * @returns adds the CORS headers to a response.
  */
 export function registerCors(
   server: Server,
-  app: Pick<App, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>,
+  app: Pick<App & RouteParts, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>,
   auth: string,
 ): AddHeaders {
   const { model, log, baseUrl, toldOrigins: told } = app;
   const cors = corsOf(model.cors);
-  const add = cors && corsRoutes(server, () => cors, noRoute, auth);
+  const add = cors && corsRoutes(server, { current: () => cors, refusal: noRoute, auth });
   const advice = (origin: string) => `write cors: ['${[...model.cors, origin].join("', '")}'] in the configuration`;
   const tell = tellOfRefused({ log, told, baseUrl, advice });
   return (request, headers) => {
@@ -28,21 +28,22 @@ export function registerCors(
   };
 }
 
+type Options = {
+  /** The rules as of now; null: no page of another origin is let in. */
+  current: () => Cors | null;
+  /** The error for an `OPTIONS` request that is not an allowed preflight. */
+  refusal: (request: Request) => Error;
+  /** As of {@link registerCors}; false: credentials are ignored. */
+  auth?: string | false;
+};
+
 /**
- * Answers what browsers ask before they let a page of another origin call. hapi could do that for each route, but not for what has
- * none, and with answers of its own.
+ * Answers preflight requests (Fetch standard). hapi could do so for each route, but not for paths without one, and with responses of
+ * its own.
  *
- * @param current what is open now; null for nothing.
- * @param refusal what is answered to a request that asks for something else.
- * @param auth as above; without it no credential is looked at.
- * @returns what every answer has to say to browsers.
+ * @returns adds the CORS headers to a response.
  */
-export function corsRoutes(
-  server: Server,
-  current: () => Cors | null,
-  refusal: (request: Request) => Error,
-  auth: string | false = false,
-): AddHeaders {
+export function corsRoutes(server: Server, { current, refusal, auth = false }: Options): AddHeaders {
   const openFor = ({ path }: Request) => (isExcludedFromCors(path) ? null : current());
 
   server.route({
@@ -59,7 +60,7 @@ export function corsRoutes(
   });
 
   return (request, headers) => {
-    // A preflight has said it all.
+    // The response to a preflight has its headers already.
     if (request.method !== 'options') openFor(request)?.addTo(headers, request.raw.req.headers);
   };
 }

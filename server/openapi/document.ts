@@ -22,10 +22,12 @@ const auditDescription =
   'What happened, to what, by whom and why, and the proofs of it: routes beside those of the contract. What was written under an ' +
   'earlier configuration is told as it was.';
 
+type Described = Pick<App, 'model' | 'site' | 'basePath'>;
+
 type Contents = {
   title: (name: string) => string;
   description: string;
-  tags: (app: App) => Tag[];
+  tags: (model: Model) => Tag[];
   schemas: (model: Model) => Record<string, Schema>;
 };
 
@@ -45,7 +47,11 @@ const contents: Record<Api, Contents> = {
  *
  * @param routes all of the service; those that describe an operation of this document are in it.
  */
-export async function makeOpenApi(app: App, routes: Plugin<{ app: App }>, api: Api = 'contract'): Promise<string> {
+export async function makeOpenApi<A extends Described>(
+  app: A,
+  routes: Plugin<{ app: A }>,
+  api: Api = 'contract',
+): Promise<string> {
   const { tags, schemas } = contents[api];
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: routes, options: { app } });
@@ -63,7 +69,7 @@ export async function makeOpenApi(app: App, routes: Plugin<{ app: App }>, api: A
       tagsGroupingFilter: () => true,
       grouping: 'tags',
       info: infoOf(app.model, api),
-      tags: tags(app),
+      tags: tags(app.model),
       securityDefinitions: schemesOf(app.model, app.site),
     },
   });
@@ -72,7 +78,7 @@ export async function makeOpenApi(app: App, routes: Plugin<{ app: App }>, api: A
   return JSON.stringify(mend(result as Draft, { operations, schemas: schemas(app.model), basePath: app.basePath }));
 }
 
-/** The author's words where there are some; what the audit routes are, no author has to say. */
+/** The author's words where there are some, but for the audit routes, which are the same in every service. */
 function infoOf({ openapi }: Model, api: Api): Record<'title' | 'version' | 'description', string> {
   const { title, description: ours } = contents[api];
   return {
@@ -87,7 +93,7 @@ function apiOf(path: string): Api {
 }
 
 /** Tells hapi-swagger about a route, in its words. A route without an operation is not part of the API. */
-function describe({ method, path, settings }: RequestRoute, { model, site }: App): [id: string, Operation][] {
+function describe({ method, path, settings }: RequestRoute, { model, site }: Described): [id: string, Operation][] {
   const { plugins = {} } = settings;
   if (!plugins.openApi) return [];
   const operation = plugins.openApi();
@@ -113,7 +119,7 @@ const auditTags: Tag[] = [
   { name: 'system', description: 'This description.' },
 ];
 
-function tagsOf({ model }: App): Tag[] {
+function tagsOf(model: Model): Tag[] {
   const collections = [...model.collections.values()].map((one) => ({ name: one.slug, description: ofTag(one) }));
   const globals = [...model.globals.values()];
   return [

@@ -9,10 +9,11 @@ import { statusSent } from '../http/errors.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { actorOf, addressOf, requestId } from '../http/requests.ts';
+import type { OpenApp } from './open-app.ts';
 import { routes } from './routes.ts';
 
 /** Starts a server that listens itself; resolves when it answers. */
-export async function startServer(app: App, address: Address): Promise<Server> {
+export async function startServer(app: OpenApp, address: Address): Promise<Server> {
   const listener = createListener();
   const server = hapiOn(listener);
   guardListener(listener);
@@ -27,7 +28,7 @@ export async function startServer(app: App, address: Address): Promise<Server> {
  *
  * @param backlog that of the thread, where it has several such servers.
  */
-export async function openServer(app: App, backlog?: Backlog): Promise<Server> {
+export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Server> {
   const server = neverListening();
   await serve(server, backlog ? { app, backlog } : { app });
   await server.start();
@@ -64,7 +65,7 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
   });
 }
 
-async function serve(server: Server, options: { app: App; backlog?: Backlog }): Promise<void> {
+async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog }): Promise<void> {
   const { app } = options;
   if (app.site !== null) server.app.site = app.site;
   const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);

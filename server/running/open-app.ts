@@ -23,13 +23,13 @@ import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { readCondition } from '../access/conditions.ts';
-import type { App, Target } from '../app.ts';
+import type { App, RouteParts, Target } from '../app.ts';
 import { keyHistory } from '../audit/notary/key-history.ts';
 import { readUser } from '../documents/users.ts';
 import { storeName } from '../files/blobs/store.ts';
 import { once } from '../platform/once.ts';
 import { stateIn } from '../platform/state.ts';
-import type { Api, ApiKey, ToldOrigins } from '../ports.ts';
+import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import type { Writing } from '../writer/append.ts';
 
@@ -42,10 +42,7 @@ export type Shared = {
   /** For {@link createClock}. */
   clockCell: BigInt64Array<SharedArrayBuffer>;
   state: Int32Array<SharedArrayBuffer>;
-  apiKeys: readonly ApiKey[];
-  /** For what the service signs: the first signs, all verify. */
-  secrets: readonly string[];
-  operatorHash: Buffer;
+  credentials: Credentials;
   attemptSecret: string;
   baseUrl: string | null;
   /** Which of the sites of the process it is; null where there is but one. */
@@ -62,14 +59,17 @@ export type Describe = (api: Api) => Promise<string>;
 export type Describing = { describe: Describe };
 
 type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
-  App,
+  App & RouteParts,
   'keeper' | 'notary' | 'pins' | 'erasures' | 'log'
 >;
 
+/** The service as one thread has it, with all that its routes are made from. */
+export type OpenApp = App & RouteParts & { close: () => Promise<void> };
+
 /** Opens the service for one thread, to be closed by it too. */
-export function openApp(options: OpenOptions): App & { close: () => Promise<void> } {
+export function openApp(options: OpenOptions): OpenApp {
   const { model, shared, writing, keeper, notary, pins, erasures, log, openApi } = options;
-  const { readFile, logFile, counter, state, apiKeys, secrets, operatorHash, baseUrl, isProduction } = shared;
+  const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const background = new Set<Promise<void>>();
   const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
@@ -118,9 +118,7 @@ export function openApp(options: OpenOptions): App & { close: () => Promise<void
     store: storeName(shared.blobs),
     pins,
     erasures,
-    apiKeys,
-    secrets,
-    operatorHash,
+    credentials,
     log,
     state: () => stateIn(state),
     site: shared.site,

@@ -1,6 +1,6 @@
 import type { Server } from '@hapi/hapi';
 import { requireSchemaAccess } from '../access/access.ts';
-import type { App } from '../app.ts';
+import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
@@ -9,7 +9,7 @@ import type { Api } from '../ports.ts';
 import { readNoQuery } from '../queries/parameters.ts';
 
 /** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
-export function openApi(server: Server, app: App): void {
+export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'openApi'>): void {
   const { model } = app;
   serve('contract', '/api/openapi.json', () => openApiOperation(model));
   serve('audit', '/api/audit/openapi.json', () => auditOpenApiOperation(model));

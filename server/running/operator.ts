@@ -6,7 +6,7 @@ import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
 import { record } from '../accounts/record.ts';
-import type { App } from '../app.ts';
+import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { authTargets, userWith } from '../callers/sessions.ts';
 import { readCandidates } from '../files/blobs/collector.ts';
@@ -22,7 +22,7 @@ const maxCandidatesBytes = 64 * 1024;
  * What the operator of the service does by commands: to accounts, and to files that nothing needs, or that are lost. It is no part of the
  * API: for everybody else there is nothing here, not even a body that would be looked at.
  */
-export function operator(server: Server, app: App): void {
+export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
 
   server.route([
@@ -67,7 +67,8 @@ export function operator(server: Server, app: App): void {
       method: 'POST',
       path: '/api/operator/blobs/losses',
       options: { auth: strategy, payload: noPayload },
-      handler: async (request) => recordLosses(app, request, readSuspects(await bodyFor(request, maxCandidatesBytes))),
+      handler: async (request) =>
+        recordLosses({ app, request }, readSuspects(await bodyFor(request, maxCandidatesBytes))),
     },
   ]);
 

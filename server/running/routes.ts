@@ -3,7 +3,7 @@ import { accountPages } from '../accounts/pages/routes.ts';
 import { passwords } from '../accounts/password-routes.ts';
 import { registrations } from '../accounts/registration-routes.ts';
 import { accounts } from '../accounts/routes.ts';
-import type { App } from '../app.ts';
+import type { App, RouteParts } from '../app.ts';
 import { erasures } from '../audit/erasure/routes.ts';
 import { exports } from '../audit/exports/routes.ts';
 import { feed } from '../audit/feed-routes.ts';
@@ -28,7 +28,9 @@ import { health } from './health.ts';
 import { openApi } from './openapi-routes.ts';
 import { operator } from './operator.ts';
 
-type Resource = (server: Server, app: App) => void;
+type RoutedApp = App & RouteParts;
+
+type Resource = (server: Server, app: RoutedApp) => void;
 
 const resources: readonly Resource[] = [
   collections,
@@ -52,7 +54,7 @@ const resources: readonly Resource[] = [
 ];
 
 /** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
-export const routes: Plugin<{ app: App; backlog?: Backlog }> = {
+export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
   name: 'annals-routes',
   register(server, { app, backlog = createBacklog(app.log) }) {
     registerAuthentication(server, app);

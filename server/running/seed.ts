@@ -7,13 +7,12 @@ import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import type { Directory } from './directory.ts';
 
+type Options = { loaded: Pick<Loaded, 'seed'>; directory: Directory; settings: Settings; baseUrl: string };
+
 /** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */
-export async function runSeed(
-  { seed }: Loaded,
-  directory: Directory,
-  { apiKeys, site }: Settings,
-  baseUrl: string,
-): Promise<void> {
+export async function runSeed({ loaded, directory, settings, baseUrl }: Options): Promise<void> {
+  const { seed } = loaded;
+  const { apiKeys, site } = settings;
   const marker = join(directory.path, 'seeded');
   if (!seed || existsSync(marker)) return;
   const apiKey = directory.generatedKey ?? (apiKeys[0] as string);

@@ -52,7 +52,7 @@ describe('The history of a stream', () => {
     ]);
     const state = history.state(stream);
     assert.ok(state);
-    const { entries } = await history.entries(state, 0, 10, true);
+    const { entries } = await history.entries(state, { after: 0, limit: 10, withPayloads: true });
     assert.deepEqual(
       entries.map(({ changed }) => changed),
       [
@@ -87,7 +87,7 @@ describe('The history of a stream', () => {
     const history = openHistory(log);
     const state = history.state(stream);
     assert.ok(state);
-    const { entries } = await history.entries(state, 0, 10, true);
+    const { entries } = await history.entries(state, { after: 0, limit: 10, withPayloads: true });
     assert.deepEqual(
       entries.map(({ changed, erased = false }) => [changed, erased]),
       [

@@ -8,13 +8,12 @@ import { newClockCell } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot } from '../../projections/boot.ts';
 import { logFile } from '../../projections/files.ts';
-import type { App } from '../../server/app.ts';
 import { createToldOrigins } from '../../server/http/refused-origins.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { createState } from '../../server/platform/state.ts';
 import type { Keeper, Notary } from '../../server/ports.ts';
-import { openApp } from '../../server/running/open-app.ts';
+import { type OpenApp, openApp } from '../../server/running/open-app.ts';
 import { routes } from '../../server/running/routes.ts';
 import { seals } from '../events/logs.ts';
 
@@ -26,7 +25,7 @@ const notary = new Proxy({} as Notary, { get: () => () => assert.fail('nothing i
 /** Opens an app of this configuration in a folder of its own, without a writer, for as long as `run` takes. */
 export async function withApp<T>(
   config: unknown,
-  run: (app: App) => Promise<T>,
+  run: (app: OpenApp) => Promise<T>,
   baseUrl: string | null = null,
 ): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'annals-test-'));
@@ -36,7 +35,7 @@ export async function withApp<T>(
   const { schema, rules } = model;
   const { readFile } = boot({ directory, schema, rules, ids, now: Date.now, logId: 'annals/test', seals });
   const operatorHash = Buffer.alloc(32);
-  const secrets = { site: null, apiKeys: [], secrets: [], operatorHash, attemptSecret: '' };
+  const secrets = { site: null, credentials: { apiKeys: [], secrets: [], operatorHash }, attemptSecret: '' };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
   const shared = {
     readFile,
@@ -51,13 +50,13 @@ export async function withApp<T>(
     blobs,
   };
   const notHere = () => assert.fail('nothing is written here');
-  const app: ReturnType<typeof openApp> = openApp({
+  const app: OpenApp = openApp({
     model,
     shared,
     writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false },
     keeper,
     notary,
-    erasures: new Proxy({} as App['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
+    erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
     pins: {
       pin: async () => {},
       unpin: async () => {},
@@ -76,7 +75,7 @@ export async function withApp<T>(
 }
 
 /** Every route that the service has, as `GET /path`. */
-export async function routesOf(app: App): Promise<string[]> {
+export async function routesOf(app: OpenApp): Promise<string[]> {
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: routes, options: { app } });
   return server.table().map(({ method, path }) => `${method.toUpperCase()} ${path}`);

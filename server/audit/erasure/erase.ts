@@ -1,11 +1,10 @@
-import type { Request } from '@hapi/hapi';
 import type { ErasureRequest } from '../../../config/erasures.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { accountStream, documentStream } from '../../../events/catalogue.ts';
 import { noteErasure } from '../../access/admission.ts';
 import { isClosedToKeys } from '../../access/rights.ts';
-import type { App } from '../../app.ts';
+import type { App, RouteCall, RouteParts } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId, userOf } from '../../http/requests.ts';
@@ -21,6 +20,11 @@ type Taken = {
   mails: number;
 };
 
+/** The service with its way to the worker that finishes erasures. */
+export type ErasingApp = App & Pick<RouteParts, 'erasures'>;
+
+type ErasingCall = RouteCall & { app: ErasingApp };
+
 /** Somebody may log in over and over meanwhile. */
 const maxTries = 100;
 
@@ -30,7 +34,7 @@ const maxTries = 100;
  *
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */
-export function requireMayErase(app: App, request: Request): void {
+export function requireMayErase({ app, request }: RouteCall): void {
   const { type } = actorOf(request);
   if (type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
   if (type !== 'user') return;
@@ -39,7 +43,7 @@ export function requireMayErase(app: App, request: Request): void {
 }
 
 /** To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. */
-function requireOpen(app: App, request: Request, slug: string, id: string): void {
+function requireOpen({ app, request }: RouteCall, { collection: slug, id }: ErasureRequest): void {
   if (actorOf(request).type !== 'apiKey') return;
   const isAccount = app.events.versionOf(accountStream(slug, id)) > 0;
   const stream = isAccount ? accountStream(slug, id) : documentStream(slug, id);
@@ -49,14 +53,11 @@ function requireOpen(app: App, request: Request, slug: string, id: string): void
 }
 
 /** What an erasure would take. Nothing is changed. */
-export async function previewErasure(
-  app: App,
-  request: Request,
-  { collection, id }: ErasureRequest,
-): Promise<JsonObject> {
-  requireOpen(app, request, collection, id);
-  const plan = planErasure(app, collection, id);
-  return { collection, id, dryRun: true, erases: await takenBy(app, plan) };
+export async function previewErasure(call: ErasingCall, asked: ErasureRequest): Promise<JsonObject> {
+  requireOpen(call, asked);
+  const { collection, id } = asked;
+  const plan = planErasure(call.app, collection, id);
+  return { collection, id, dryRun: true, erases: await takenBy(call.app, plan) };
 }
 
 /**
@@ -65,11 +66,11 @@ export async function previewErasure(
  * @returns the answer, and whether it is finished.
  */
 export async function eraseDocument(
-  app: App,
-  request: Request,
-  { collection, id, reason }: ErasureRequest,
+  { app, request }: ErasingCall,
+  asked: ErasureRequest,
 ): Promise<{ answer: JsonObject; isFinished: boolean }> {
-  requireOpen(app, request, collection, id);
+  requireOpen({ app, request }, asked);
+  const { collection, id, reason } = asked;
   noteErasure(request);
   const append = appendOf(app, request);
   const context = { ...contextOf(request), reason };
@@ -91,7 +92,10 @@ export async function eraseDocument(
   throw new DomainError('conflict', 'others keep changing this document; try again');
 }
 
-async function takenBy({ accounts, erasures }: App, { counts, erases, emails, files }: Plan): Promise<Taken> {
+async function takenBy(
+  { accounts, erasures }: Pick<ErasingApp, 'accounts' | 'erasures'>,
+  { counts, erases, emails, files }: Plan,
+): Promise<Taken> {
   const streams = new Set(erases);
   const waiting = accounts.waitingMails().filter(({ stream }) => streams.has(stream)).length;
   const caught = emails.length > 0 ? await erasures.countMails(emails) : 0;
@@ -100,7 +104,11 @@ async function takenBy({ accounts, erasures }: App, { counts, erases, emails, fi
 }
 
 /** What is kept of an account outside of the log; after a crash, the next start forgets what nothing names any longer. */
-async function forget({ keeper, erasures }: App, slug: string, { credentials, emails }: Plan): Promise<void> {
+async function forget(
+  { keeper, erasures }: Pick<ErasingApp, 'keeper' | 'erasures'>,
+  slug: string,
+  { credentials, emails }: Plan,
+): Promise<void> {
   await Promise.all(credentials.map((credential) => keeper.forget(credential)));
   await Promise.all(emails.map((email) => keeper.unlock(slug, email)));
   if (emails.length === 0) return;

@@ -1,5 +1,6 @@
 import { normalEmail } from '../../../config/addresses.ts';
 import { DomainError, type FieldError } from '../../../config/errors.ts';
+import type { Model } from '../../../config/model.ts';
 import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/accounts.ts';
@@ -38,12 +39,11 @@ const reserved: Record<string, string> = {
  *
  * @throws DomainError `invalid` for what is no collection, `not-found` for what never was, `conflict` for what is erased already.
  */
-export function planErasure(app: App, slug: string, id: string): Plan {
-  const { events } = app;
-  if (Object.hasOwn(reserved, slug) || slug.includes('/')) throw wrongCollection(app, slug);
+export function planErasure({ events, model }: Pick<App, 'events' | 'model'>, slug: string, id: string): Plan {
+  if (Object.hasOwn(reserved, slug) || slug.includes('/')) throw wrongCollection(model, slug);
   const stream = documentStream(slug, id);
   const document = events.stream(stream);
-  if (document.length === 0) throw notFound(app, slug, id);
+  if (document.length === 0) throw notFound(model, slug, id);
 
   const account = events.stream(accountStream(slug, id));
   const invitations = events.streamsUnder(inviteStream(slug, ''));
@@ -109,16 +109,14 @@ function isAbout(invite: readonly RecordedEvent[], account: string, emails: Read
   return invite.some(({ data }) => typeof data?.email === 'string' && emails.has(normalEmail(data.email)));
 }
 
-function wrongCollection({ model }: App, slug: string): DomainError {
+function wrongCollection({ collections }: Model, slug: string): DomainError {
   const message =
-    reserved[slug] ??
-    `collection must be the slug of one, got ${show(slug)}${didYouMean(slug, model.collections.keys())}`;
+    reserved[slug] ?? `collection must be the slug of one, got ${show(slug)}${didYouMean(slug, collections.keys())}`;
   return new DomainError('invalid', message, [{ field: 'collection', message } satisfies FieldError]);
 }
 
-function notFound({ model }: App, slug: string, id: string): DomainError {
-  if (model.collections.has(slug))
-    return new DomainError('not-found', `there never was a document ${show(id)} in ${slug}`);
-  const hint = didYouMean(slug, model.collections.keys());
+function notFound({ collections }: Model, slug: string, id: string): DomainError {
+  if (collections.has(slug)) return new DomainError('not-found', `there never was a document ${show(id)} in ${slug}`);
+  const hint = didYouMean(slug, collections.keys());
   return new DomainError('not-found', `the log knows no document ${show(id)} of a collection ${show(slug)}${hint}`);
 }

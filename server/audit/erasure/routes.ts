@@ -6,16 +6,15 @@ import { show } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
 import { type AuditRights, requireAudit } from '../../access/rights.ts';
-import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { readNoQuery, readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
-import { eraseDocument, previewErasure, requireMayErase } from './erase.ts';
+import { type ErasingApp, eraseDocument, previewErasure, requireMayErase } from './erase.ts';
 
 /** Erasing documents, and what became of erasures. */
-export function erasures(server: Server, app: App): void {
+export function erasures(server: Server, app: ErasingApp): void {
   const path = '/api/audit/erasures';
 
   server.route([
@@ -24,11 +23,11 @@ export function erasures(server: Server, app: App): void {
       path,
       options: { auth: strategy, payload: jsonPayload, plugins: { openApi: eraseOperation } },
       handler: async (request, h) => {
-        requireMayErase(app, request);
+        requireMayErase({ app, request });
         const { dryRun: isDryRun } = readQuery(dryRunParameter, request.query, app);
         const asked = readErasure(await readBody(request, app.model.limits.body));
-        if (isDryRun) return previewErasure(app, request, asked);
-        const { answer, isFinished } = await eraseDocument(app, request, asked);
+        if (isDryRun) return previewErasure({ app, request }, asked);
+        const { answer, isFinished } = await eraseDocument({ app, request }, asked);
         return h
           .response(answer)
           .code(isFinished ? 201 : 202)

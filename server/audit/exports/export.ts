@@ -116,7 +116,7 @@ function countedFile(
 
   async function* content(): AsyncGenerator<Buffer> {
     if (head !== '') yield count(head);
-    const chunks = isWhole ? eventsBetween(log, from, to) : eventsThatFit(log, from, to, filters);
+    const chunks = isWhole ? eventsBetween(log, from, to) : eventsThatFit(log, { from, to, filters });
     for await (const chunk of chunks) {
       const texts = chunk.map((event) => {
         const shown = showEvent(event, seesPayloadsOf);

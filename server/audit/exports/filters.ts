@@ -13,6 +13,9 @@ import { matches } from '../events.ts';
 /** Which events of a range are wanted: those to which all of it applies. */
 export type Filters = EventFilter & { stream?: string };
 
+/** The events at positions `from` to `to`, both inclusive, that fit the filters. */
+export type Range = { from: number; to: number; filters: Filters };
+
 /** The filters, as parameters. A stream has to be one that the log has ever had. */
 export const wantedParameters = {
   collection: filters.collection,
@@ -36,13 +39,8 @@ export function fits({ stream, ...filter }: Filters, header: Header): boolean {
   return (stream === undefined || header.stream === stream) && matches(header, filter);
 }
 
-/** The positions from `from` to `to` that are wanted, chunk by chunk. */
-export async function* positionsThatFit(
-  log: LogReader,
-  from: number,
-  to: number,
-  filters: Filters,
-): AsyncGenerator<number[]> {
+/** The positions of a range that are wanted, chunk by chunk. */
+export async function* positionsThatFit(log: LogReader, { from, to, filters }: Range): AsyncGenerator<number[]> {
   for await (const texts of headersBetween(log, from, to)) {
     const headers = texts.map((text) => headerOf(text));
     yield headers.filter((header) => fits(filters, header)).map(({ position }) => position);
@@ -52,14 +50,9 @@ export async function* positionsThatFit(
 /** So many events are read in one go, where they are read one by one. */
 const eventsAtOnce = 64;
 
-/** The wanted events at positions `from` to `to`, chunk by chunk. */
-export async function* eventsThatFit(
-  log: LogReader,
-  from: number,
-  to: number,
-  filters: Filters,
-): AsyncGenerator<EventText[]> {
-  for await (const positions of positionsThatFit(log, from, to, filters)) {
+/** The wanted events of a range, chunk by chunk. */
+export async function* eventsThatFit(log: LogReader, range: Range): AsyncGenerator<EventText[]> {
+  for await (const positions of positionsThatFit(log, range)) {
     for (let at = 0; at < positions.length; at += eventsAtOnce) {
       yield positions.slice(at, at + eventsAtOnce).flatMap((position) => log.texts(position - 1, position));
       await yieldToEventLoop();

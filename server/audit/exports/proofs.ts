@@ -3,7 +3,8 @@ import { treeAt } from '../../../events/merkle.ts';
 import { openNote, parseVerifierKey } from '../../../events/notes.ts';
 import { consistencyProof, inclusionProver } from '../../../events/proofs.ts';
 import type { KeptToken } from '../../../events/stamps.ts';
-import type { LogCheckpoint, Notary } from '../../ports.ts';
+import type { App } from '../../app.ts';
+import type { LogCheckpoint } from '../../ports.ts';
 
 /** Makes the proofs that events are in a tree of `size` events, as the formats have them. */
 export function proverOf(log: LogReader, size: number): (position: number) => string[] {
@@ -39,8 +40,7 @@ export type Stamped = { checkpoint: string; tokens: KeptToken[] };
  * it has signed is not for it.
  */
 export async function tiesOf(
-  log: LogReader,
-  notary: Notary,
+  { events: log, notary }: Pick<App, 'events' | 'notary'>,
   { size }: LogCheckpoint,
   { position, since }: { position: number; since: readonly number[] },
 ): Promise<{ earlier: Earlier[]; stamped: Stamped[] }> {

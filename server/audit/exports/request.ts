@@ -1,16 +1,15 @@
-import type { Request } from '@hapi/hapi';
 import type { FieldError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { auditStream } from '../../../events/catalogue.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { noteAudit } from '../../access/admission.ts';
-import type { App } from '../../app.ts';
+import type { RouteCall } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { positionsOf, range } from '../../queries/moments.ts';
 import { askedOf, count, flag, oneOf, type Parameter, type Query, refuse, settle } from '../../queries/parameters.ts';
-import { knownTo } from '../event-query.ts';
-import { type Filters, positionsThatFit, wantedOf, wantedParameters } from './filters.ts';
+import { knownTo, type Searched } from '../event-query.ts';
+import { type Filters, positionsThatFit, type Range, wantedOf, wantedParameters } from './filters.ts';
 import { type ExportFormat, exportFormats } from './formats.ts';
 
 /** How often `since` may be given. */
@@ -53,7 +52,7 @@ export type ExportQuery = {
 };
 
 /** @throws DomainError `invalid` naming every wrong parameter. */
-export function readExportQuery(app: App, query: Query): ExportQuery {
+export function readExportQuery(app: Searched, query: Query): ExportQuery {
   const known = { ...knownTo(app), events: app.events };
   const asked = askedOf(exportParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
@@ -91,20 +90,17 @@ export function requireWithin(sizes: readonly number[], size: number): void {
   );
 }
 
-type Range = { from: number; to: number; filters: Filters };
-
 /** How many events of a range fit. */
 export async function countOf(log: LogReader, { from, to, filters }: Range): Promise<number> {
   if (Object.keys(filters).length === 0) return to - from + 1;
   let count = 0;
-  for await (const positions of positionsThatFit(log, from, to, filters)) count += positions.length;
+  for await (const positions of positionsThatFit(log, { from, to, filters })) count += positions.length;
   return count;
 }
 
 /** Puts on record that somebody takes events out; resolves when it is durable. */
 export async function recordExport(
-  app: App,
-  request: Request,
+  { app, request }: RouteCall,
   { filters, ...data }: Range & { format: string; events: number },
 ): Promise<void> {
   noteAudit(request, app.model.audit);

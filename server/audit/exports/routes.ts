@@ -49,7 +49,7 @@ export function exports(server: Server, app: App): void {
       const rights = await requireAudit(app, request, 'export');
       const { events: log, notary } = app;
       const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
-      if (request.method === 'head') return archive(request, h, null, 'annals-export.zip');
+      if (request.method === 'head') return archive(h, null, 'annals-export.zip');
       refuseForeign(request);
       // Before the export is on record itself: so it is no part of what it exports.
       const checkpoint = await notary.checkpoint();
@@ -59,7 +59,7 @@ export function exports(server: Server, app: App): void {
         log,
         checkpoint,
         verifierKey: await notary.verifierKey(),
-        ...(await tiesOf(log, notary, checkpoint, { position: to, since })),
+        ...(await tiesOf(app, checkpoint, { position: to, since })),
         format,
         from,
         to,
@@ -69,8 +69,8 @@ export function exports(server: Server, app: App): void {
       };
       noteReason(request, null);
       const events = await countOf(log, exported);
-      await recordExport(app, request, { from, to, format, filters, events });
-      return archive(request, h, await exportZip(exported), `annals-export-${from}-${to}.zip`)
+      await recordExport({ app, request }, { from, to, format, filters, events });
+      return archive(h, await exportZip(exported), `annals-export-${from}-${to}.zip`)
         .header('annals-range', `${from}-${to}`)
         .header('annals-events', String(events))
         .header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
@@ -91,21 +91,22 @@ export function exports(server: Server, app: App): void {
     }
     if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
     const name = `annals-${stream.replaceAll('/', '-')}.zip`;
-    if (request.method === 'head') return archive(request, h, null, name);
+    if (request.method === 'head') return archive(h, null, name);
     const checkpoint = await notary.checkpoint();
     requireWithin(since, checkpoint.size);
     const position = log.lastOf(stream, checkpoint.size)?.position ?? 0;
-    const ties = await tiesOf(log, notary, checkpoint, { position, since });
+    const ties = await tiesOf(app, checkpoint, { position, since });
     const verifierKey = await notary.verifierKey();
     const made = { log, blobs, checkpoint, verifierKey, ...ties, stream, withFiles, isComplete };
-    return archive(request, h, await bundleZip(made, new Date(app.clock.believed())), name).header(
+    return archive(h, await bundleZip(made, new Date(app.clock.believed())), name).header(
       'annals-checkpoint',
       `${checkpoint.size} ${checkpoint.root}`,
     );
   }
 
   /** @param bytes null where only the head is asked for. */
-  function archive(request: Request, h: ResponseToolkit, bytes: Readable | null, name: string): ResponseObject {
+  function archive(h: ResponseToolkit, bytes: Readable | null, name: string): ResponseObject {
+    const { request } = h;
     const { res } = request.raw;
     // hapi would end the answer as if it were whole; so the client sees that it is not.
     bytes?.on('error', (err) => {

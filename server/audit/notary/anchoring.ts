@@ -158,7 +158,7 @@ export function openAnchoring(options: Options): Anchoring {
     const others = { unknown: 0, disowned: 0 };
     const from = paddedSize(checkpoints.newestStored() ?? 0);
     for await (const { name, read } of (await store()).anchors(from)) {
-      const checked = checkInLog(reader, trust, anchored(name), await read());
+      const checked = checkInLog(reader, trust, { name: anchored(name), note: await read() });
       if ('finding' in checked) throw new BrokenLogError(checked.finding);
       if (checked.verdict !== 'sound') others[checked.verdict] += 1;
     }

@@ -7,34 +7,29 @@ import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier }
 import type { TreeHead } from '../../../events/proofs.ts';
 import { contradiction } from '../../../events/seen-heads.ts';
 
-/** The keys by which checkpoints of a log are judged; `disowned` holds the ids of those whose word counts no more. */
+/** The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more. */
 export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
 
+/** A checkpoint, and its name in what is found about it. */
+export type NamedNote = { name: string; note: string };
+
 /**
- * What a checkpoint says of a log. `sound`: that it is the one that was signed. `unknown`: the same, but nobody knows the key.
- * `disowned`: nothing any more, for its key vouched for events that are gone, which was accepted.
+ * The verdict of a checkpoint. `sound`: the log is the one that was signed. `unknown`: the same, but the key is not known.
+ * `disowned`: nothing, since its key signed events that are gone, which the operator accepted.
  */
 export type CheckpointVerdict = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
 
-/** What to checkInLog by: the keys that are known, but for those that were given up. */
+/** Selects the known keys that were not given up. */
 export function trustedKeys(known: readonly KnownKey[], disowned: ReadonlySet<string>): TrustedKeys {
   const trusted = known.filter(({ id }) => !disowned.has(id));
   return { verifiers: trusted.map(({ verifierKey }) => parseVerifierKey(verifierKey)), disowned };
 }
 
-/**
- * Holds a log against a checkpoint of it: the signature, the size and the root.
- *
- * @param name says which one it is, in what is found.
- */
-export function checkInLog(
-  log: LogReader,
-  { verifiers, disowned }: TrustedKeys,
-  name: string,
-  note: string,
-): CheckpointVerdict {
+/** Checks a log against a checkpoint of it: the signature, the size and the root. */
+export function checkInLog(log: LogReader, trust: TrustedKeys, { name, note }: NamedNote): CheckpointVerdict {
   const { log: logId, size } = log.head();
-  const outcome = checkNote(logId, { verifiers, disowned }, name, note);
+  const { verifiers } = trust;
+  const outcome = checkNote(logId, trust, { name, note });
   if ('finding' in outcome || outcome.verdict === 'disowned') return outcome;
   const { head, ...checked } = outcome;
   const finding = contradiction({ size, rootAt: log.rootAt }, { name, ...head }, () =>
@@ -43,12 +38,11 @@ export function checkInLog(
   return finding === null ? checked : { finding };
 }
 
-/** What a checkpoint says, whatever the log is: the head that it is of, and what the word of its key counts. */
+/** Checks a checkpoint without its log: gives the head that it signs, and whether its key is trusted. */
 export function checkNote(
   logId: string,
   { verifiers, disowned }: TrustedKeys,
-  name: string,
-  note: string,
+  { name, note }: NamedNote,
 ): { finding: Finding } | (Exclude<CheckpointVerdict, { finding: Finding }> & { head: TreeHead }) {
   const parsed = parseNote(note);
   const said = parseCheckpoint(parsed?.text ?? '');
@@ -64,12 +58,12 @@ export function checkNote(
   return { verdict: isKnown ? 'sound' : 'unknown', keyId, head };
 }
 
-/** What is found where a checkpoint stands in a row of another size than it is of; null where it stands in its own. */
+/** The finding for a checkpoint in a row of another size than its own; null where the row fits. */
 export function misplaced(name: string, { size }: Pick<TreeHead, 'size'>, row: number): Finding | null {
   return size === row ? null : `${name} is one of ${counted(size, 'event')}, and stands in the place of one of ${row}`;
 }
 
-/** How many of the first events a key that counts has signed, as far as the log itself keeps it. */
+/** The number of events, from the first, that a trusted key has signed, as far as the log itself keeps it. */
 export function signedSize(log: LogReader, checkpoints: CheckpointReader, { verifiers }: TrustedKeys): number {
   const { size } = log.head();
   const newest = checkpoints.recent(keptCheckpoints).find(({ note }) => {
@@ -80,8 +74,8 @@ export function signedSize(log: LogReader, checkpoints: CheckpointReader, { veri
 }
 
 /**
- * What a checkpoint is anchored as: sorted by these names, the largest tree is the last. The time is part of it, for one tree may be
- * signed twice by one key, as after a backup was put back, and nothing takes the place of what is anchored.
+ * The name under which a checkpoint is anchored: sorted by these names, the largest tree is the last. The time is part of it, since one
+ * key may sign one tree twice, as after a restored backup, and an anchored checkpoint is never overwritten.
  */
 export function anchorName(size: number, note: string): string {
   const parsed = parseNote(note);
@@ -91,12 +85,12 @@ export function anchorName(size: number, note: string): string {
   );
 }
 
-/** What the names of anchored checkpoints of this size begin with. */
+/** The prefix of the names of anchored checkpoints of this size. */
 export function paddedSize(size: number): string {
   return String(size).padStart(16, '0');
 }
 
-/** How an anchored checkpoint is named in what is found about it. */
+/** The name of an anchored checkpoint in findings. */
 export function anchored(name: string): string {
   return `the anchored checkpoint ${name}`;
 }

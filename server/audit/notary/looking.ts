@@ -38,7 +38,7 @@ export function* lookThrough(
   if (signed) seen.push({ name: 'the signing key', size: signed.size, root: Buffer.from(signed.root) });
   for (const { size, note } of [...readCheckpoints(db).all()]) {
     const name = `the checkpoint of position ${size}`;
-    const outcome = checkNote(logId, trust, name, note);
+    const outcome = checkNote(logId, trust, { name, note });
     const finding = 'finding' in outcome ? outcome.finding : misplaced(name, outcome.head, size);
     if (finding !== null) return trouble(finding);
     if ('verdict' in outcome && outcome.verdict === 'sound') seen.push({ name, ...outcome.head });

@@ -157,7 +157,7 @@ function checkSignature(
   const signed = bytesOf(attributes);
   signed[0] = 0x31;
   must(
-    isSignedBy(signer, digest, signatureAlgorithm, signed, octetsIn(signature)),
+    isSignedBy(signer, { digest, algorithm: signatureAlgorithm, signed, signature: octetsIn(signature) }),
     'has a signature that does not fit',
   );
   return signer;
@@ -191,13 +191,10 @@ function isNamedBy(attribute: Attribute, id: Der | undefined): (certificate: X50
     hash(algorithm, raw, 'buffer').equals(hashed) && (serial === null || serialNumber.replace(/^0+/, '') === serial);
 }
 
-function isSignedBy(
-  { publicKey: key }: X509Certificate,
-  digest: string,
-  algorithm: Der | undefined,
-  signed: Buffer,
-  signature: Buffer,
-): boolean {
+/** @param digest the hash of RSA signatures, whose algorithm may name none. */
+type Signature = { digest: string; algorithm: Der | undefined; signed: Buffer; signature: Buffer };
+
+function isSignedBy({ publicKey: key }: X509Certificate, { digest, algorithm, signed, signature }: Signature): boolean {
   const [type, parameters] = membersOf(algorithm);
   const oid = oidIn(type);
   if (oid === oids.pss) {

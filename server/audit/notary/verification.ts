@@ -32,18 +32,19 @@ const atATime = 16;
 
 type Named = { name: string; size: number; note: string };
 
+type Options = {
+  directory: string;
+  blobs: BlobSettings;
+  outsiders: Outsiders;
+  /** Of so many of the first events the last line tells how many are signed. */
+  events: number;
+};
+
 /**
  * Holds a log against the vault, whose key seals its head, and against all checkpoints that there are of it: what the key has signed
  * last, those that the log keeps, those that are anchored. One log for all of them means that they are consistent with each other too.
- *
- * @param events of so many of the first events the last line tells how many are signed.
  */
-export async function verifyCheckpoints(
-  directory: string,
-  blobs: BlobSettings,
-  outsiders: Outsiders,
-  events: number,
-): Promise<Verification> {
+export async function verifyCheckpoints({ directory, blobs, outsiders, events }: Options): Promise<Verification> {
   const db = openLogToRead(logFile(directory));
   const notes: string[] = [];
   const counts = { sound: 0, unknown: 0, disowned: 0 };
@@ -82,7 +83,7 @@ export async function verifyCheckpoints(
     const givenUp = new Set<string>();
     const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
       for await (const { name, size, note } of checkpoints) {
-        const checked = checkInLog(log, trust, name, note);
+        const checked = checkInLog(log, trust, { name, note });
         if ('finding' in checked) return checked.finding;
         const wrong = misplaced(name, { size: sizeIn(note) }, size);
         if (wrong !== null) return wrong;
@@ -110,7 +111,7 @@ export async function verifyCheckpoints(
     notes.push(...tell(counts, keys !== null), ...outside.notes);
     const last = [signedPart(signed, events)];
     const newest = rows.at(-1);
-    const verdict = newest && checkInLog(log, trust, '', newest.note);
+    const verdict = newest && checkInLog(log, trust, { name: '', note: newest.note });
     if (newest && keys && verdict && 'verdict' in verdict && verdict.verdict === 'unknown')
       last.push(
         `the newest checkpoint in the log, of ${counted(newest.size, 'event')}, is signed by a key that vault.db does not know`,
@@ -142,7 +143,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const wrong = new Map<string, number>();
     const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
     const blameAll = (note: string) => {
-      if (!('finding' in checkInLog(log, trust, '', note))) return;
+      if (!('finding' in checkInLog(log, trust, { name: '', note }))) return;
       for (const id of idsIn(note, logId)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
     };
     if (signed && contradiction({ size, rootAt: log.rootAt }, { name: '', ...signed })) blame(signer.id, signed.size);

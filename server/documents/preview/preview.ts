@@ -41,12 +41,12 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
     await app.keeper.dropDraft(kept);
     return refuseMissing(call, 'update', id);
   }
-  return signPreview(app.secrets, kept, app.site, app.clock.believed());
+  return signPreview(app.credentials.secrets, kept, app.site, app.clock.believed());
 }
 
 /** The draft that a token shows. @throws DomainError `unauthorized` for every other token, and one that is too old. */
-export async function readPreview({ secrets, site, keeper, clock }: App, token: string): Promise<KeptDraft> {
-  const id = openPreview(secrets, token, site, clock.believed());
+export async function readPreview({ credentials, site, keeper, clock }: App, token: string): Promise<KeptDraft> {
+  const id = openPreview(credentials.secrets, token, site, clock.believed());
   const draft = id === null ? null : await keeper.draft(id);
   if (!draft) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
   return draft;

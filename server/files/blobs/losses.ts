@@ -1,4 +1,3 @@
-import type { Request } from '@hapi/hapi';
 import Joi from 'joi';
 import { compileBody } from '../../../config/documents.ts';
 import { reasonText } from '../../../config/erasures.ts';
@@ -9,13 +8,17 @@ import { filesNamedIn } from '../../../events/blobs.ts';
 import { filesStream } from '../../../events/catalogue.ts';
 import type { Header } from '../../../events/envelope.ts';
 import type { EventText } from '../../../events/event-checks.ts';
+import type { LogReader } from '../../../events/log-reader.ts';
 import { decideLosses, type FileAt, fileKey, lossesOf } from '../../../events/losses.ts';
-import type { App } from '../../app.ts';
+import type { App, RouteCall, RouteParts } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 
 /** Files to be looked for in a store, and why they may be lost. `store`: which store, as `storeName` has it. */
 export type Suspects = { store: string; files: FileAt[]; reason: string };
+
+/** A request, and the service with the name of its store. */
+type StoreCall = RouteCall & { app: App & Pick<RouteParts, 'store'> };
 
 /** At most as many files go in one call: a slow bucket has to answer for all of them before the caller gives up. */
 export const maxSuspects = 200;
@@ -30,20 +33,21 @@ export type Recorded = { lost: number; found: number; erased: number };
  *
  * @throws DomainError `conflict` where another store is meant, `invalid` for what names no file.
  */
-export async function recordLosses(app: App, request: Request, { store, files, reason }: Suspects): Promise<Recorded> {
+export async function recordLosses({ app, request }: StoreCall, { store, files, reason }: Suspects): Promise<Recorded> {
+  const { events, blobs } = app;
   if (store !== app.store)
     throw new DomainError('conflict', `the service keeps its files in ${app.store}, not in ${store}`);
-  const named = new Map(files.map((file, index) => [fileKey(file), { file, sha256: namedBy(app, file, index) }]));
+  const named = new Map(files.map((file, index) => [fileKey(file), { file, sha256: namedBy(events, file, index) }]));
   const seen: { file: FileAt; isThere: boolean }[] = [];
   for (const { file, sha256 } of named.values()) {
-    if (sha256 !== null) seen.push({ file, isThere: (await app.blobs.size(sha256)) !== null });
+    if (sha256 !== null) seen.push({ file, isThere: (await blobs.size(sha256)) !== null });
   }
   const append = appendOf(app, request);
   for (;;) {
-    const version = app.events.versionOf(filesStream);
-    const known = lossesOf(app.events);
+    const version = events.versionOf(filesStream);
+    const known = lossesOf(events);
     // A store may take its time, and documents are erased meanwhile.
-    const left = seen.filter(({ file }) => !isErased(app, file));
+    const left = seen.filter(({ file }) => !isErased(events, file));
     const news = left.filter(({ file, isThere }) => isThere === known.has(fileKey(file)));
     const lost = news.filter(({ isThere }) => !isThere).map(({ file }) => file);
     const found = news.filter(({ isThere }) => isThere).map(({ file }) => file);
@@ -64,8 +68,8 @@ export async function recordLosses(app: App, request: Request, { store, files, r
 }
 
 /** The SHA-256 of the file that a version names; null where that version is erased. */
-function namedBy(app: App, file: FileAt, index: number): string | null {
-  const event = eventOf(app, file);
+function namedBy(events: LogReader, file: FileAt, index: number): string | null {
+  const event = eventOf(events, file);
   if (event?.body === null) return null;
   const [sha256] = event ? filesNamedIn(JSON.parse(event.header) as Header, event.body) : [];
   if (sha256 !== undefined) return sha256;
@@ -73,11 +77,11 @@ function namedBy(app: App, file: FileAt, index: number): string | null {
   throw invalidField(`files.${index}`, `must be a version that names a file, got ${show(`${stream} ${version}`)}`);
 }
 
-function isErased(app: App, file: FileAt): boolean {
-  return eventOf(app, file)?.body === null;
+function isErased(events: LogReader, file: FileAt): boolean {
+  return eventOf(events, file)?.body === null;
 }
 
-function eventOf({ events }: App, { stream, version }: FileAt): EventText | undefined {
+function eventOf(events: LogReader, { stream, version }: FileAt): EventText | undefined {
   const [position = 0] = events.positionsOf(stream, version - 1, version);
   return position === 0 ? undefined : events.texts(position - 1, position)[0];
 }

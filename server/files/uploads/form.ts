@@ -57,14 +57,13 @@ export function wrongType(): DomainError {
  * Reads a form to its end: texts, and at most one file, which `take` reads while it arrives. The order of the parts counts
  * for nothing. An input for a file that was left empty, as browsers send it, is none.
  *
- * @param maxTextBytes of all texts together.
+ * @param bounds `maxTextBytes`: of all texts together.
  * @throws DomainError `invalid` or `too-large`; `unsupported-type` for a compressed body, `too-slow` for one that arrives too slowly.
  */
 export async function readForm<T>(
   request: Request,
-  maxTextBytes: number,
   take: (part: FilePart) => Promise<T>,
-  pace?: Pace,
+  { maxTextBytes, pace }: { maxTextBytes: number; pace?: Pace },
 ): Promise<Form<T>> {
   refuseEncoded(request);
   const boundary = boundaryOf(String(request.headers['content-type']));

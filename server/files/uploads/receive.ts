@@ -36,7 +36,12 @@ export type Upload = {
 /** What a write is sent with; `data` is the body as rules may look at it: with what is said of the file. */
 export type Received = { body: unknown; upload: Upload | null; data: unknown };
 
-type Receiving = { app: App; request: Request; options: UploadOptions; readTexts: (texts: Texts) => JsonObject };
+type Receiving = {
+  app: Pick<App, 'model' | 'blobs' | 'pins'>;
+  request: Request;
+  options: UploadOptions;
+  readTexts: (texts: Texts) => JsonObject;
+};
 
 /**
  * Reads a form, its file into the folder of files that come in. The upload has to be released, whatever comes of it.
@@ -80,7 +85,7 @@ export async function receiveForm({ app, request, options, readTexts }: Receivin
   }
 
   try {
-    const { texts, file: upload } = await readForm(request, app.model.limits.body, take);
+    const { texts, file: upload } = await readForm(request, take, { maxTextBytes: app.model.limits.body });
     const body = readTexts(texts);
     return { body, upload, data: upload ? { ...body, ...upload.values } : body };
   } catch (error) {

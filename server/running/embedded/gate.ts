@@ -36,7 +36,7 @@ export function createGate(log: Logger): Gate {
     else if (isRead(request)) {
       log.error('a body was read before its request came to Annals: its handler must stand before parsers of bodies');
       refuse(response, 500, 'the body of the request was read by somebody else');
-    } else guarded(() => hand(opened, request, response, url), response);
+    } else guarded(() => hand(opened, { request, response, url }), response);
     return over;
   }
 
@@ -91,7 +91,9 @@ function refuse(response: ServerResponse, statusCode: number, message: string): 
 
 type Routed = IncomingMessage & { originalUrl?: string };
 
-function hand(listener: Listener, request: Routed, response: ServerResponse, url: string): void {
+type Passed = { request: Routed; response: ServerResponse; url: string };
+
+function hand(listener: Listener, { request, response, url }: Passed): void {
   const { url: given = '' } = request;
   // As Express has it, for who writes a line about the request when it is over.
   request.originalUrl ??= given;

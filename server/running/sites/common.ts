@@ -51,7 +51,7 @@ export async function openCommon({ state, counts, told, backlog, log }: Options)
   // After the refusals, so not for all servers at once: who names a site that nobody can read gets the 401 of one that is not there.
   server.ext('onRequest', checkUrl);
   let cors: Cors | null = null;
-  const addCors = corsRoutes(server, () => cors, noSite);
+  const addCors = corsRoutes(server, { current: () => cors, refusal: noSite });
   const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;
   const tell = tellOfRefused({ log, told, baseUrl: null, advice });
   server.ext(

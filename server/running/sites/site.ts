@@ -73,7 +73,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     await everywhere(openOrder);
     if (failure || isStopping) return;
     const announced = ready.announce(reachable);
-    await unlessStopped(runSeed(loaded, own.directory, settings, reachable));
+    await unlessStopped(runSeed({ loaded, directory: own.directory, settings, baseUrl: reachable }));
     if (failure || isStopping) return;
     own.setState('ready');
     working = { ...announced, engine: own, loaded };

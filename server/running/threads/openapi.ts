@@ -5,22 +5,22 @@ import type { Api } from '../../ports.ts';
 import type { Shared } from '../open-app.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
-/** Who describes the service needs no files, and no keys to a bucket. */
+/** A description needs no files, no keys to a bucket, and no secrets. */
 const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
+const noCredentials: Shared['credentials'] = { apiKeys: [], secrets: [], operatorHash: Buffer.alloc(0) };
 
 /**
- * Makes an OpenAPI document, in a thread that ends with it: what makes it is large, and busy for long enough that requests would
- * wait.
+ * Generates an OpenAPI document in a worker thread that ends with it: the generator is large, and would keep requests waiting.
  *
  * @param config the path of the configuration.
- * @param shared what of it is secret stays here.
+ * @param shared its secrets are not passed on.
  */
 export function generateOpenApiInWorker(api: Api, config: string, shared: Shared): Promise<Made> {
-  const input = { config, api, shared: { ...shared, apiKeys: [], secrets: [], attemptSecret: '', blobs: noBlobs } };
+  const input = { config, api, shared: { ...shared, credentials: noCredentials, attemptSecret: '', blobs: noBlobs } };
   const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), {
     workerData: input satisfies OpenApiInput,
   });
-  // Who stops does not wait for it.
+  // The end of the service does not wait for it.
   worker.unref();
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);

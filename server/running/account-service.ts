@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import type { Model } from '../../config/model.ts';
+import { createKeeper, type MainKeeper } from '../accounts/keeper.ts';
+import { type Reactor, startReactor } from '../accounts/mail/reactor.ts';
+import { type CaughtMails, type Mailer, openMail } from '../accounts/mail/transport.ts';
+import { hasUsers, setupTokenId } from '../accounts/setup.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Directory } from './directory.ts';
+import type { OpenApp } from './open-app.ts';
+
+/** Links for the operator, once it is known where clients reach the service. */
+export type AccountLinks = {
+  /** The page that makes the first user; null when there is one, or no collection of users may log in. */
+  setupUrl: string | null;
+  /** The page of caught mails; null when mails are sent, or there are none. */
+  mailUrl: string | null;
+};
+
+/** The main thread's part of accounts: their secrets and their mail. */
+export type AccountService = {
+  keeper: MainKeeper;
+  /** Cleans up the vault and makes mail ready. @param app the service as the main thread has it. */
+  open: (app: OpenApp, logId: string) => Promise<void>;
+  /** Mails that were caught and not sent; null where none are. */
+  caught: () => CaughtMails | null;
+  /** Begins to send mail, with links below this address. */
+  announce: (baseUrl: string) => AccountLinks;
+  /** Ends mail, and closes the app that was opened. */
+  closeMail: () => Promise<void>;
+};
+
+type Options = {
+  directory: Directory;
+  model: Model;
+  settings: Settings;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
+  log: Logger;
+};
+
+/** Opens the secrets of accounts; mail waits for `open` and `announce`. */
+export function createAccountService({ directory, model, settings, now, log }: Options): AccountService {
+  const { bcryptCost, rateLimit, collections } = model;
+  const keeper = createKeeper({
+    vault: directory.vault,
+    rules: new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : []))),
+    bcryptCost,
+    rateLimit,
+    now,
+    isOneOfMany: settings.site !== null,
+    onMail: () => reactor?.wake(),
+    onDraftFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
+    onSwapped: () => log.error('a login was refused: the hash in vault.db is not that of the password which was set'),
+  });
+  let app: OpenApp | null = null;
+  let mailer: Mailer | null = null;
+  let reactor: Reactor | null = null;
+
+  async function open(opened: OpenApp, logId: string): Promise<void> {
+    app = opened;
+    // Before a password can be kept that no event names yet.
+    if (directory.vault.isOf(logId)) sweep(keeper, opened);
+    else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
+    const { smtpUrl, mailFrom: from, isProduction } = settings;
+    mailer = await openMail({ email: model.email, smtpUrl, from, isProduction, log });
+  }
+
+  function announce(baseUrl: string): AccountLinks {
+    if (!app) return { setupUrl: null, mailUrl: null };
+    const { site, accounts, userOf, appendAnyway: append } = app;
+    const { token } = keeper;
+    if (mailer) reactor = startReactor({ model, baseUrl, site, accounts, userOf, token, append, mailer, log, now });
+    return { setupUrl: setupUrlOf(app, baseUrl, token), mailUrl: mailer?.caught?.url ?? null };
+  }
+
+  async function closeMail(): Promise<void> {
+    await reactor?.close();
+    await mailer?.close();
+    await app?.close();
+  }
+
+  return { keeper, open, caught: () => mailer?.caught ?? null, announce, closeMail };
+}
+
+function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
+  const { missing, swapped } = keeper.sweep(accounts.credentials());
+  if (swapped > 0) {
+    log.error(
+      `passwords whose hash in vault.db is not the one that was set: ${swapped}; nobody can log in by them, and annals verify ` +
+        'names the first account',
+    );
+  }
+  if (missing === 0) return;
+  log.warn(
+    `passwords that vault.db lacks: ${missing}; these accounts need new ones to log in. Is it the vault.db of this log?`,
+  );
+}
+
+function setupUrlOf(app: OpenApp, baseUrl: string, token: MainKeeper['token']): string | null {
+  const slug = String(app.model.adminCollection);
+  const target = app.collections.get(slug);
+  if (!target || hasUsers(target)) return null;
+  const text = token('setup', slug, setupTokenId(app, slug));
+  return `${baseUrl}/account/${slug}/setup?token=${text}${app.site === null ? '' : `&site=${app.site}`}`;
+}

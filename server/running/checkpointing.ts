@@ -1,0 +1,99 @@
+import type { Logger } from 'pino';
+import { logFile } from '../../projections/files.ts';
+import { type Anchoring, openAnchoring } from '../audit/notary/anchoring.ts';
+import { type MainNotary, openNotary } from '../audit/notary/signing.ts';
+import { openVerifying, type Verifying } from '../audit/notary/verifying.ts';
+import type { BlobGuard } from '../files/blobs/guard.ts';
+import type { Notary } from '../ports.ts';
+import { certificatesIn } from '../settings/certificates.ts';
+import { parseWitness } from '../settings/cosigners.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Writer } from '../writer/writer.ts';
+import type { Directory } from './directory.ts';
+
+/** Signing checkpoints of the log, copying them, and checking the log against them. */
+export type Checkpointing = {
+  /**
+   * Gives the notary, and how many events a key had signed before.
+   *
+   * @throws StartError when the log is not the one that was anchored.
+   */
+  start: (opened: Opened) => Promise<{ notary: Notary; signedAtStart: number }>;
+  /** Signs the last events; also where the start was cut short. */
+  close: () => Promise<void>;
+};
+
+type Opened = { logId: string; store: BlobGuard['store'] };
+
+type Options = {
+  settings: Settings;
+  directory: Directory;
+  keep: Writer['keepCheckpoint'];
+  now: () => number;
+  log: Logger;
+  /** Of a service that runs a single command: it leaves copying and checking to the next one. */
+  isBrief: boolean;
+  /** Called when the log turns out not to be the one that was signed. */
+  onContradiction: (error: Error) => void;
+};
+
+/** Prepares the checkpoints of a log; nothing is opened before `start`. */
+export function createCheckpointing(options: Options): Checkpointing {
+  const { settings, directory, keep, now, log, isBrief, onContradiction } = options;
+  const file = logFile(directory.path);
+  const keys = directory.vault.logKeys;
+  let signing: MainNotary | null = null;
+  let anchoring: Anchoring | null = null;
+  let verifying: Verifying | null = null;
+
+  async function start({ logId, store }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
+    const sealKey = directory.vault.seals().key;
+    const notary = openNotary({ file, keys, keep, now, log, sealKey, onSigned: () => anchoring?.wake() });
+    signing = notary;
+    const signedAtStart = notary.signedSize();
+    if (!isBrief) {
+      anchoring = openCopies(notary, store);
+      await anchoring.start();
+    }
+    notary.begin();
+    const checks = openVerifying({
+      file,
+      logId,
+      keys,
+      sealKey,
+      now,
+      percent: isBrief ? 0 : settings.verifyPercent,
+      log,
+    });
+    verifying = checks;
+    return { notary: { ...notary, verification: async () => checks.verification() }, signedAtStart };
+  }
+
+  function openCopies(notary: MainNotary, store: BlobGuard['store']): Anchoring {
+    const { webhook, tsaUrl: url, tsaCa } = settings;
+    const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);
+    return openAnchoring({
+      file,
+      keys,
+      keep,
+      store,
+      webhook,
+      authority: url === undefined ? null : { url, trusted },
+      witnesses: settings.witnesses.map(parseWitness),
+      onContradiction(error) {
+        notary.refuse(error);
+        onContradiction(error);
+      },
+      log,
+      now,
+    });
+  }
+
+  async function close(): Promise<void> {
+    await verifying?.close();
+    await signing?.close();
+    await anchoring?.close();
+  }
+
+  return { start, close };
+}

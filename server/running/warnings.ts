@@ -1,0 +1,48 @@
+import type { Logger } from 'pino';
+import type { Model } from '../../config/model.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
+const safeLength = 32;
+
+/**
+ * Warns of a configuration in one line, so that the addresses of the service are not lost between its warnings; a command prints
+ * all of them where the configuration is a file.
+ *
+ * @param loaded `path` is null for a configuration that is an object.
+ */
+export function warnOfConfiguration(
+  log: Logger,
+  settings: Settings,
+  loaded: { model: Pick<Model, 'warnings'>; path: string | null },
+): void {
+  const { warnings } = loaded.model;
+  const { length } = warnings;
+  const told = `${length} warnings about the configuration`;
+  if (length === 0) return;
+  if (length === 1) log.warn(`1 warning about the configuration: ${warnings[0]}`);
+  else if (loaded.path === null) log.warn({ warnings }, told);
+  else log.warn(`${told}: "${checkCommand(settings)}" prints them`);
+}
+
+export function warnOfSecrets(log: Logger, { secrets }: Settings): void {
+  if (secrets.some(({ length }) => length < safeLength))
+    log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
+}
+
+/** `found`: events in the log at the start; `unsigned`: those after the last checkpoint of a key of the vault. */
+type Unsigned = { found: number; unsigned: number; upgradedFrom: number | null };
+
+/** Warns of events at the end of a log that no checkpoint has signed. */
+export function warnOfUnsigned(log: Logger, { found, unsigned, upgradedFrom }: Unsigned): void {
+  if (unsigned === 0) return;
+  const which =
+    unsigned === 1 ? `1 event, ${found}, follows` : `${unsigned} events, ${found - unsigned + 1} to ${found}, follow`;
+  const why = upgradedFrom === null ? '' : `: log.db had format ${upgradedFrom}, where nothing says who wrote them`;
+  log.warn(`${which} the last checkpoint that a key of vault.db signed${why}`);
+}
+
+function checkCommand({ config, site }: Settings): string {
+  if (site !== null) return `annals config check --site ${site}`;
+  return `annals config check${config === undefined ? '' : ` --config ${config}`}`;
+}

@@ -61,9 +61,9 @@ export type App = Writing & {
   events: LogReader;
   /** Finds events in it. */
   auditIndex: AuditIndex;
-  /** What was recorded with an Idempotency-Key. */
+  /** The writes that were recorded with an Idempotency-Key. */
   attempts: Attempts;
-  /** The key of the hashes that those are kept as. */
+  /** The key of the hashes that Idempotency-Keys are stored as. */
   attemptSecret: string;
   /** Brings events to the names of today. */
   upcaster: () => Upcaster;
@@ -92,12 +92,12 @@ export type App = Writing & {
   state: () => State;
   /** Which of the sites of this process it is; null where there is but one. */
   site: string | null;
-  /** Where clients reach the service, as was set; null: nobody said. */
+  /** Where clients reach the service, as was set; null: not configured. */
   baseUrl: string | null;
   /** The path under which they do; `/` when it is all of the host. */
   basePath: string;
   isProduction: boolean;
-  /** Runs what no caller waits for; `close` does. What fails is logged under this message. */
+  /** Runs work that no request waits for; `close` does. An error is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
 };
 

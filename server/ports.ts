@@ -68,16 +68,16 @@ export type KeptDraft = Pick<Draft, 'collection' | 'document' | 'data'>;
 export type LogCheckpoint = { size: number; root: string; note: string; signedAt: string };
 
 /**
- * What the service has found of the log that it goes through beside all else: `verified` says up to which position and when it last
- * found nothing wrong, null before the first time; `altered` what it has found last that is wrong, in words, and among which events the
- * first of it is, where that is known. It stays when nothing is wrong any more, which a later `verified` tells.
+ * The result of the background check of the log: `verified` is the position and time of the last check without a finding, null before
+ * the first; `altered` the last finding in words, and the range of events that holds the first alteration, where that is known. It stays
+ * after a check without a finding, which a later `verified` tells.
  */
 export type Verification = {
   verified: { to: number; at: string } | null;
   altered: { finding: string; from: number | null; to: number | null; at: string } | null;
 };
 
-/** Signs what the log is. All threads share one, in the main thread, which has the key. */
+/** Signs checkpoints of the log. All threads share one, in the main thread, which has the key. */
 export type Notary = {
   /**
    * The newest checkpoint, of the log as it is now: one is signed if it has grown since.
@@ -87,7 +87,7 @@ export type Notary = {
   checkpoint: () => Promise<LogCheckpoint>;
   /** The newest checkpoints, newest first. */
   recent: (count: number) => Promise<LogCheckpoint[]>;
-  /** Of each who vouches from outside the first checkpoint that holds the event at a position, and the newest, up to `size` events. */
+  /** Of each witness and authority the first checkpoint that holds the event at a position, and the newest, up to `size` events. */
   stamped: (position: number, size: number) => Promise<StampedCheckpoint[]>;
   /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
   verifierKey: () => Promise<string>;
@@ -102,7 +102,7 @@ export type KeyNote = { position: number; recordedAt: string; actor: Actor; reas
 type Signed = { size: number; signedAt: string };
 
 /**
- * A key of a log. `verifierKey` is null where nobody has it any more. `since` is the event by which it began to sign, null for the
+ * A key of a log. `verifierKey` is null where it is lost. `since` is the event by which it began to sign, null for the
  * first; `first` and `last` are of those checkpoints of it that the log keeps.
  */
 export type KeyRecord = {
@@ -118,13 +118,13 @@ export type KeyRecord = {
 
 /**
  * Keeps the collector of unused files away from those that an upload is about to name in an event: pinned before they are
- * looked for in the store, unpinned when the event is recorded, or never will be. While nobody knows which, the pin stays.
+ * looked for in the store, unpinned when the event is recorded, or never will be. While that is unknown, the pin stays.
  */
 export type Pins = {
   /** Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be stored. */
   pin: (sha256: string) => Promise<void>;
   unpin: (sha256: string) => Promise<void>;
-  /** Has a file removed some time later, unless an event names it or somebody has pinned it: its upload was refused. */
+  /** Removes a file some time later, unless an event names it or another upload has pinned it: its upload was refused. */
   discard: (sha256: string) => Promise<void>;
   collect: Collect;
 };
@@ -138,7 +138,7 @@ export type Collected = { removed: string[]; held: { sha256: string; because: st
 /** Removes the candidates that nothing needs, one after the other. */
 export type Collect = (candidates: Candidates) => Promise<Collected>;
 
-/** What threads that answer requests ask of the one that finishes erasures. */
+/** The functions of the erasure worker for other threads. */
 export type ErasurePort = {
   /** Waits a while for the erasure at a position to be finished; false when it goes on in the background. */
   settle: (position: number) => Promise<boolean>;
@@ -147,7 +147,7 @@ export type ErasurePort = {
   /** How many caught mails to these addresses there are. */
   countMails: (emails: readonly string[]) => Promise<number>;
   forgetMails: (emails: readonly string[]) => Promise<void>;
-  /** What is in the way of the erasure at a position, for whoever may see that it is not finished; null when that is not known. */
+  /** The obstacle of the erasure at a position, for callers who may see that it is not finished; null when that is not known. */
   obstacle: (position: number) => Promise<string | null>;
 };
 
@@ -163,7 +163,7 @@ export type Credentials = {
 /** A valid API key, by the hash it is compared with, and the opaque id that events name. */
 export type ApiKey = { hash: Buffer; id: string };
 
-/** The origins that have been told of, for all threads: a hash of each. */
+/** The origins that have been logged, for all threads: a hash of each. */
 export type ToldOrigins = Int32Array<SharedArrayBuffer>;
 
 /** The documents that there are: a route is in one of them, by its path. */

@@ -6,7 +6,7 @@ import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import type { openHistory } from './history.ts';
 
 /**
- * What is known of a rule that admitted a write: its fingerprint and its author's words as they stood then, and the position of the
+ * A rule that admitted a write: its fingerprint and its author's words as they stood then, and the position of the
  * `schema.changed` that says so. Both are null where that names no rule so: of a default, of an API key, in an early log.
  */
 export type AdmittingRule = { name: string; sha256: string | null; description: string | null; schema: number };
@@ -21,7 +21,7 @@ export type ActingUser = {
   withheld?: true;
 };
 
-/** Who was allowed to make a version, and by what. */
+/** The author of a version, and the rule that admitted it. */
 export type Admission = {
   stream: string;
   version: number;
@@ -31,7 +31,7 @@ export type Admission = {
   actor: Actor;
   /** Null where the event names none. */
   rule: AdmittingRule | null;
-  /** Null where the actor is no user, or became one only by this. */
+  /** Null where the actor is not a user, or became one by this event. */
   user: ActingUser | null;
   erased?: true;
 };

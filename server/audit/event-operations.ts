@@ -16,7 +16,7 @@ export function eventsOperation(): Operation {
     tag: 'events',
     summary: 'List the events of the log',
     description:
-      'Answers what was recorded, in the order of the positions. What was said stands in `data` for who has the scope `payloads`, ' +
+      'Returns the recorded events in the order of their positions. Payloads stand in `data` for a caller with the scope `payloads`, ' +
       'else it is withheld. `next` is the `after` of the next page.',
     query: eventParameters,
     answers: {
@@ -35,7 +35,7 @@ const eventStream = 'Server-sent events: `id` is the position, `event` the type,
 /** `GET /api/audit/feed` */
 export function feedOperation(): Operation {
   const page = json(
-    'A page of events, or for who accepts `text/event-stream` those that were and those that come, as server-sent events.',
+    'A page of events; for a client that accepts `text/event-stream`, past and new events as server-sent events.',
     'FeedPage',
   );
   return {
@@ -43,8 +43,8 @@ export function feedOperation(): Operation {
     tag: 'events',
     summary: 'Follow the log',
     description:
-      'For programs that act on what happens. As JSON it answers a page, and `next` is where to ask again. For who accepts ' +
-      '`text/event-stream` it goes on as server-sent events: who comes again with `Last-Event-ID` misses nothing. Rights are ' +
+      'For programs that react to events. As JSON it returns a page; `next` is the `after` of the next one. For a client that accepts ' +
+      '`text/event-stream` it goes on as server-sent events: one that reconnects with `Last-Event-ID` misses nothing. Rights are ' +
       'asked again while a stream lasts.',
     query: feedParameters,
     headers: Joi.object({
@@ -97,7 +97,7 @@ export function keysOperation(): Operation {
     summary: 'List all keys that have signed the log',
     description:
       'Answers each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
-      'is for who has the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
+      'is for callers with the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
     answers: { 200: json('The keys.', 'Keys'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
   };

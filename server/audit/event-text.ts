@@ -11,8 +11,8 @@ const mostBytes = 1024 * 1024;
 
 /**
  * Events at positions as JSON texts, `{ header, data, context }`: fewer than were asked for where they are large, but one at least.
- * What the caller may not see is not read: `data` and `context` are null then, beside `withheld`, as they are beside `erased` where
- * there is nothing left to be seen.
+ * Payloads that the caller may not see are not read: `data` and `context` are null then, beside `withheld`, as they are beside `erased`
+ * where there is nothing left to be seen.
  */
 export function eventTexts(log: LogReader, rights: AuditRights, positions: readonly number[]): EventJson[] {
   const events: EventJson[] = [];

@@ -8,7 +8,7 @@ import { readFeedQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
 import { openFeed } from './feed.ts';
 
-/** What is new in the log, for machines: as pages, or as server-sent events for a client that asks for those. */
+/** The change feed of the log: as pages, or as server-sent events for a client that accepts those. */
 export function feed(server: Server, app: App): void {
   const streams = openFeed(app);
   // Those that listen would hold up the end of the service.

@@ -29,7 +29,7 @@ const chunk = 50;
 const bufferBytes = 64 * 1024;
 
 const heartbeatMilliseconds = 15_000;
-/** How old an answer about somebody's rights may be: with events on their way, and without. */
+/** How long rights are cached: with events on their way, and without. */
 const rightsMilliseconds = { busy: 1000, idle: 2000 };
 /** How long one that reads slowly has to read the rest when the service ends. */
 const partingMilliseconds = 2000;
@@ -50,7 +50,7 @@ export function openFeed(app: App): Feed {
       throw new DomainError('unavailable', message, [], fullRetrySeconds);
     }
     const { res } = request.raw;
-    // Who left while rights were looked at would never be seen to leave.
+    // For a client that left during the check of its rights, no `close` event follows.
     if (res.closed) throw new DomainError('unavailable', 'the client has gone');
     const end = new AbortController();
     const texts = watched(eventsFor(request, query, rights, end.signal), request);
@@ -118,7 +118,7 @@ export function openFeed(app: App): Feed {
   return { open: start, close };
 }
 
-/** What the caller may see by now, asked as with a new request; null for somebody who may not look any longer. */
+/** The rights of the caller now, checked as for a new request; null where they are gone. */
 async function rightsNow(app: App, request: Request): Promise<AuditRights | null> {
   try {
     const { credentials } = await request.server.auth.test(strategy, request);

@@ -26,7 +26,7 @@ export function historyOperation(name: Subject): Operation {
     summary: `List the versions of ${article(name)}`,
     description:
       'Tells who did what and when, one version for each event, oldest first; with the scope `payloads` also why, and which fields ' +
-      'changed. What was deleted is there too. `next` is the `after` of the next page.',
+      'changed. Deleted ones are there too. `next` is the `after` of the next page.',
     params: params[name],
     query: historyParameters,
     answers: {
@@ -67,7 +67,7 @@ export function admissionOperation(name: Subject): Operation {
       'its author’s words as they were recorded then. It takes the scope `payloads`.',
     params: params[name].append({ version }),
     answers: {
-      200: json('Who, and by what.', 'Admission'),
+      200: json('The author, and the rule.', 'Admission'),
       ...ofEveryRoute(),
       ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
     },
@@ -85,7 +85,7 @@ export function diffOperation(name: Subject): Operation {
     params: params[name],
     query: diffParameters,
     answers: {
-      200: json('What differs, in the names of today.', `${capital(name)}Diff`),
+      200: json('The differences, in the names of today.', `${capital(name)}Diff`),
       ...ofEveryRoute(),
       ...unknownSubject(name),
     },
@@ -98,7 +98,7 @@ export function blameOperation(name: Subject): Operation {
     ...ofPayloads(name, 'Blame'),
     summary: `Ask which event gave each field of ${article(name)} its value`,
     description:
-      'Answers every field of a version with the event that gave it its value: who is to be asked about it. It takes the scope ' +
+      'Answers every field of a version with the event that gave it its value: the person to ask about it. It takes the scope ' +
       '`payloads`.',
     params: params[name],
     query: blameParameters,

@@ -24,7 +24,7 @@ import {
 import { type Subject as SubjectName, streamOf } from './subjects.ts';
 import { blameParameters, diffParameters, versionOf, versionRange } from './version-query.ts';
 
-/** What has a history of its own. */
+/** A kind of stream with a history. */
 type Subject = {
   name: SubjectName;
   path: string;
@@ -49,8 +49,8 @@ const versions: Part = { path: '/versions/{version}', operation: versionOperatio
 const checkpoints = 10;
 
 /**
- * What happened to documents, globals and accounts, and in the log as a whole. The log is asked and not the configuration: what was
- * deleted, or is configured no longer, is found as well. Whoever lacks the right gets the same answer whatever is asked for.
+ * Routes for the histories of documents, globals and accounts, and for the whole log. They read the log and not the configuration, so
+ * deleted documents and removed collections are found as well. A caller without the right gets the same response for any of them.
  */
 export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'>): void {
   const histories = openHistory(app.events);
@@ -181,7 +181,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
     });
   }
 
-  /** A route for whoever may see headers; what more there is to see is for the handler. */
+  /** A route for callers who may see headers; the handler decides on the rest. */
   function get(path: string, openApi: () => Operation, handler: Handler): void {
     server.route({
       method: 'GET',
@@ -191,7 +191,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
     });
   }
 
-  /** A route about what events hold: the right to that is asked for before anything is looked at. */
+  /** A route about payloads: the right to them is checked before anything is read. */
   function getPayloads(subject: Subject, { path, operation }: Part, handler: Handler): void {
     server.route({
       method: 'GET',

@@ -10,7 +10,7 @@ import { yieldToEventLoop } from '../platform/yield.ts';
 import { openEpochs } from './epochs.ts';
 import { patchBetween } from './patch.ts';
 
-/** What became of a stream so far: `version` and `position` are those of its last event. */
+/** The state of a stream: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
 /** One event of a stream, without what it holds. `rule` stands where it names one, `erased` only where its payload is gone. */
@@ -37,17 +37,17 @@ export function oneVersion(version: number): AskedEntries {
 /** Entries of a stream, and the version after which the next ones come; null at its end. */
 export type EntryPage = { entries: Entry[]; next: number | null };
 
-/** Who gave a field the value that it has. */
+/** The event that gave a field its value. */
 export type Blame = { field: string; value: Json } & (Omit<Entry, 'changed'> | { version: null });
 
-/** How much of payloads one answer reads, so that it keeps a thread for some milliseconds only. */
+/** Bytes of payloads that one response reads at most, so that it takes a thread some milliseconds only. */
 const mostBytes = 1024 * 1024;
 
 const yieldMilliseconds = 10;
 const chunk = 500;
 
 /**
- * Reads the streams of a log one by one. What goes through a whole stream lets others have their turn meanwhile, however
+ * Reads the streams of a log one by one. A walk through a whole stream yields to other requests, however
  * long that stream is.
  */
 export function openHistory(log: LogReader) {
@@ -159,7 +159,7 @@ export function openHistory(log: LogReader) {
     return schemaKey(stream) === stream ? rest : { id: id ?? null, ...rest };
   }
 
-  /** What differs between two versions of a document; version 0 is before the first. Names are those of today. */
+  /** The difference between two versions of a document; version 0 is before the first. Names are those of today. */
   async function diff(stream: string, from: number, to: number): Promise<Diff> {
     const ends: [JsonObject | null, JsonObject | null] = [null, null];
     const erased: boolean[] = [false, false];

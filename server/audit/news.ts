@@ -9,7 +9,7 @@ export type News = {
 const pollMilliseconds = 100;
 
 /**
- * Looks at the log for as long as somebody waits: one look for all of a thread. The writer is another thread, and the read file
+ * Looks at the log while a stream waits: one look for all of a thread. The writer is another thread, and the read file
  * comes a moment after the log, so both are looked at.
  */
 export function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>): News {
@@ -31,7 +31,7 @@ export function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditInde
       waiting.add(resolve);
       const wake = () => resolve();
       signal.addEventListener('abort', wake, { once: true });
-      // What came between the caller's look at the log and now is told by the first look.
+      // The first look tells of events between the caller's look at the log and now.
       timer ??= setInterval(look, pollMilliseconds);
       return promise.finally(() => {
         clearTimeout(alarm);

@@ -13,7 +13,7 @@ export function checkpointOperation(): Operation {
     tag: 'proofs',
     summary: 'Read a signed checkpoint of the log as it is now',
     description:
-      'Signs the size of the log and the root of the tree over all its events. Who keeps one can have it proven later that the log ' +
+      'Signs the size of the log and the root of the tree over all its events. With a copy of one, a later proof shows that the log ' +
       'only went on from there.',
     answers: {
       200: plainText('A signed note (C2SP tlog-checkpoint).'),
@@ -34,7 +34,7 @@ export function stampsOperation(): Operation {
   return {
     id: 'audit_stamps',
     tag: 'proofs',
-    summary: 'Read the checkpoints for which somebody outside vouched',
+    summary: 'Read the checkpoints with cosignatures and time stamps',
     description:
       'Answers of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
       'an event: that one was there by the time that is said.',
@@ -59,7 +59,7 @@ export function tileOperation(): Operation {
     tag: 'proofs',
     summary: 'Read a tile of the tree, or the headers of the events under it',
     description:
-      'For who holds the log against its checkpoints without asking for proofs, or keeps a copy of the tree. A tile never changes, ' +
+      'For auditors who check the log without asking for single proofs, or keep a copy of the tree. A tile never changes, ' +
       'and may be cached for ever.',
     params: Joi.object({ path: tilePath }),
     answers: {
@@ -87,7 +87,7 @@ export function inclusionOperation(): Operation {
     summary: 'Prove that an event is in the log',
     description:
       'Answers the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
-      'believed. The header tells who did what and when; of what was said it has the hash.',
+      'believed. The header tells who did what and when; of the payload it has the hash.',
     params: atPosition,
     query: inclusionParameters,
     answers: {
@@ -116,7 +116,7 @@ export function consistencyOperation(): Operation {
     tag: 'proofs',
     summary: 'Prove that the log only goes on from what it was',
     description:
-      'Answers the hashes by which whoever kept a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
+      'Returns the hashes by which the holder of a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
       'in the log of `to` events.',
     query: consistencyParameters,
     answers: { 200: json('The proof.', 'ConsistencyProof'), ...ofEveryRoute(), ...refusalOfSigning() },

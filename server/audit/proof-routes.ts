@@ -26,13 +26,13 @@ import { hasTile, parseTilePath, tileBytes } from './tiles.ts';
 const compress = promisify(gzip);
 
 /**
- * What an auditor needs to check the log without trusting the service: signed checkpoints, the tiles of the tree, and proofs
+ * Routes for auditors who check the log without trusting the service: signed checkpoints, the tiles of the tree, and proofs
  * made from them (C2SP tlog-checkpoint, tlog-tiles, tlog-proof).
  */
 export function proofs(server: Server, app: App): void {
   const { events, notary } = app;
 
-  /** The newest checkpoint that is there: only where there is none, one is made. */
+  /** The newest checkpoint; without any, one is signed. */
   async function newest(): Promise<LogCheckpoint> {
     const [found] = await notary.recent(1);
     return found ?? (await notary.checkpoint());
@@ -140,7 +140,7 @@ export function proofs(server: Server, app: App): void {
   ]);
 }
 
-/** Nobody keeps an answer for somebody else: each has to show its right. */
+/** Shared caches must not store the response: each caller needs the right to it. */
 function plain(h: ResponseToolkit, text: string): ResponseObject {
   return h.response(text).type('text/plain; charset=utf-8').header('cache-control', 'private, no-cache');
 }
@@ -149,7 +149,7 @@ function json(h: ResponseToolkit, value: object): ResponseObject {
   return h.response(value).header('cache-control', 'private, no-cache');
 }
 
-/** What a tile holds never changes. Hashes do not compress, headers do: by a factor of four. */
+/** A tile never changes. Hashes do not compress, headers do: by a factor of four. */
 async function immutable(h: ResponseToolkit, bytes: Buffer, isText: boolean): Promise<ResponseObject> {
   const isCompressed = isText && h.request.info.acceptEncoding === 'gzip';
   const response = h

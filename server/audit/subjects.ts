@@ -1,7 +1,7 @@
 import { accountStream, documentStream, globalStream, inviteStream } from '../../events/catalogue.ts';
 import { categories } from '../../projections/audit.ts';
 
-/** What the log can be asked about by its name. */
+/** The kinds of streams that routes name. */
 export type Subject = 'document' | 'global' | 'account' | 'invitation';
 
 type Names = { slug?: string; id?: string };

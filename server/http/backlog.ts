@@ -6,7 +6,7 @@ import { networkOf } from './limits.ts';
 import { type Pace, slowest } from './pace.ts';
 import { addressOf } from './requests.ts';
 
-/** What answers may hold that are on their way to their clients, or wait for them, in bytes. */
+/** The bytes that responses may hold while they are sent, or wait to be read. */
 export type BacklogBounds = {
   /** How fast an answer must be read at least, as long as some of it waits. */
   pace: Pace;
@@ -42,12 +42,12 @@ type Answer = {
   socket: Socket & { _handle?: Transport | null };
   /** As `networkOf` has it, once that was asked for. */
   network: string | null;
-  /** What it holds until it is over. */
+  /** Bytes that it holds until it is over. */
   bytes: number;
   /** How often it was looked at, and how often in a row it waited at less than the pace. */
   looks: number;
   waited: number;
-  /** What the connection had sent when it was first looked at, and when it last kept the pace. */
+  /** Bytes sent by the connection at the first look, and when it last kept the pace. */
   begun: number;
   marked: number;
 };
@@ -55,18 +55,18 @@ type Answer = {
 /** Behind a socket of Node; below that of TLS is that of TCP. */
 type Transport = { bytesWritten?: number; writeQueueSize?: number; _parent?: Transport | null };
 
-/** What a stream holds: it is read on when its client has read what there is. */
+/** Bytes that a stream holds: it is read on when its client has read the rest. */
 const streamBytes = 128 * 1024;
-/** What a compressor holds beside what it compresses. */
+/** Bytes that a compressor holds beside its input. */
 const compressorBytes = 256 * 1024;
 /** How often in a row an answer must be found below the pace to be slow: the system takes in pieces what is read evenly. */
 const slowLooks = 3;
 const retrySeconds = 5;
 
 /**
- * Bounds what answers hold that nobody reads: memory, or an open file. One that is read too slowly is cut off with its connection.
- * Where the others together hold more than half of what they may, the slowest of them are cut off too; where they hold all of it, a
- * large answer is refused before it is sent.
+ * Bounds the resources of responses that their clients do not read: memory, or an open file. One that is read too slowly is cut off with
+ * its connection. Where the others together hold more than half of what they may, the slowest of them are cut off too; where they hold all
+ * of it, a large answer is refused before it is sent.
  */
 export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds = backlogBounds): Backlog {
   const answers = new Set<Answer>();
@@ -103,7 +103,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
 
   function isFull(bytes: number, request: Request): boolean {
     if (total + bytes > bounds.total) return true;
-    // While all together hold no more than one address may, nobody has to be counted.
+    // While all together hold no more than one address may, no address has to be counted.
     if (total + bytes <= bounds.perAddress) return false;
     const network = networkOf(addressOf(request));
     let held = 0;
@@ -143,7 +143,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
     const sent = sentOver(socket);
     if (answer.looks === 0) answer.begun = answer.marked = sent;
     answer.looks += 1;
-    // What is of no known size shows it when it waits; one whose turn has not come has no socket yet.
+    // A response of unknown size is measured while it waits; one whose turn has not come has no socket yet.
     const grown = request.raw.res.socket ? Math.max(0, socket.writableLength - answer.bytes) : 0;
     answer.bytes += grown;
     total += grown;
@@ -174,7 +174,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
   return { admit };
 }
 
-/** What is known of the size of an answer: an object is no text yet. */
+/** The known size of a response: an object is not serialized yet. */
 function sizeOf({ response, method }: Request): number {
   if (response instanceof Error || method === 'head') return 0;
   const { source, variety } = response;

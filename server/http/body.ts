@@ -58,7 +58,7 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
   const timer = setTimeout(() => reject(tooSlow()), patience);
   stream.on('error', breakOff).on('close', breakOff).on('data', take);
   stream.on('end', () => {
-    // What ends is closed next, and to refuse it then would cost a stack trace.
+    // A body that ends is closed next: no error is made for it then.
     stream.off('close', breakOff);
     resolve(joined.bytes());
   });
@@ -76,7 +76,7 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
  */
 export async function dropRest({ headers, payload, raw: { req } }: Request): Promise<void> {
   const { 'content-length': length, 'transfer-encoding': encoding, expect } = headers;
-  // Who waits to be told to go on sends nothing as long as nobody does.
+  // A client that sent `Expect: 100-continue` waits for the interim response.
   const isHeld = expect !== undefined && payload === undefined;
   if ((length === undefined && encoding === undefined) || isHeld) return;
   if (Number(length) > maxDropped || req.readableEnded || req.destroyed) return;

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnswerHeaders } from './errors.ts';
 
-/** What pages of other origins are let do (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+/** The rights of pages of other origins (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export type Cors = {
   /** Adds what lets a page of the caller's origin read an answer; without it browsers keep the answer from the page. */
   addTo: (headers: AnswerHeaders, request: IncomingHttpHeaders) => void;
-  /** The headers of the answer to a preflight, a 204; null for a request that is none. */
+  /** The headers of the answer to a preflight, a 204; null for a request that is not a preflight. */
   preflight: (request: IncomingHttpHeaders) => AnswerHeaders | null;
 };
 
@@ -27,7 +27,7 @@ const requestHeaders = [
   '*',
 ].join(', ');
 
-/** What pages may read of the answer, beside what they always may, `content-length` and `content-type` among it. */
+/** Response headers that pages may read, beside those they always may, `content-length` and `content-type` among them. */
 const exposedHeaders = [
   'etag',
   'location',
@@ -47,7 +47,7 @@ const exposedHeaders = [
 const maxAgeSeconds = '7200';
 
 /**
- * Opens the service to the pages of these origins; null where there is none. Never with credentials: a cookie is for our own
+ * Opens the service to the pages of these origins; null without any. Never with credentials: a cookie is for our own
  * pages only, others send the token or the key that they have.
  *
  * @param origins as the configuration lists them: exact ones, or `*` for any.
@@ -82,7 +82,7 @@ export function corsOf(origins: readonly string[]): Cors | null {
   };
 }
 
-/** Whether a path is for nobody else's pages whatever is opened: what the operator does, and our own pages for accounts. */
+/** Whether a path is closed to pages of all other origins: the operator's routes, and our own pages for accounts. */
 export function isExcludedFromCors(path: string): boolean {
   return path.startsWith('/api/operator/') || path.startsWith('/account/');
 }

@@ -8,7 +8,7 @@ import { mostWaiting } from '../writer/waiting.ts';
  */
 const perTurn = 4;
 
-/** So many are refused in so many milliseconds: who asks again at once must not keep the thread from those that it serves. */
+/** So many are refused in so many milliseconds: clients that retry at once must not keep the thread from others. */
 const pace = { refusals: 16, milliseconds: 50 };
 
 /** A connection that sends more writes ahead than this, without an answer to the first, is ended: Node would take in all of them. */
@@ -47,7 +47,7 @@ type Waiting = {
 
 /**
  * Has writes begin a few at a time, in the order in which they came: hundreds at once would keep all that only reads, and new
- * connections, waiting until the last of them was done. Of one connection there is one at a time. To be called when the one who
+ * connections, waiting until the last of them was done. Of one connection there is one at a time. To be called when the one that
  * answers has been added to the listener.
  *
  * @param isCrowded whether too much waits to be written.
@@ -126,7 +126,7 @@ export function takeTurns(
   }
 
   function start(waiting: Waiting): void {
-    // Whoever has gone meanwhile is not answered.
+    // A client that has gone is not answered.
     if (waiting.response.destroyed) return;
     if ((isCrowded() || isLate(waiting)) && !isExempt(waiting.request)) {
       refuse(waiting);
@@ -175,7 +175,7 @@ function connectionOf({ socket, httpVersionMajor }: IncomingMessage): Socket | n
   return socket instanceof Socket && httpVersionMajor === 1 ? socket : null;
 }
 
-/** Whoever sent a write that has stood in a long line for so long may have given up. */
+/** The client of a write that has waited in a long queue for so long may have given up. */
 function isLate({ since, behind }: Waiting): boolean {
   return behind >= mostWaiting.few && performance.now() - since > mostWaiting.milliseconds;
 }

@@ -40,8 +40,8 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
 
 /**
  * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
- * where single fields are to blame. What is nobody's refusal is a bug: it is logged and answered with a bare 500, but for a log
- * that was altered, which whoever asks for what it held has to know.
+ * where single fields are to blame. Any other error is a bug: it is logged and answered with a bare 500, but for a log
+ * that was altered, which the caller has to know.
  *
  * @param admit says why an answer is not sent, though there is one; null where it is.
  * @param additions what every answer has besides, also those that are no errors.
@@ -69,7 +69,7 @@ export function answerErrors(
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
     add(request, boom.output.headers);
-    // Who took too long already is not waited for.
+    // The rest of a body that was too slow is not read.
     return boom.output.statusCode === 408
       ? boom
       : dropRest(request).then(() => (isAnswered(request) ? h.abandon : boom));
@@ -78,7 +78,7 @@ export function answerErrors(
 
 /**
  * Whether the server that this one is inside of has answered by itself meanwhile, because it took long for example. hapi would
- * set headers of an answer that is sent, and its error would end the process, for nobody catches that.
+ * set headers of an answer that is sent, and its error would end the process, since it is not caught.
  */
 function isAnswered({ raw: { res } }: Request): boolean {
   return res.headersSent || res.writableEnded;
@@ -102,7 +102,7 @@ function translate(error: DomainError): Boom.Boom {
   return boom;
 }
 
-/** Answers what state the service is in: 503 where it is not meant to be used, which is no error. */
+/** Answers what state the service is in: 503 where it is not meant to be used, which is not an error. */
 export function answerState(h: ResponseToolkit, status: State) {
   return h.response({ status }).code(status === 'ready' ? 200 : 503);
 }

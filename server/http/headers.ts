@@ -6,7 +6,7 @@ export type WriteHeader = 'if-match' | 'idempotency-key';
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
-    /** The headers that a route takes of those that would promise something where nobody looks at them. */
+    /** Headers that a route takes, of those that are refused elsewhere, since ignoring them would break a promise. */
     takes?: readonly WriteHeader[];
   }
 }
@@ -35,7 +35,7 @@ export function refuseMisplaced(request: Request): void {
 
 function refuseUnlessTaken({ method, headers, route: { settings } }: Request): void {
   const { takes = [], openApi } = settings.plugins ?? {};
-  // What is no part of an API says for itself what it makes of its callers.
+  // Routes outside of the API check their headers themselves.
   if (!openApi) return;
   const isReading = method === 'get' || method === 'head';
   if (headers['if-match'] !== undefined && !takes.includes('if-match')) throw misplaced('if-match');

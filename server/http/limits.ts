@@ -8,7 +8,7 @@ import { once } from '../platform/once.ts';
 const minuteSeconds = 60;
 const hourSeconds = 3600;
 
-/** More mails than this to one address in an hour help nobody to find the first. */
+/** The most mails to one address in an hour. */
 const mailsPerHour = 5;
 
 /**
@@ -31,7 +31,7 @@ export function createLimit(
 }
 
 /**
- * Counts the mails to an account that anybody can ask for. The function says whether one more may go: whoever asks is not
+ * Counts the mails to an account that anybody can ask for. The function says whether one more may go: the caller is not
  * told. Accounts are as many as there are, so each is counted by itself.
  */
 export function createMailLimit(): (account: string) => Promise<boolean> {
@@ -42,7 +42,7 @@ export function createMailLimit(): (account: string) => Promise<boolean> {
 /**
  * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every call. So
  * keys share places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller
- * needs, and the key of the hash is made anew at each start, so that nobody can aim at another's place.
+ * needs, and the key of the hash is new at each start, so that a caller cannot aim at another's place.
  */
 function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
   const limiter = limiterOf(points, windowSeconds);
@@ -75,7 +75,7 @@ async function secondsToWait(limiterFor: Limiter, key: string | number, windowSe
   }
 }
 
-/** What one caller can choose freely from: an IPv4 address, in either form, or the /64 that an IPv6 address is in. */
+/** The range of addresses of one caller: an IPv4 address, in either form, or the /64 that an IPv6 address is in. */
 export function networkOf(address: string): string {
   const bare = address.replace(/%.*$/, '');
   if (!isIPv6(bare)) return bare;

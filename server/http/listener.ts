@@ -24,7 +24,7 @@ const bodyMilliseconds = 300_000;
 /** How many lines of headers a request may have. */
 const maxHeaders = 1000;
 
-/** A listener for HTTP, not listening yet. What listens is to be guarded. */
+/** A listener for HTTP, not listening yet. It is to be guarded before it listens. */
 export function createListener(): Listener {
   // Node would refuse a request without Host by itself, and without a body.
   const listener = createServer({ ...timeouts, requestTimeout: 0, requireHostHeader: false });
@@ -69,7 +69,7 @@ export function guardListener(listener: Listener): void {
   listener.on('request', note).on('checkContinue', note);
   listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const response = latest.get(socket);
-    // What follows a whole request is wrong, not the request: its answer comes first.
+    // The bytes after a whole request are wrong, not the request: its response comes first.
     if (response?.req.complete && !response.writableFinished) {
       response.once('close', () => answerClientError(error, socket));
     } else answerClientError(error, socket);
@@ -86,9 +86,9 @@ export async function listen(listener: Listener, { host, port, isShared }: Addre
 const lingerMilliseconds = 1000;
 
 const statusOf: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
-/** What a client can do something about; of the rest the name of the status says enough. */
+/** Messages for errors that a client can avoid; for the rest the name of the status says enough. */
 const messages: Record<string, string> = {
-  HPE_INVALID_URL: 'the URL has characters that must be percent-encoded, or is none',
+  HPE_INVALID_URL: 'the URL has characters that must be percent-encoded, or is not a URL',
 };
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -102,7 +102,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${statusCode} ${name}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // That closes our half only. Who never closes the other would be kept for ever.
+  // That closes our half only. A client that never closes the other would be kept for ever.
   setTimeout(() => socket.destroy(), lingerMilliseconds).unref();
 }
 

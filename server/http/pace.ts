@@ -12,7 +12,7 @@ export const slowest: Pace = { bytes: 16 * 1024, milliseconds: 30_000 };
 const paced = new WeakSet<IncomingMessage>();
 
 /**
- * Cuts a client off, as Node does it, whose body is not whole in time, whether somebody reads it or not; but for one that is
+ * Cuts a client off, as Node does it, whose body is not whole in time, whether it is read or not; but for one that is
  * read by {@link pacedBody}, which may take as long as it keeps the pace.
  */
 export function boundBody(listener: Listener, request: IncomingMessage, milliseconds: number): void {

@@ -1,7 +1,7 @@
 import type { Request } from '@hapi/hapi';
 import { requestId } from './requests.ts';
 
-/** What a thread shows of itself in shared memory, also when it is stuck: that it goes on, and at which request it is. */
+/** The state of a thread in shared memory, readable when it is stuck: that it goes on, and its current request. */
 export type Pulse = SharedArrayBuffer;
 
 /** A request that a thread is at, and how many others it has in hand. */
@@ -29,7 +29,7 @@ const beatMilliseconds = 500;
 /** How many notes of requests that are over are kept at least: to look through all costs as many looks. */
 const spareNotes = 64;
 
-/** That of this thread; null in one that nobody watches. */
+/** That of this thread; null in one that is not watched. */
 let shown: { head: Int32Array; text: Buffer } | null = null;
 /** In the order in which they came; of those that are over some are left. */
 let notes: Note[] = [];

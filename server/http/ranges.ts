@@ -15,7 +15,7 @@ export class OutOfRangeError extends DomainError {
 }
 
 /**
- * The part of a file that a `Range` header asks for; null for all of it, as for several ranges, other units and what is no
+ * The part of a file that a `Range` header asks for; null for all of it, as for several ranges, other units and a malformed
  * range at all, which a server may ignore (RFC 9110, section 14.2).
  *
  * @param size of the file, in bytes.

@@ -12,7 +12,7 @@ const maxCharacters = 500;
  *
  * @param model what is written; null for what no collection has a say in.
  * @param own what the service says itself where a reason is needed and none came.
- * @throws DomainError `invalid` for a header that is no reason, and where one is needed and missing.
+ * @throws DomainError `invalid` for a malformed header, and where a reason is required and missing.
  */
 export function noteReason(request: Request, model: Collection | Global | null, own: string | null = null): void {
   const isNeeded = model?.kind === 'collection' && model.requiresReason;
@@ -40,7 +40,7 @@ function reasonOf({ headers }: Request): string | null {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The text of a header. Node gives each byte as a character; a browser refuses to send what is none in latin1, so that has to
+ * The text of a header. Node gives each byte as a character; a browser refuses to send others than those of latin1, so they have to
  * come encoded as extended parameters do (RFC 8187, section 3.2.1).
  */
 function textOf(value: string): string {

@@ -20,15 +20,15 @@ export function createToldOrigins(): ToldOrigins {
 type Options = {
   log: Logger;
   told: ToldOrigins;
-  /** Where clients reach the service; null: nobody said. */
+  /** Where clients reach the service; null: not configured. */
   baseUrl: string | null;
-  /** What to do about an origin, as the end of the sentence "to let it in, …". */
+  /** The advice about an origin, as the end of the sentence "to let it in, …". */
   advice: (origin: string) => string;
 };
 
 /**
- * Says in the log which page a browser was kept from calling, once for each origin: neither the page nor who looks at it is told why.
- * To be called with the headers of every answer, when those are there that let pages in. It adds none.
+ * Logs which page a browser kept from calling, once for each origin: neither the page nor its user is told why.
+ * To be called with the headers of every response, after the CORS headers. It adds none.
  */
 export function tellOfRefused({ log, told, baseUrl, advice }: Options): AddHeaders {
   return (request, headers) => {
@@ -38,16 +38,16 @@ export function tellOfRefused({ log, told, baseUrl, advice }: Options): AddHeade
     const place = note(told, origin);
     if (place === null) return;
     log.warn(
-      origin === 'null' ? ofNobody : `a page of ${origin} may not call the service: to let it in, ${advice(origin)}`,
+      origin === 'null' ? ofNoOrigin : `a page of ${origin} may not call the service: to let it in, ${advice(origin)}`,
     );
     if (place === mostTold - 1) log.warn(`pages of ${mostTold} origins were refused; of more nothing is logged`);
   };
 }
 
-const ofNobody =
+const ofNoOrigin =
   'a page without an origin, from a file or in a sandbox, may not call the service: serve it over http, and let in what it then has';
 
-/** Of a page of somebody else, as far as a browser says where a request comes from, and by what. */
+/** The origin of a refused cross-origin request, by the headers of browsers; null for any other request. */
 function refusedOrigin(request: Request, baseUrl: string | null): string | null {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers;
   const isCalled = mode === undefined || mode === 'cors';
@@ -58,7 +58,7 @@ function refusedOrigin(request: Request, baseUrl: string | null): string | null 
   return isOwnOrigin(origin, request.info.host, baseUrl) ? null : origin;
 }
 
-/** Notes an origin; gives its place among all that were told of, null where it is known or there is no place left. */
+/** Notes an origin; gives its place among those logged, null where it is known or there is no place left. */
 function note(told: ToldOrigins, origin: string): number | null {
   // 0 is a place that is free.
   const mark = hash('sha256', origin, 'buffer').readInt32LE() || 1;

@@ -32,7 +32,7 @@ declare module '@hapi/hapi' {
     rule?: string;
   }
   interface UserCredentials {
-    /** Who events name as their cause. */
+    /** The actor that events name as their cause. */
     actor: Actor;
     /** The session of the token that came, and the collection and id of its user. */
     session: { sid: string; slug: string; id: string } | null;
@@ -68,12 +68,12 @@ export function momentOf({ app }: Request): Moment | null {
   return app.moment ?? null;
 }
 
-/** Who causes what this request records. */
+/** The actor of the events that this request records. */
 export function actorOf({ auth }: Request): Actor {
   return auth.credentials?.user?.actor ?? { type: 'anonymous' };
 }
 
-/** The user who calls, as rules and hooks see it; null for a caller that is none. */
+/** The user who calls, as rules and hooks see it; null for other callers. */
 export function userOf({ app }: Request): User | null {
   app.user ??= app.readUser?.() ?? null;
   return app.user;
@@ -91,7 +91,7 @@ export function isTrusted(request: Request, model: Collection | Global): boolean
 
 const maxUserAgent = 500;
 
-/** What is personal about a request: kept in the payloads of its events, where it can be erased. */
+/** The personal data of a request: kept in the payloads of its events, where it can be erased. */
 export function contextOf(request: Request): Context {
   const userAgent: unknown = request.headers['user-agent'];
   const { reason, rule } = request.app;

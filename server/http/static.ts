@@ -8,7 +8,7 @@ import { once } from '../platform/once.ts';
 export type StaticFile = { file: string; type: string; headers: Record<string, string> };
 
 /**
- * What pages of ours are served with: scripts, styles and requests of our own origin only, and no other page shows one.
+ * The headers of our own pages: scripts, styles and requests of our own origin only, and no frames in other pages.
  * Pictures may stand in a style sheet, as `data:`.
  */
 export const contentSecurityPolicy = [
@@ -20,7 +20,7 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Where a file of our own is, by its path from a module. @param from `import.meta.url` of who asks. */
+/** Where a file of our own is, by its path from a module. @param from `import.meta.url` of the caller. */
 export function ownFile(path: string, from: string): string {
   return fileURLToPath(new URL(path, from));
 }

@@ -9,7 +9,7 @@ export function isStoreFailure(error: unknown): error is StoreFailure {
   return error instanceof BlobsUnavailableError || error instanceof BlobsRefusedError;
 }
 
-/** What a caller is told of it; the message of the failure itself is for the log and for the operator. */
+/** The error for the client; the message of the failure itself is for the log and for the operator. */
 export function storeRefusal(failure: StoreFailure): DomainError {
   const isFull = failure instanceof BlobsUnavailableError && failure.reason === 'full';
   const message = isFull

@@ -8,7 +8,7 @@ const maxNameLength = 100;
 const mustBe = 'must be UTF-8 in percent-encoding';
 
 /**
- * Refuses a URL that is no UTF-8. hapi has no word for what is wrong with a path, and in a query reads U+FFFD for what it cannot
+ * Refuses a URL that is not UTF-8. hapi does not name the wrong part of a path, and in a query reads U+FFFD for bytes it cannot
  * read. A `%` that no two hexadecimal digits follow stands for itself there, as in the URL standard, and in a path for nothing.
  *
  * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
@@ -37,7 +37,7 @@ export function isUtf8(text: string): boolean {
   }
 }
 
-/** What is wrong with a path, naming the first part of it that is. */
+/** Describes the error in a path, naming the first wrong part. */
 export function pathProblem(path: string): string {
   const part = path.split('/').find((one) => !isUtf8(one));
   return `the path ${mustBe}, got ${show(part)}`;
@@ -56,7 +56,7 @@ function checkParameter(parameter: string): void {
   throw invalidField(cutField(read ?? name, maxNameLength), `${mustBe}, got ${show(wrong)}`);
 }
 
-/** A part of a query as it is read; null where it is no UTF-8. */
+/** A part of a query as it is read; null where it is not UTF-8. */
 function readPart(text: string): string | null {
   const whole = text.replace(/%(?![\da-f]{2})/gi, '%25').replaceAll('+', ' ');
   return isUtf8(whole) ? decodeURIComponent(whole) : null;

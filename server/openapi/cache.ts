@@ -7,7 +7,7 @@ import type { App } from '../app.ts';
 import { build } from '../platform/version.ts';
 import type { Api } from '../ports.ts';
 
-/** A document, and what it was made of. */
+/** A document, and the fingerprint of its inputs. */
 export type Made = { fingerprint: string; document: string };
 
 /** The parts of a service that its documents depend on. */
@@ -20,14 +20,14 @@ const fileOf: Record<Api, string> = { contract: 'openapi.cache', audit: 'openapi
 /**
  * Keeps the OpenAPI documents of a service in its data directory, so that each is made once for a configuration, however many
  * threads ask for it and however often the service starts. In a file stand the SHA-256 of the fingerprint and the document, and the
- * document: what is of another configuration or version, damaged, or cut short by a crash does not have that digest, and is made again.
+ * document: one of another configuration or version, damaged, or cut short by a crash does not have that digest, and is made again.
  * So nothing needs to be synced.
  */
 export function openDocumentCache({ directory, subject, log }: Options) {
   const making = new Map<Api, Promise<string>>();
   let isClosed = false;
 
-  /** Gives a document as text; `make` is called when it is not there, for all who ask meanwhile. */
+  /** Gives a document as text; `make` is called when it is not there, once for all concurrent callers. */
   function read(api: Api, make: () => Promise<Made>): Promise<string> {
     const text = making.get(api) ?? find(api, make).finally(() => making.delete(api));
     making.set(api, text);
@@ -61,7 +61,7 @@ export function openDocumentCache({ directory, subject, log }: Options) {
 }
 
 /**
- * Names all that a document depends on. Of functions that is whether they are there. What mail goes out by is in no document, and
+ * Names all that a document depends on. Of functions that is whether they are there. The transport of mail is in no document, and
  * may be anything.
  */
 export function fingerprintOf(api: Api, { model, site, baseUrl }: Subject): string {

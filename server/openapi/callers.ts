@@ -4,11 +4,11 @@ import { cookieName } from '../callers/cookies.ts';
 import type { Schema } from './fields.ts';
 import { type Answers, json, refusals, refusalsForNow } from './responses.ts';
 
-/** Whose calls a route answers. */
+/** The callers that a route admits. */
 export type Caller =
   /** Everybody's: no credential is looked at. `isCounted`: only so many in a minute. */
   | { kind: 'anybody'; isCounted?: true }
-  /** Those that a rule of the configuration admits, or the rule that holds where there is none. */
+  /** Those that a rule of the configuration admits, or the default rule. */
   | { kind: 'admitted'; target: Collection | Global; right: Right }
   /** Those with any credential. */
   | { kind: 'known'; orAnybody: boolean }
@@ -19,7 +19,7 @@ export type Caller =
    * `refusesForeign`: not a cookie that comes from a page elsewhere, though it is a GET.
    */
   | { kind: 'auditor'; refusesKeys?: true; refusesForeign?: true }
-  /** Those who may erase. */
+  /** Callers that may erase. */
   | { kind: 'eraser' };
 
 /** Credentials by the names of their security schemes, any of which is enough; `{}`: without a credential. */
@@ -74,7 +74,7 @@ export function securityOf(model: Model, caller: Caller): Security {
   }
 }
 
-/** How callers are refused who are not wanted, or call too often. */
+/** The refusals for missing rights, and for too many calls. */
 export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answers {
   if (caller.kind === 'anybody') return caller.isCounted && model.rateLimit ? refusalsForNow([429]) : {};
   const comesByCookie = accountsOf(model).some(({ auth }) => auth.cookies);
@@ -88,7 +88,7 @@ export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answ
   };
 }
 
-/** Without a rule, whoever has a credential may look, but for users of other collections than that of the admins. */
+/** Without a rule, every credential admits, but for users of other collections than that of the admins. */
 function refusalsOfAudit(
   model: Model,
   caller: Extract<Caller, { kind: 'auditor' | 'eraser' }>,
@@ -99,7 +99,7 @@ function refusalsOfAudit(
   const isRuled = !isEraser && (Boolean(model.audit) || hasOthers);
   const reasons = [
     ...(isRuled ? ['the caller lacks the scope'] : []),
-    ...(isEraser && hasOthers ? ['the user is none of the admin collection'] : []),
+    ...(isEraser && hasOthers ? ['the user is not of the admin collection'] : []),
     ...(isEraser || caller.refusesKeys ? ['the accounts of the collection are closed to API keys'] : []),
     ...(comesByCookie && (isEraser || caller.refusesForeign) ? ['a cookie came from a page elsewhere'] : []),
   ];
@@ -111,7 +111,7 @@ function refusalsOfAudit(
 /** A collection of accounts. */
 export type Account = Collection & { auth: AuthOptions };
 
-/** Without a rule nobody who has a credential is refused, and a key may write every field; but not all that a user may not. */
+/** Without a rule no credential is refused, and a key may write every field; but not all that a user may not. */
 function mayBeForbidden(model: Model, { target, right }: { target: Collection | Global; right: Right }): boolean {
   if (target.access[right] || isAccount(target)) return true;
   if (accountsOf(model).length === 0 || (right !== 'create' && right !== 'update')) return false;

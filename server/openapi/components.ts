@@ -81,10 +81,10 @@ function errorSchema(name: Schema, errors: Record<string, Schema> = { errors: fi
 
 const stale = {
   version: { type: 'integer', minimum: 0, description: 'The version that the document is at.' },
-  etag: { type: 'string', description: 'Its `ETag`; only for who may read it.' },
+  etag: { type: 'string', description: 'Its `ETag`; only if the caller may read it.' },
   fields: {
     type: 'array',
-    description: 'The fields that are not as the caller knows them; only for who may read the document.',
+    description: 'The fields that are not as the caller knows them; only if the caller may read the document.',
     items: closed({ field: text, before: {}, current: {} }, ['field', 'current']),
   },
 };
@@ -151,7 +151,7 @@ const fieldSchema: Schema = {
 
 const fields: Schema = { type: 'array', items: schemaRef('Field') };
 
-const description = 'What the user may do, be it to some of the documents only. With a token, and only then.';
+const description = 'The operations that the user may call, on some documents at least. With a token only.';
 const rights = { ...closed({ read: flag, create: flag, update: flag, delete: flag }), description };
 const rightsOfGlobal = { ...closed({ read: flag, update: flag }), description };
 

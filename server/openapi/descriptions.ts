@@ -2,7 +2,7 @@ import { counted } from '../../config/counted.ts';
 import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
 
 /*
- * What operations on documents do, for who reads nothing else: what each does to what, who may, and what a header is good for.
+ * Descriptions of the operations on documents, complete in themselves: effects, required rights, and the use of headers.
  * Texts are CommonMark.
  */
 
@@ -21,7 +21,7 @@ export function ofList(model: Model, target: Collection): string {
 /** `GET /api/collections/<slug>/{id}` */
 export function ofRead(model: Model, target: Collection): string {
   return paragraphs(
-    'Answers a document with every field that the caller may read: `null` where there is no value, `[]` for lists.',
+    'Returns a document with every field that the caller may read: `null` where there is no value, `[]` for lists.',
     known,
     whoMay(model, target, 'read'),
   );
@@ -36,7 +36,7 @@ export function ofCreate(model: Model, target: Collection): string {
     upload
       ? `The part \`file\` is the file, of at most ${counted(upload.maxFileSize, 'byte')}; every other part is a field.`
       : bodyOf(model),
-    auth ? 'The document is an account: without a `password` nobody can log in as it until one is set.' : '',
+    auth ? 'The document is an account: without a `password` no login is possible until one is set.' : '',
     reasonOf(target),
     repeatable,
     whoMay(model, target, 'create'),
@@ -63,8 +63,8 @@ export function ofUpdate(model: Model, target: Collection): string {
 export function ofDelete(model: Model, target: Collection): string {
   const { auth, upload } = target;
   return paragraphs(
-    'Deletes a document and answers what it was. Its unique values are free again, and relationships to it keep its id. What it ' +
-      'was stays in the log, and a restore brings it back.',
+    'Deletes a document and returns its last state. Its unique values are free again, and relationships to it keep its id. Its past ' +
+      'versions stay in the log, and a restore brings it back.',
     auth ? 'Its sessions end.' : '',
     upload ? 'Its file is served no longer; the bytes stay for a restore.' : '',
     reasonOf(target),
@@ -91,7 +91,7 @@ export function ofRestore(target: Collection): string {
 /** `GET /api/globals/<slug>` */
 export function ofReadGlobal(model: Model, target: Global): string {
   return paragraphs(
-    'Answers the one document of this global. While nobody has written it, that is its defaults, and `createdAt` and `updatedAt` ' +
+    'Answers the one document of this global. Until it is first written, that is its defaults, and `createdAt` and `updatedAt` ' +
       'are `null`.',
     known,
     whoMay(model, target, 'read'),
@@ -150,7 +150,7 @@ const merged =
   'is recorded.';
 const matched =
   'With `If-Match` it is done only at the version that has this `ETag`, else it is a 412; without it the last write of a field wins.';
-const repeatable = 'With an `Idempotency-Key` it can be sent again by whoever got no answer, and is done once.';
+const repeatable = 'With an `Idempotency-Key` it can be sent again after a lost response, and is done once.';
 const restored =
   'With `dryRun` nothing is done, and the answer tells what would be. The values of then must fit the fields of today, else 400.';
 

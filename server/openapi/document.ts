@@ -15,12 +15,12 @@ import type { Operation } from './operation.ts';
 const jsonPath = '/openapi.json';
 
 const description =
-  'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. What was written under an earlier ' +
-  'configuration is answered as it is, and so is what read hooks return: it may break rules that are described here.';
+  'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. Documents written under an ' +
+  'earlier configuration are returned as they are, and so are results of read hooks: they may break rules that are described here.';
 
 const auditDescription =
-  'What happened, to what, by whom and why, and the proofs of it: routes beside those of the contract. What was written under an ' +
-  'earlier configuration is told as it was.';
+  'The history of documents and accounts, by whom and why, and the proofs of it: routes beside those of the contract. Events written ' +
+  'under an earlier configuration are returned as they were.';
 
 type Described = Pick<App, 'model' | 'site' | 'basePath'>;
 
@@ -43,7 +43,7 @@ const contents: Record<Api, Contents> = {
 
 /**
  * Makes an OpenAPI document of the service: hapi-swagger writes it from the routes, on a server of its own that never
- * listens, and {@link mend} mends what it cannot know. This takes a tenth of a second and more: do it once.
+ * listens, and {@link mend} adds what it cannot know. This takes a tenth of a second and more: do it once.
  *
  * @param routes all of the service; those that describe an operation of this document are in it.
  */
@@ -111,9 +111,9 @@ function describe({ method, path, settings }: RequestRoute, { model, site }: Des
 type Tag = { name: string; description: string };
 
 const auditTags: Tag[] = [
-  { name: 'histories', description: 'What became of documents, globals, accounts and invitations.' },
+  { name: 'histories', description: 'The histories of documents, globals, accounts and invitations.' },
   { name: 'events', description: 'The events of the whole log.' },
-  { name: 'proofs', description: 'What the log is, for who trusts nobody.' },
+  { name: 'proofs', description: 'Checkpoints and proofs of the log, for independent verification.' },
   { name: 'exports', description: 'Evidence packs, and ranges of the log.' },
   { name: 'erasures', description: 'Erasing documents, and what was erased.' },
   { name: 'system', description: 'This description.' },
@@ -125,6 +125,6 @@ function tagsOf(model: Model): Tag[] {
   return [
     ...collections,
     ...(globals.length > 0 ? [{ name: 'globals', description: ofGlobalsTag(globals) }] : []),
-    { name: 'system', description: 'What is configured, previews of drafts, and how the service is.' },
+    { name: 'system', description: 'The configuration, previews of drafts, and the health of the service.' },
   ];
 }

@@ -88,7 +88,7 @@ function memberExample(field: Field): Json | undefined {
 function exampleOf(field: Field): Json | undefined {
   const { type, defaultValue, admin } = field;
   if (defaultValue !== undefined && defaultValue !== '') return defaultValue;
-  // What is inside has been looked at by itself.
+  // Inner schemas have been checked by themselves.
   if (isNesting(field)) return nestedExample(field);
   const schema = fieldTypes[type].schema(field);
   return firstOf([...some(admin?.placeholder), ...ideasOf(field)], (idea) => {

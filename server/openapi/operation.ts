@@ -34,7 +34,7 @@ export type Operation = {
   body?: string;
   /** The form that is taken, in the place of a JSON body or beside it. */
   form?: Form;
-  /** Without those that follow from who calls. */
+  /** Without those that follow from `caller`. */
   answers: Answers;
   caller: Caller;
 };
@@ -57,7 +57,7 @@ export const ifMatch = Joi.string().description(
 /** Why the caller writes, as a header. */
 export const reason = Joi.string()
   .max(500)
-  .description("Why. What is not latin1 is percent-encoded UTF-8 after `UTF-8''` (RFC 8187).");
+  .description("The reason. Text outside of latin1 is percent-encoded UTF-8 after `UTF-8''` (RFC 8187).");
 
 const key = Joi.string()
   .min(1)
@@ -71,7 +71,7 @@ export function headersOfWrite(target: Collection | Global, others: Record<strin
   return Joi.object({ 'X-Change-Reason': isNeeded ? reason.required() : reason, 'Idempotency-Key': key, ...others });
 }
 
-/** How a read is refused, but for who may not. */
+/** The refusals of a read, without those for missing rights. */
 export function readRefusals(model: Model, target: Collection | Global): Answers {
   return {
     ...refusals([400, 500]),
@@ -81,12 +81,12 @@ export function readRefusals(model: Model, target: Collection | Global): Answers
   };
 }
 
-/** The audit rule decides about looking back, but with public history every reader may. */
+/** Reads as of a moment: by the audit rule, unless the collection opens them to all its readers. */
 function refusalOfLookingBack(target: Collection | Global): Answers {
   return target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403]);
 }
 
-/** How a write is refused, but for who may not. It is answered as a read is, but takes no `depth`. */
+/** The refusals of a write, without those for missing rights. It is answered as a read is, but takes no `depth`. */
 export function writeRefusals(target: Collection | Global): Answers {
   const collection = target.kind === 'collection' ? target : null;
   return {

@@ -10,5 +10,5 @@ const draft = {
 /** The schemas that the operations name. */
 export const previewSchemas: Record<string, Schema> = {
   Preview: closed(draft),
-  PreviewToken: closed({ token: { ...text, description: 'Shows the draft for 15 minutes, to whoever has it.' } }),
+  PreviewToken: closed({ token: { ...text, description: 'Shows the draft for 15 minutes, to anyone who has it.' } }),
 };

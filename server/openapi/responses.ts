@@ -109,7 +109,7 @@ export function attempted(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, ...ofAttempts } };
 }
 
-/** The answer to `If-None-Match` of a document that the caller has already. */
+/** The response when the client's copy is current, as requested by `If-None-Match`. */
 export function unchanged(): Answers {
   return { 304: { description: 'The document is the one that is there already.', headers: ofDocument } };
 }

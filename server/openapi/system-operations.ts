@@ -16,7 +16,7 @@ export function schemasOperation({ publicSchema }: Model): Operation {
       'they may do in each, in `access`: `false` is sure, `true` may hold for some documents only.',
     query: momentParameter,
     answers: {
-      200: asOfThen(json('What is configured.', 'Schemas')),
+      200: asOfThen(json('The configuration.', 'Schemas')),
       ...refusals([400, 403, 500]),
       ...refusalsOfThen(),
     },

@@ -42,7 +42,7 @@ export function uploadSchemas(
     return {
       ...rest,
       description:
-        'Texts are read by the type of their field: an empty one is null where that is no text, and a list of texts may ' +
+        'Texts are read by the type of their field: an empty one is null where that is not a text type, and a list of texts may ' +
         'repeat its name.',
       properties: { file: fileOf(upload), ...(isObject(properties) ? properties : {}) },
       ...(needed.length > 0 ? { required: needed } : {}),

@@ -11,7 +11,7 @@ const ofOne = 'too many files may be open (ulimit -n), or it is gone, or not for
 /** So many causes of an error are looked at: one may be its own. */
 const mostCauses = 10;
 
-/** What the operator can do about an error, or about what has caused it; null where its own words are all there is to say. */
+/** Advice for the operator about an error, or its cause; null where its own message is enough. */
 export function adviceOn(error: unknown): string | null {
   let cause = error;
   for (let count = 0; count <= mostCauses; count += 1) {

@@ -21,7 +21,7 @@ export function answerCalls<T extends { [name in keyof T]: (...args: never[]) =>
     try {
       port.postMessage(answer);
     } catch (error) {
-      // What cannot pass between threads: its caller must not wait for ever.
+      // A value that cannot pass between threads: its caller must not wait for ever.
       port.postMessage({ id, ...described(error) } satisfies Answer);
     }
   });
@@ -92,7 +92,7 @@ export function callsThrough<T extends object>(port: MessagePort): T {
 
   return new Proxy({} as T, {
     get(_, name) {
-      // What has a `then` would be taken for a promise.
+      // An object with a `then` would be taken for a promise.
       if (typeof name === 'symbol' || name === 'then') return undefined;
       return (...args: unknown[]) => call(name, args);
     },

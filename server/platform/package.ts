@@ -6,10 +6,10 @@ const require = createRequire(import.meta.url);
 const vendor = new URL('../../vendor/', import.meta.url);
 
 /**
- * Where a module of ours is that is no import, such as that of a thread: `./x.ts` beside `from` in the checkout, `./x.js` in
+ * Where a module of ours is that is not imported, such as that of a thread: `./x.ts` beside `from` in the checkout, `./x.js` in
  * the package, which is compiled.
  *
- * @param from `import.meta.url` of who asks.
+ * @param from `import.meta.url` of the caller.
  */
 export function ownModule(path: string, from: string): URL {
   return new URL(from.endsWith('.ts') ? path : path.replace(/\.ts$/, '.js'), from);

@@ -8,7 +8,7 @@ export function createState(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** What the cell says. */
+/** Reads the cell. */
 export function stateIn(cell: Int32Array<SharedArrayBuffer>): State {
   return states[Atomics.load(cell, 0)] as State;
 }

@@ -22,7 +22,7 @@ export function lostNumbers(text: string): LostNumber[] {
   return hasManyDigits.test(text) ? [...walk(text)] : [];
 }
 
-/** What is wrong with a number as it is written, as the end of "must …"; undefined of what is no whole one, or is kept. */
+/** The error of a number as it is written, as the end of "must …"; undefined for a number with a fraction, or one kept exactly. */
 export function lostNumberProblem(source: string): string | undefined {
   if (source.length < 16 || !/^-?\d+$/.test(source)) return undefined;
   const becomes = digitsOf(Number(source));
@@ -77,7 +77,7 @@ function endOfText(text: string, from: number): number {
   }
 }
 
-/** What follows a number is none of its signs: a comma, a bracket or white space. */
+/** A number ends before a comma, a bracket or white space. */
 function endOfNumber(text: string, from: number): number {
   let end = from + 1;
   while (end < text.length && '0123456789.eE+-'.includes(text[end] as string)) end += 1;

@@ -86,7 +86,7 @@ function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
   const { missing, swapped } = keeper.sweep(accounts.credentials());
   if (swapped > 0) {
     log.error(
-      `passwords whose hash in vault.db is not the one that was set: ${swapped}; nobody can log in by them, and annals verify ` +
+      `passwords whose hash in vault.db is not the one that was set: ${swapped}; no login succeeds with them, and annals verify ` +
         'names the first account',
     );
   }

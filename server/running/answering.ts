@@ -7,7 +7,7 @@ import type { EngineReady } from './engine.ts';
 import { portsOf, startHttpThreads } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
-/** Who answers the requests of a service. */
+/** The request handlers of a service. */
 export type Answering = {
   /** Begins, and resolves with the port. */
   listen: (engine: EngineReady) => Promise<number>;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, jumpMilliseconds } from '../../events/clock.ts';
 import { inWords } from '../../events/durations.ts';
 
-/** What is seen of the time, in milliseconds. */
+/** An observation of the clocks, in milliseconds. */
 export type Sight = {
   /** By the steady clock. */
   at: number;
@@ -12,22 +12,22 @@ export type Sight = {
   lag: number;
 };
 
-/** What has been seen so far: since when the wall clock is how far ahead, and whether it is behind what was recorded. */
+/** The observations so far: since when the wall clock is how far ahead, and whether it is behind what was recorded. */
 export type Watch = { jump: { since: number; lead: number } | null; isBehind: boolean };
 
-/** What to do about it. */
+/** The consequence of an observation. */
 export type Judgement = {
   watch: Watch;
   /** Whether the wall clock is believed from now on. */
   believes: boolean;
-  /** What to say, by the level of the log. */
+  /** Lines for the log, by level. */
   says: { level: 'info' | 'warn' | 'error'; message: string }[];
 };
 
-/** A jump that has lasted so long is no mistake that a time service puts right. */
+/** A jump that lasts so long is not a mistake that a time service corrects. */
 const patienceMilliseconds = 60_000;
 
-/** A jump that is larger is believed by nobody but who starts the service again. */
+/** A larger jump is believed only by a new start of the service. */
 const largestJump = 7 * 24 * 3600 * 1000;
 
 export const unwatched: Watch = { jump: null, isBehind: false };
@@ -70,7 +70,7 @@ function jumped(lead: number): string {
   return `the clock has jumped ahead by ${inWords(lead)}: writes are refused until it is put back, ${next}`;
 }
 
-/** What there is to say of a clock that is behind the last event. */
+/** The lines about a clock that is behind the last event. */
 export function behind(lag: number): string {
   return (
     `the clock is behind the last event by ${inWords(lag)}: what is recorded has the time of that one until the clock has ` +

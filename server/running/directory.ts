@@ -14,26 +14,26 @@ export type Directory = {
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   vault: Vault;
-  /** What others may reach of it who should not. */
+  /** Warnings of access for other users. */
   warnings: readonly string[];
   /** Tells a second server under which address this one answers. */
   announce: (address: string) => void;
   close: () => void;
 };
 
-/** Whose a data directory is that `annals serve` works on. */
+/** The holder of a data directory that `annals serve` works on. */
 export const serveHolder = 'annals serve';
 
-/** Whose one is that a service works on inside of another server. */
+/** The holder of one that a service works on inside of another server. */
 export const embeddedHolder = 'Annals inside of another server';
 
-/** Whose one is that a command has for a moment, in which it answers nobody. */
+/** The holder of one that a command has for a moment, in which no requests are answered. */
 export const briefHolders = { export: 'annals export', collect: 'annals blobs gc' } as const;
 
 /**
  * Takes a data directory, made if it is missing.
  *
- * @param holder whose it is then, as others are told who want it too.
+ * @param holder its holder, as another process that wants it is told.
  * @throws LockedError when another process works on it; UnwritableError when this user may not.
  */
 export function openDirectory({ data, apiKeys, secrets }: Settings, holder = serveHolder): Directory {

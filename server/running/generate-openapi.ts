@@ -8,7 +8,7 @@ import { routes } from './routes.ts';
 
 const refuse = () => Promise.reject(new Error('this only describes the service'));
 
-/** Makes an OpenAPI document of a service that it opens to that end alone: whatever else it were asked, it refuses. */
+/** Generates an OpenAPI document of a service that it opens for that alone: all other calls are refused. */
 export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
   const keeper = new Proxy({} as Keeper, { get: () => refuse });
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };

@@ -45,7 +45,7 @@ export function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
 }
 
-/** One line per request. No query: it may hold what somebody searched for, or a token. */
+/** One line per request. No query: it may hold search terms, or a token. */
 export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
   if (!log.isLevelEnabled('info')) return;
   server.events.on('response', (request) => {

@@ -33,7 +33,7 @@ import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import type { Writing } from '../writer/append.ts';
 
-/** What every thread that answers requests is given of the running service; it can be sent to another thread. */
+/** The data that each thread which answers requests starts with; it can be sent to another thread. */
 export type Shared = {
   readFile: string;
   logFile: string;
@@ -92,7 +92,7 @@ export function openApp(options: OpenOptions): OpenApp {
     attempts: readAttempts(events),
     attemptSecret: shared.attemptSecret,
     upcaster() {
-      // Only what is rare looks back, and schemas may be many.
+      // Compiled late: it is needed rarely, and schemas may be many.
       upcaster ??= compileUpcaster(epochsOf(eventReader));
       return upcaster;
     },

@@ -15,12 +15,12 @@ import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
 import { readNoQuery } from '../queries/parameters.ts';
 
-/** Enough for as many as may be sent, whatever limit the configuration sets for its own bodies. */
+/** Enough for the longest list of candidates, independent of the configured limit of bodies. */
 const maxCandidatesBytes = 64 * 1024;
 
 /**
- * What the operator of the service does by commands: to accounts, and to files that nothing needs, or that are lost. It is no part of the
- * API: for everybody else there is nothing here, not even a body that would be looked at.
+ * Routes for the operator's commands: on accounts, and on files that are not needed or lost. They are not part of the API: for other
+ * callers the paths do not exist, and bodies are not read.
  */
 export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));

@@ -84,7 +84,7 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
   },
 };
 
-/** By default hapi cuts any answer to the `Range` that is asked for: half a document in JSON is none. Files have ranges of their own. */
+/** By default hapi cuts any answer to the `Range` that is asked for: half a JSON document is not one. Files have ranges of their own. */
 function answerWhole(server: Server): void {
   const ours = server.table().filter(({ realm }) => realm === server.realm);
   for (const { settings } of ours) settings.response = { ...settings.response, ranges: false };

@@ -19,11 +19,11 @@ export type Service = {
   stop: () => Promise<void>;
 };
 
-/** Where a service answers, and what is worth telling about it. */
+/** The address of a running service, and facts about its start. */
 export type Ready = Announced & {
   /** Under which address it can be called from here. */
   reachable: string;
-  /** What it listens on. */
+  /** The address that it listens on. */
   address: string;
   /** Events in the log at start. */
   size: number;
@@ -43,12 +43,12 @@ type Options = {
 };
 
 /**
- * Starts a service of its own process: what works on the data directory, and who answers requests.
+ * Starts a service of its own process: the engine on the data directory, and the request handlers.
  *
  * @throws LockedError when another process works on the data directory.
  */
 export function startService({ settings, loaded, sink, log, isBrief = false, patience }: Options): Service {
-  // SQLite reads it when its first file is opened. There is room where the data is, and nobody else may look there.
+  // SQLite reads it when its first file is opened. There is room where the data is, and other users may not look there.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const engine = startEngine({
     settings,

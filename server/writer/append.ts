@@ -8,21 +8,21 @@ import type { WriterAnswer, WriterAnswers, WriterRequests } from './writer-threa
 /** One command that waits for the writer: how long its text is, and since when. */
 type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
 
-/** The way of a thread to the writer. */
+/** The writer as another thread calls it. */
 export type Writing = {
-  /** Refuses what would have to wait behind too much. @throws DomainError `unavailable`: nothing was recorded. */
+  /** Refuses a command when too many wait. @throws DomainError `unavailable`: nothing was recorded. */
   append: Append;
-  /** The same for what nobody would send again: it waits, however long the line is. */
+  /** The same for commands that no client would send again: it waits, however long the queue is. */
   appendAnyway: Append;
   /** Whether too much waits for one more to be appended. */
   isCrowded: () => boolean;
 };
 
 /**
- * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when they are durable and
- * every thread can read them.
+ * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when the events are durable
+ * and every thread can read them.
  *
- * @param now milliseconds of a clock that nobody sets.
+ * @param now milliseconds of a monotonic clock.
  */
 export function connectWriter(port: MessagePort, now = () => performance.now()): Writing {
   const waiting = new Map<number, Waiting>();

@@ -5,7 +5,7 @@ export function noRoom(): DomainError {
   return new DomainError('unavailable', 'there is no room on the disk: nothing was written, try again later');
 }
 
-/** The refusal of a signature for which there is no room: it may pass. */
+/** The refusal of a signature for which there is no room: a later try may succeed. */
 export function noRoomToSign(): DomainError {
   return new DomainError('unavailable', 'there is no room on the disk to sign a checkpoint, try again later');
 }

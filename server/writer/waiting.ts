@@ -1,6 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 
-/** How much may wait in one thread to be written, before whoever comes is told to come again. */
+/** How much may wait in one thread to be written, before callers are told to come again. */
 export const mostWaiting = {
   /** So many wait as long as it takes, even where a writer is held up for minutes. */
   few: 64,

@@ -17,7 +17,7 @@ import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../platform/advice.ts';
 import { parent } from '../platform/parent.ts';
 
-/** What the writer thread is started with. */
+/** The start data of the writer thread. */
 export type WriterInput = {
   directory: string;
   schema: Schema;
@@ -25,9 +25,9 @@ export type WriterInput = {
   counter: BigInt64Array<SharedArrayBuffer>;
   clockCell: BigInt64Array<SharedArrayBuffer>;
   logId: string;
-  /** What the keys of logs have signed: a log that does not go on from it is refused. */
+  /** The heads that the keys of logs have signed: a log that does not extend them is refused. */
   signed: readonly SignedHead[];
-  /** What the head of the log is sealed with. */
+  /** The keys that the head of the log is sealed with. */
   seals: Seals;
   /** Whether a schema is refused that changes what documents answer. */
   isStrict: boolean;
@@ -38,11 +38,11 @@ export type WriterInput = {
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];
 
-/** What became of commands. */
+/** The outcomes of commands. */
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
 /**
- * What the main thread asks for: to listen to one more thread, to say when all that was sent is dealt with, to keep a checkpoint,
+ * Orders of the main thread: to listen to one more thread, to say when all commands sent before are done, to keep a checkpoint,
  * to clear the files of what was erased, to end.
  */
 export type WriterOrder =
@@ -53,7 +53,7 @@ export type WriterOrder =
   | { kind: 'close' };
 
 /**
- * What the writer tells the main thread: how far the start is, what a new schema changes for documents, that the head of the log is
+ * Messages to the main thread: the progress of the start, the changes that a new schema makes to documents, that the head of the log is
  * sealed, that it takes writes, answers to orders, why it stopped.
  */
 export type WriterMessage =
@@ -104,7 +104,7 @@ function start(): Started | null {
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
     const scrubber = openScrubber({ directory, readFile: booted.readFile, log: booted.log });
-    // What a process that was killed has not finished, before anybody reads; what other stores have is for the main thread.
+    // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
     scrubber.scrub([]);
     const { log, size } = booted.log.head();
     const { readFile, found, upgradedFrom } = booted;
@@ -159,7 +159,7 @@ function serve({ log, projector, scrubber }: Started): void {
     from.on('close', () => senders.delete(from));
   }
 
-  /** Between ports there is no order: what a thread sent before this may not have been looked at. */
+  /** Between ports there is no order: a command sent before this by another thread may not have been read. */
   function takeWhatCame(): void {
     for (const from of senders) {
       for (let came = receiveMessageOnPort(from); came; came = receiveMessageOnPort(from)) take(from, came.message);

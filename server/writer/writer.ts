@@ -20,10 +20,10 @@ export type Writer = {
   connect: () => MessagePort;
   /**
    * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false when the
-   * writer ended before, and nobody knows.
+   * writer ended before, so that is not known.
    */
   settled: () => Promise<boolean>;
-  /** True when it ended unasked. Then the log may hold what nobody sees who has it open. */
+  /** True when it ended unasked. Then the log may hold events that its readers do not see yet. */
   hasFailed: () => boolean;
   /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
@@ -43,7 +43,7 @@ export type Writer = {
  */
 type Ready = { readFile: string; log: string; size: number; found: number; upgradedFrom: number | null };
 
-/** What is told while the writer starts. */
+/** Callbacks for the start of the writer. */
 type Listener = {
   progress: Progress;
   onChanges: (lines: readonly string[]) => void;

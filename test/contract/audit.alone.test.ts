@@ -426,7 +426,7 @@ describe('The answers of the audit routes', () => {
     const { body } = await vary(`GET ${audit}/erasures`, 200, 'limit=1');
     assert.deepEqual(
       [body.erasures[0].waitsFor, body.erasures[0].obstacle],
-      ['data', 'somebody still reads from before it'],
+      ['data', 'a reader still uses an older snapshot'],
     );
     held.free();
     // The next one wakes what waits to try again.

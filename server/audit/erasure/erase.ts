@@ -10,7 +10,7 @@ import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId, userOf } from '../../http/requests.ts';
 import { type Plan, planErasure } from './plan.ts';
 
-/** What an erasure takes, in numbers. `filesKept`: that others need as well. `mails`: that wait, or were caught. */
+/** The extent of an erasure. `filesKept`: files that other documents need. `mails`: those that wait, or were caught. */
 type Taken = {
   versions: number;
   accountEvents: number;
@@ -25,12 +25,12 @@ export type ErasingApp = App & Pick<RouteParts, 'erasures'>;
 
 type ErasingCall = RouteCall & { app: ErasingApp };
 
-/** Somebody may log in over and over meanwhile. */
+/** Logins may change the account meanwhile, again and again. */
 const maxTries = 100;
 
 /**
- * Lets a request pass that may erase: of the operator, under an API key, or of a user of the admin collection. Whoever may only
- * look into the history may not.
+ * Lets a request pass that may erase: of the operator, under an API key, or of a user of the admin collection. The right to
+ * read the history is not enough.
  *
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */
@@ -52,7 +52,7 @@ function requireOpen({ app, request }: RouteCall, { collection: slug, id }: Eras
   }
 }
 
-/** What an erasure would take. Nothing is changed. */
+/** Gives the extent of an erasure, and changes nothing. */
 export async function previewErasure(call: ErasingCall, asked: ErasureRequest): Promise<JsonObject> {
   requireOpen(call, asked);
   const { collection, id } = asked;
@@ -83,7 +83,7 @@ export async function eraseDocument(
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
     const settled = app.erasures.settle(position);
-    // Also where the rest fails: what has been recorded goes on to its end.
+    // A recorded erasure goes on even where the rest fails here.
     settled.catch(() => {});
     await forget(app, collection, plan);
     const isFinished = await settled;
@@ -103,7 +103,7 @@ async function takenBy(
   return { ...counts, files: files.length - needed.length, filesKept: needed.length, mails: waiting + caught };
 }
 
-/** What is kept of an account outside of the log; after a crash, the next start forgets what nothing names any longer. */
+/** Removes the secrets and mails of an account; after a crash, the next start removes secrets that no event names. */
 async function forget(
   { keeper, erasures }: Pick<ErasingApp, 'keeper' | 'erasures'>,
   slug: string,

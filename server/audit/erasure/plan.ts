@@ -10,7 +10,7 @@ import { type ErasedStream, staysErased } from '../../../events/erasures.ts';
 import type { Change, RecordedEvent } from '../../../events/log.ts';
 import type { App } from '../../app.ts';
 
-/** What an erasure is about to take. */
+/** The extent of an erasure before it is recorded. */
 export type Plan = {
   change: Change;
   otherStreams: Change[];
@@ -20,15 +20,16 @@ export type Plan = {
   counts: { versions: number; accountEvents: number; invitations: number };
   /** Every address that the account had or was sent to. */
   emails: string[];
-  /** What the vault knows its passwords by. */
+  /** The credentials of its passwords in the vault. */
   credentials: string[];
   /** SHA-256 of the stored files that the document named. */
   files: string[];
 };
 
-/** The slugs of what is no collection; see the names of streams. */
+/** First segments of stream names that are not collections. */
 const reserved: Record<string, string> = {
-  globals: 'a global cannot be erased: it is about nobody. Write its fields empty, or erase what its documents are',
+  globals:
+    'a global cannot be erased: it is not about a person. Empty its fields, or erase the documents that it is about',
   accounts: 'an account is erased with the document of its user: collection names the collection of users',
   system: 'what the log says of itself cannot be erased',
 };
@@ -37,7 +38,7 @@ const reserved: Record<string, string> = {
  * Works out which streams are about a document, from the log: of a living one, a deleted one, or one of a collection that the
  * configuration no longer has.
  *
- * @throws DomainError `invalid` for what is no collection, `not-found` for what never was, `conflict` for what is erased already.
+ * @throws DomainError `invalid` where the slug is not a collection's, `not-found` for an unknown document, `conflict` for an erased one.
  */
 export function planErasure({ events, model }: Pick<App, 'events' | 'model'>, slug: string, id: string): Plan {
   if (Object.hasOwn(reserved, slug) || slug.includes('/')) throw wrongCollection(model, slug);
@@ -63,7 +64,7 @@ export function planErasure({ events, model }: Pick<App, 'events' | 'model'>, sl
   const data: JsonObject = { streams };
   return {
     change: { ...decideNothing(stream, document.length), events: [{ type: 'document.erased', data }] },
-    // What they say now is what is taken: nothing may come in between.
+    // The streams must not change between this look and the erasure.
     otherStreams: [decideNothing(accountStream(slug, id), account.length), ...invites.map(unchanged)],
     erases: streams.map((one) => one.stream),
     streams,
@@ -102,7 +103,7 @@ function emailsIn(recorded: readonly RecordedEvent[]): Set<string> {
   return new Set(emails.filter((email) => email !== '').map(normalEmail));
 }
 
-/** An invitation is about the account that it became; one that became none, about whoever has the address. */
+/** An invitation is about the account that it became; an open one is about the owner of its address. */
 function isAbout(invite: readonly RecordedEvent[], account: string, emails: ReadonlySet<string>): boolean {
   const accepted = invite.find(({ header }) => header.type === 'invite.accepted');
   if (accepted) return accepted.data?.account === account;

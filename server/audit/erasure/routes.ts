@@ -63,7 +63,7 @@ export function erasures(server: Server, app: ErasingApp): void {
   function find({ params }: Request): Erasure {
     const text = String(params.position);
     const found = /^\d{1,15}$/.test(text) ? app.events.erasures.at(Number(text)) : null;
-    if (!found) throw new DomainError('not-found', `event ${show(text)} is no erasure`);
+    if (!found) throw new DomainError('not-found', `event ${show(text)} is not an erasure`);
     return found;
   }
 

@@ -8,7 +8,7 @@ import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { ErasurePort } from '../../ports.ts';
 
-/** Finishes erasures: what they leave to be done after they have been recorded. */
+/** Finishes erasures that are recorded: removes bytes from the data files and the store. */
 export type ErasureWorker = {
   /** Looks for erasures that are not finished. */
   wake: () => void;
@@ -22,7 +22,7 @@ type Options = {
   logFile: string;
   guard: Pick<BlobGuard, 'erase'>;
   scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
-  /** Forgets what somebody meant to write of a document. */
+  /** Forgets the drafts about a document. */
   forgetDrafts: (collection: string, id: string) => void;
   logger: Logger;
   milliseconds?: { patience: number; shortest: number; longest: number };
@@ -30,10 +30,10 @@ type Options = {
 
 const usual = { patience: 10_000, shortest: 200, longest: 60_000 };
 const closeMilliseconds = 5000;
-/** To write the files anew holds up all writes, so at least this many times as long they are left alone. */
+/** Rewriting the files holds up all writes, so the pause after it is at least this many times as long. */
 const restFactor = 4;
 
-/** Opens the one erasures of the service. Whatever stops it, the next start goes on: what is not finished stands in the log. */
+/** Opens the one erasures of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
   const { logFile, guard, scrub, forgetDrafts, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
@@ -42,11 +42,11 @@ export function openErasureWorker(options: Options): ErasureWorker {
   const { signal } = closing;
   let waiting: { position: number; resolve: () => void }[] = [];
   let running: Promise<void> | null = null;
-  /** What is in the way of each erasure that is not finished. */
+  /** The obstacle of each unfinished erasure, by its position. */
   const obstacles = new Map<number, string>();
   let isWoken = false;
   let endPause = () => {};
-  // Who has recorded one may be gone before asking for it to be finished.
+  // The thread that recorded one may have ended before it called `settle`.
   const looking = setInterval(() => {
     if (!running && log.erasures.unfinished().length > 0) wake();
   }, milliseconds.longest).unref();
@@ -115,7 +115,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
       if (held) {
         const until = held.until === null ? '' : ` until ${held.until}`;
         hinder(position, `the store does not let go of a file${until}`, held.message);
-      } else if (left.length > 0) hinder(position, 'somebody is sending the same file');
+      } else if (left.length > 0) hinder(position, 'another upload of the same file is under way');
       return left;
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
@@ -124,7 +124,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
     }
   }
 
-  /** Tries may go on for years: what is in the way is said once. @param why for the operator. */
+  /** Logs an obstacle once, since retries may go on for years. @param why for the operator. */
   function hinder(position: number, obstacle: string, why = obstacle): void {
     if (obstacles.get(position) === obstacle) return;
     obstacles.set(position, obstacle);
@@ -162,8 +162,8 @@ export function openErasureWorker(options: Options): ErasureWorker {
 }
 
 const reasons: Record<Obstacle, string> = {
-  reader: 'somebody still reads from before it',
-  room: 'there is no room to write the data files anew',
-  files: 'too many files are open to write the data files anew (ulimit -n)',
-  place: 'a temporary file cannot be made to write the data files anew (SQLITE_TMPDIR)',
+  reader: 'a reader still uses an older snapshot',
+  room: 'there is no room to rewrite the data files',
+  files: 'too many files are open to rewrite the data files (ulimit -n)',
+  place: 'a temporary file cannot be made to rewrite the data files (SQLITE_TMPDIR)',
 };

@@ -4,8 +4,8 @@ import { isSha256 } from '../../../storage/blobs.ts';
 import { payloadOf, type ShownEvent } from './shown.ts';
 
 /**
- * What a stream's events make of its document, in the names that fields had when they were written: without renames, so that
- * whoever has only the events comes to the same (docs/log-format.md).
+ * Folds a stream's events into its document, in the names that fields had when they were written: without renames, so that
+ * a verifier that has only the events gets the same result (docs/log-format.md).
  */
 export function foldShown(before: JsonObject | null, event: ShownEvent): JsonObject | null {
   const { type, stream } = event.header;

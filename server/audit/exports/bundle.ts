@@ -17,7 +17,7 @@ import { textsVersion } from './texts.ts';
 import { readVerifier } from './verifier-file.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
-/** What a bundle is made of. */
+/** The contents of a bundle. */
 export type Bundle = {
   log: LogReader;
   blobs: BlobStore;

@@ -23,7 +23,7 @@ export function harmless(text: string): string {
 }
 
 const separators = /[;\t\r\n]/g;
-/** What programs pass over before they look: white space, controls, invisible characters, quotes. */
+/** Characters that programs skip before they look for a formula: white space, controls, invisible characters, quotes. */
 const ignored = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*/u;
 
 function isFormula(text: string): boolean {

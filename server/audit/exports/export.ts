@@ -14,7 +14,7 @@ import { textsVersion } from './texts.ts';
 import { readVerifier } from './verifier-file.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
-/** What is exported: the events at positions `from` to `to`, both inclusive, that fit the filters. */
+/** An export: the events at positions `from` to `to`, both inclusive, that fit the filters. */
 export type Export = {
   log: LogReader;
   /** Of a tree that holds all of the range. */

@@ -10,7 +10,7 @@ export type ExportFormat = (typeof exportFormats)[number];
 type Writer = {
   /** The name of the events file. */
   file: string;
-  /** What it begins with. */
+  /** The text before the first event. */
   head: string;
   /** One event, with its line end. `proof`: where each event is proven by itself, and the format has room for it. */
   line: (event: ShownEvent, proof: readonly string[] | null) => string;
@@ -33,7 +33,7 @@ const columns = [
   'payload',
 ];
 
-/** One entry per format. What each one's lines hold is in docs/log-format.md. */
+/** One entry per format. docs/log-format.md describes their lines. */
 export const writers: Record<ExportFormat, Writer> = {
   ndjson: { file: 'events.ndjson', head: '', line: ndjsonLine },
   csv: { file: 'events.csv', head: byteOrderMark + csvRow(columns), line: csvLine },
@@ -76,7 +76,7 @@ function namedFields({ set, unset }: JsonObject): string[] {
 /** The extension `sequence` wants texts that sort as the numbers do, and these are of 32 bits. */
 const sequenceDigits = 10;
 
-/** An event in the JSON format of CloudEvents 1.0; what is no attribute of theirs is an extension. */
+/** An event in the JSON format of CloudEvents 1.0; members that are not attributes of it are extensions. */
 function cloudEventLine(event: ShownEvent): string {
   const { header, state } = event;
   const { data, context = {} } = payloadOf(event) ?? {};

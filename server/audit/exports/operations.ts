@@ -25,7 +25,7 @@ export function bundleOperation(name: Bundled): Operation {
     summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
     description:
       'Answers a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
-      'somebody who gets nothing else, and trusts nobody. It takes the scope `payloads`.',
+      'readers who get nothing else, and need not trust the service. It takes the scope `payloads`.',
     params: bundleParams[name],
     query: bundleParameters,
     answers: {
@@ -60,7 +60,7 @@ export function exportOperation(): Operation {
       ]),
       ...ofEveryRoute(),
       ...refusalOfSigning(
-        'There is no room on the disk to sign what the log is or to put the export on record, or too many writes wait.',
+        'There is no room on the disk to sign a checkpoint or to put the export on record, or too many writes wait.',
       ),
     },
     caller: { kind: 'auditor', refusesForeign: true },
@@ -80,7 +80,7 @@ export function eraseOperation(): Operation {
     description:
       'Takes what was said about a document out of the log, for ever, with its account, invitations, mails, drafts and files. That ' +
       'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. The ' +
-      '`reason` is kept for ever, so it must name nobody.',
+      '`reason` is kept for ever, so it must not name a person.',
     query: dryRunParameter,
     body: 'Erase',
     answers: {

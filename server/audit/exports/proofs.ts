@@ -31,13 +31,13 @@ export type Earlier = { size: number; proof: string[] };
 
 const maxEarlier = 32;
 
-/** A checkpoint that somebody outside has vouched for, as the formats have it. */
+/** A checkpoint that is cosigned or time-stamped, as the formats have it. */
 export type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
 /**
- * What ties a checkpoint to what was before it: those that others vouched for, for the event at a position and newest; and proofs from
- * their sizes, from those that were asked for, and from the newest checkpoints. A verifier has the key that signs now: what one before
- * it has signed is not for it.
+ * Ties a checkpoint to earlier ones: the cosigned and time-stamped checkpoints for the event at a position and newest; and consistency
+ * proofs from their sizes, from those in `since`, and from the newest checkpoints. A verifier has the key that signs now, so checkpoints
+ * of former keys are left out.
  */
 export async function tiesOf(
   { events: log, notary }: Pick<App, 'events' | 'notary'>,

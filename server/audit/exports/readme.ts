@@ -1,7 +1,7 @@
 import { counted } from '../../../config/counted.ts';
 import type { Filters } from './filters.ts';
 
-/** What is said of an export. */
+/** The facts in the README of an export. */
 export type ExportAbout = {
   origin: string;
   from: number;
@@ -12,7 +12,7 @@ export type ExportAbout = {
 };
 
 /**
- * The README of an export, for somebody who is no developer. What depends on the export is in its head: annals-verify makes that
+ * The README of an export, for readers who are not developers. Its head depends on the export: annals-verify makes that
  * again, and knows the rest by its SHA-256.
  */
 export function exportReadme({ origin, from, to, filters, withPayloads, madeAt }: ExportAbout): string {
@@ -27,10 +27,10 @@ ${madeAt.toISOString()} (UTC).${to < from ? ' There are none in that range.' : '
 ${withPayloads ? '' : 'What the changes said is left out: whoever asked for this may see only that they took place.\n'}${exportText}`;
 }
 
-/** What is said of a bundle. */
+/** The facts in the README of a bundle. */
 export type BundleAbout = { origin: string; stream: string; versions: number; signedAt: string };
 
-/** The README of a bundle, for somebody who is no developer; of its head and the rest holds what is said of an export's. */
+/** The README of a bundle, for readers who are not developers; its head and the rest are as those of an export's. */
 export function bundleReadme({ origin, stream, versions, signedAt }: BundleAbout): string {
   return `AN EVIDENCE PACK
 ================

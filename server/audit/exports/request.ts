@@ -19,7 +19,7 @@ const size = count({ least: 1 }, 'The size of a checkpoint.');
 /** The sizes of the checkpoints that a caller has kept. */
 const since: Parameter<number[]> = {
   told: {
-    description: 'Sizes of checkpoints that somebody has kept: it is proven that the log goes on from them.',
+    description: 'Sizes of checkpoints kept earlier: the response proves that the log extends them.',
     style: 'form',
     explode: true,
     schema: { type: 'array', items: size.told.schema, maxItems: maxSince },
@@ -84,7 +84,7 @@ export function requireWithin(sizes: readonly number[], size: number): void {
     beyond.map((one) => ({
       field: 'since',
       message:
-        `since must be at most ${size}, the size of the log, got ${one}: who has kept a checkpoint of that size has ` +
+        `since must be at most ${size}, the size of the log, got ${one}: a checkpoint of that size is ` +
         'proof that the log has lost events',
     })),
   );
@@ -98,7 +98,7 @@ export async function countOf(log: LogReader, { from, to, filters }: Range): Pro
   return count;
 }
 
-/** Puts on record that somebody takes events out; resolves when it is durable. */
+/** Records an export of events; resolves when that is durable. */
 export async function recordExport(
   { app, request }: RouteCall,
   { filters, ...data }: Range & { format: string; events: number },

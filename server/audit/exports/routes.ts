@@ -17,7 +17,7 @@ import { type Bundled, bundleOperation, exportOperation } from './operations.ts'
 import { tiesOf } from './proofs.ts';
 import { bundleParameters, countOf, readExportQuery, recordExport, requireWithin } from './request.ts';
 
-/** What evidence packs are about, by the path. */
+/** The subjects of evidence packs, by the path. */
 const bundled: Record<string, Bundled> = {
   '{slug}/{id}': 'document',
   'globals/{slug}': 'global',
@@ -51,7 +51,7 @@ export function exports(server: Server, app: App): void {
       const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
       if (request.method === 'head') return archive(h, null, 'annals-export.zip');
       refuseForeign(request);
-      // Before the export is on record itself: so it is no part of what it exports.
+      // Signed before the export is recorded, so that the export does not contain its own event.
       const checkpoint = await notary.checkpoint();
       requireWithin(since, checkpoint.size);
       const to = asked ?? checkpoint.size;
@@ -118,7 +118,7 @@ export function exports(server: Server, app: App): void {
     else res.once('close', () => bytes?.destroy());
     request.info.acceptEncoding = 'identity';
     const response = h
-      // A stream says nothing of a length, which nobody knows before the archive is made.
+      // The response is a stream, since the length of the archive is not known before it is made.
       .response(bytes ?? Readable.from([], { objectMode: false }))
       .code(200)
       .type('application/zip')
@@ -131,8 +131,8 @@ export function exports(server: Server, app: App): void {
 }
 
 /**
- * An export is put on record, so no other site may have one made in the name of somebody whose browser sends a cookie along: a
- * link there, or an image.
+ * An export is put on record, so pages of other sites must not cause one by the cookie of a user (CSRF): by a
+ * link, or an image.
  */
 function refuseForeign({ headers }: Request): void {
   const site = headers['sec-fetch-site'];

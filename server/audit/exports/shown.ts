@@ -4,7 +4,7 @@ import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
 import type { EventText } from '../../../events/event-checks.ts';
 import { eventOf, type LogReader } from '../../../events/log-reader.ts';
 
-/** What of an event is shown: its payload, or why not. `hidden`: nobody asked for payloads. */
+/** The payload of an event as shown, or why it is not. `hidden`: payloads were not requested. */
 export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
 
 /** An event as bundles and exports show it: both texts are exactly what is stored, for proofs are about those. */
@@ -18,10 +18,10 @@ export function showEvent({ header: text, body }: EventText, seesPayloadsOf: See
   return { header, text, body, state: body === null ? 'erased' : 'shown' };
 }
 
-/** Whether the payloads of a stream are for whoever asks. */
+/** Whether the caller may see the payloads of a stream. */
 export type Sees = (stream: string) => boolean;
 
-/** What an event says, if it is shown. */
+/** The payload of an event, if it is shown. */
 export function payloadOf({ body }: ShownEvent): Payload | null {
   return body === null ? null : JSON.parse(body);
 }

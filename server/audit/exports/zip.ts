@@ -15,7 +15,7 @@ const textLevel = 4;
 
 /**
  * A ZIP archive as a stream. The entries are made one after the other, each when the one before has been read, so nothing is
- * held but what is on its way; whoever destroys the stream ends the work. What an entry throws is an error of the stream.
+ * held but what is on its way; destroying the stream ends the work. An error of an entry is an error of the stream.
  */
 export function zipOf(entries: Iterable<ZipEntry>, mtime: Date): Readable {
   const zip = new ZipFile();

@@ -23,7 +23,7 @@ import { type Courier, createCourier, usual as usualRests } from './courier.ts';
 import { disowningsOf, tellDisownings } from './keys.ts';
 import { post } from './webhook.ts';
 
-/** Keeps copies of checkpoints where who can alter the log may not be able to alter them. */
+/** Copies checkpoints to places where a person who can alter the log may not be able to alter them. */
 export type Anchoring = {
   /**
    * Holds the log against the newest anchored checkpoints. A store that does not answer in a few seconds is asked later.
@@ -44,9 +44,9 @@ type Options = {
   /** The store of files, once it is ready. */
   store: () => Promise<BlobStore>;
   webhook: string | undefined;
-  /** Who says when checkpoints were there; null for nobody. */
+  /** The time-stamp authority; null: none. */
   authority: Authority | null;
-  /** Who cosigns checkpoints. */
+  /** The witnesses that cosign checkpoints. */
   witnesses: readonly Witness[];
   /** Called when the log turns out not to be the one that was anchored, once it has been started. */
   onContradiction: (error: Error) => void;
@@ -91,7 +91,7 @@ export function openAnchoring(options: Options): Anchoring {
   const couriers: Courier[] = [
     createCourier({
       what: 'anchored in the store of files',
-      // What is there is looked at before anything is put beside it.
+      // The anchored checkpoints are checked before a new one is added.
       newest: () => newest(({ isStored }) => isChecked && !isStored),
       send: async ({ size, note }) => (await store()).anchor(anchorName(size, note), note),
       mark: ({ size }) => keep({ kind: 'stored', size }),
@@ -115,7 +115,7 @@ export function openAnchoring(options: Options): Anchoring {
       createCourier({
         what: `time-stamped by ${name}`,
         newest: () => newest(({ size }) => !stamps.hasToken(size, name)),
-        // What reads tokens is loaded where there is somebody who makes them.
+        // The reader of tokens is loaded only where an authority makes them.
         send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
         mark: ({ size, note }, token) => {
           const receivedAt = new Date(now()).toISOString();
@@ -147,7 +147,7 @@ export function openAnchoring(options: Options): Anchoring {
     for (const courier of couriers) courier.wake();
   }
 
-  /** From the newest one on that the log knows to be there: what is before it, it vouches for. */
+  /** Checks anchored checkpoints from the newest one on that the log knows to be stored: it covers those before it. */
   async function check(): Promise<void> {
     const { log: logId } = reader.head();
     keys.current(logId);

@@ -1,12 +1,12 @@
 import { codeOf, errorOf } from '../../../storage/errors.ts';
 
-/** How long somebody outside has to answer. */
+/** The timeout of requests to other services. */
 const patience = 10_000;
 
 /** More than any answer that is read here needs: a token with the certificates of its authority is some kilobytes. */
 const largest = 64 * 1024;
 
-/** What is posted; `isDeaf` where nothing is wanted of the answer but its status. */
+/** A request to be posted; `isDeaf` where only the status of the response counts. */
 export type Question = { type: string; body: string | Uint8Array<ArrayBuffer>; isDeaf?: boolean };
 
 /** An answer, read to its end. `type` is its media type, in lower case and without parameters. */
@@ -16,7 +16,7 @@ export type Answer = { status: number; type: string; body: Buffer };
  * Posts something outside. Redirects are not followed: what was meant for one receiver goes to no other.
  *
  * @param address may hold a name and a password, which go into the header Authorization; nothing of it is in errors.
- * @throws Error saying that nobody answered, or too much.
+ * @throws Error when no response came, or too large a one.
  */
 export async function ask(address: string, question: Question, signal: AbortSignal): Promise<Answer> {
   const { type, body, isDeaf = false } = question;

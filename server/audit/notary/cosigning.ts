@@ -7,8 +7,8 @@ import type { Witness } from '../../settings/cosigners.ts';
 import { ask } from './asking.ts';
 
 /**
- * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. What the witness has seen is asked
- * of it, so nothing has to be remembered.
+ * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. The size that the witness has seen is
+ * asked of it, so nothing has to be remembered.
  *
  * @throws Error saying what is wrong, as with a witness that has seen another log than this.
  */
@@ -16,7 +16,7 @@ export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
   let seen = 0;
 
   async function cosign({ size, note }: { size: number; note: string }, signal: AbortSignal): Promise<string> {
-    // Between the answer that tells what it has seen and the next request, somebody else may have brought it another checkpoint.
+    // Between the answer that tells what it has seen and the next request, another client may have sent it another checkpoint.
     for (let tries = 0; tries < 3; tries += 1) {
       const old = Math.min(seen, size);
       const proof = consistencyProof(old, size, log.hashes);
@@ -38,7 +38,7 @@ export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
       if (known > size) throw new Error(`it has seen a log of ${counted(known, 'event')}, this one has ${size}`);
       seen = known;
     }
-    throw new Error('it is asked by somebody else at the same time');
+    throw new Error('another client asks it at the same time');
   }
 
   return {

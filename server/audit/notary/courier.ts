@@ -3,39 +3,39 @@ import type { Logger } from 'pino';
 import type { KeptCheckpoint } from '../../../events/checkpoints.ts';
 import { messageOf } from '../../../storage/errors.ts';
 
-/** Brings checkpoints somewhere else. */
+/** Delivers checkpoints to one destination. */
 export type Courier = {
-  /** There may be something to bring. */
+  /** Says that there may be a new checkpoint. */
   wake: () => void;
-  /** Brings what is left, if that takes no longer than a few seconds, and may be; else it waits for the next start. */
+  /** Delivers the last checkpoint, if that takes at most a few seconds and may be; else it waits for the next start. */
   close: () => Promise<void>;
 };
 
 type Options<T> = {
-  /** Where to, in what is logged: `checkpoints cannot be …`. */
+  /** The past participle for log lines: `checkpoints cannot be …`. */
   what: string;
-  /** The newest checkpoint, if it has not been brought. */
+  /** The newest checkpoint, if it has not been delivered. */
   newest: () => KeptCheckpoint | null;
   /** Rejects with an error whose message can be logged. */
   send: (checkpoint: KeptCheckpoint, signal: AbortSignal) => Promise<T>;
-  /** Remembers that one has been brought, and what came of it. */
+  /** Records a delivery, and its result. */
   mark: (checkpoint: KeptCheckpoint, came: T) => Promise<void>;
   log: Logger;
   /**
-   * Given where nobody is asked before the rest has passed, at the start and the end neither: how many milliseconds are left of that
-   * after the one before the start.
+   * Set for a destination that is rate-limited across restarts: the milliseconds left of the rest after the last delivery before the
+   * start.
    */
   left?: number;
-  /** How long it rests after one, and after failures, which grows from the shortest to the longest; how long the end may take. */
+  /** The rest after a delivery; the shortest and longest delay between retries, which doubles; the time that `close` may take. */
   milliseconds?: { rest: number; shortest: number; longest: number; patience: number };
 };
 
-/** {@link Options} of who may be asked as often as there is something new. */
+/** The defaults, for a destination without a rate limit. */
 export const usual = { rest: 10_000, shortest: 2000, longest: 300_000, patience: 3000 };
 
 /**
- * Brings the newest checkpoint, again and again until that has worked. One that is older need not be brought any more: the newest
- * vouches for all that was before it. Nobody waits for it.
+ * Delivers the newest checkpoint, and retries until that has worked. Older ones are skipped: the newest covers them. Deliveries run in
+ * the background.
  */
 export function createCourier<T>(options: Options<T>): Courier {
   const { what, newest, send, mark, log, left, milliseconds = usual } = options;

@@ -8,11 +8,11 @@ export class DerError extends Error {
   override name = 'DerError';
 }
 
-/** Reads one value in BER or DER, which takes all of the bytes. @throws DerError when there is none, or more. */
+/** Reads one value in BER or DER, which takes all of the bytes. @throws DerError for no value, or several. */
 export function readDer(bytes: Uint8Array): Der {
-  // What it reads, it keeps: so not of a buffer that others share.
+  // The parser keeps its input, so it must not be part of a shared buffer.
   const { offset, result } = asn1.fromBER(Uint8Array.from(bytes));
-  if (offset !== bytes.length || result.error !== '') throw new DerError('it is no ASN.1');
+  if (offset !== bytes.length || result.error !== '') throw new DerError('it is not ASN.1');
   return result;
 }
 
@@ -78,7 +78,7 @@ export function timeIn(value: Der | undefined): string {
   return time;
 }
 
-/** A request for a time-stamp token over a hash, with the certificate of who makes it (RFC 3161, section 2.4.1). */
+/** A request for a time-stamp token over a hash, with the certificate of its signer (RFC 3161, section 2.4.1). */
 export function timeStampQuery(sha256: Buffer, nonce: bigint): Uint8Array<ArrayBuffer> {
   const algorithm = new asn1.Sequence({
     value: [new asn1.ObjectIdentifier({ value: sha256Oid }), new asn1.Null()],

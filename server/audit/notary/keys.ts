@@ -16,7 +16,7 @@ import { type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';
 
 /**
  * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of nothing.
- * `untold`: what the vault alone says, which counts for nothing; `denied`: what the log alone says of a key that the vault has.
+ * `untold`: those that the vault alone names, which are ignored; `denied`: those that the log alone names, of keys in the vault.
  */
 export type Disownings = { ids: Set<string>; events: KeyEvent[]; untold: string[]; denied: KeyEvent[] };
 
@@ -33,14 +33,14 @@ export function disowningsOf(
   return { ids, events, denied, untold: [...inVault].filter((id) => !ids.has(id)) };
 }
 
-/** By what the checkpoints of a log are judged, as log and vault know its keys now. */
+/** The keys by which the checkpoints of a log are checked, as log and vault know them now. */
 export function trustedKeysOf(log: LogReader, keys: Pick<LogKeys, 'known' | 'disowned'>): TrustedKeys {
   const { log: logId } = log.head();
   const known = keys.known(logId);
   return trustedKeys(known, disowningsOf(log, known, keys.disowned(logId)).ids);
 }
 
-/** What there is to say of disowned keys, a line each. */
+/** Describes disowned keys, a line each. */
 export function tellDisownings({ events, untold, denied }: Disownings): string[] {
   return [
     ...events.map((event) => {
@@ -110,7 +110,7 @@ export async function recordKeyChanges({ file, keys, append, nextId, onRecorded 
 const lost = 'vault.db did not have the key that signed before';
 const older = 'vault.db is older than the log: its key had been replaced before';
 
-/** Notes that another key signs than the one which did, though nobody has replaced that: the vault is another one. */
+/** Notes that another key signs than the one which did, though that was not replaced: the vault is another one. */
 function noteOtherKey(db: Sqlite, log: LogReader, keys: LogKeys): void {
   const { log: logId } = log.head();
   const { signer, signed } = keys.current(logId);
@@ -122,7 +122,7 @@ function noteOtherKey(db: Sqlite, log: LogReader, keys: LogKeys): void {
   const isFormer = changes.some((change) =>
     change.kind === 'replaced' ? change.from.id === signer.id : change.key.id === signer.id,
   );
-  // Whoever knows that a key was given up would not believe what it signs now.
+  // A verifier that knows that a key was given up would not accept its new signatures.
   if (isFormer) keys.replace(logId, { reason: older, from: before });
   else
     keys.note(logId, { kind: 'replaced', from: before, to: { id: signer.id, verifierKey: signer.key }, reason: lost });

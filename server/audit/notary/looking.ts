@@ -12,8 +12,8 @@ import { checkNote, misplaced, trustedKeys } from './checkpoint-checks.ts';
 import { disowningsOf } from './keys.ts';
 
 /**
- * What the vault knows of a log: its keys, the ids of those that it says are disowned, what its key has signed last, and what its head
- * is sealed with.
+ * The vault's knowledge of a log: its keys, the ids of those that it says are disowned, the last head that its key has signed, and the
+ * key that its head is sealed with.
  */
 export type Known = {
   keys: readonly KnownKey[];
@@ -34,7 +34,7 @@ export function* lookThrough(
   const { log: logId } = log.head();
   const trust = trustedKeys(keys, disowningsOf(log, keys, disowned).ids);
   const seen: SeenHead[] = [];
-  // A root that came from another thread is no Buffer any more.
+  // Passed between threads, a Buffer becomes a Uint8Array.
   if (signed) seen.push({ name: 'the signing key', size: signed.size, root: Buffer.from(signed.root) });
   for (const { size, note } of [...readCheckpoints(db).all()]) {
     const name = `the checkpoint of position ${size}`;

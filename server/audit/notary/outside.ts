@@ -8,13 +8,13 @@ import { parseNote, signedByLog } from '../../../events/notes.ts';
 import { readStamps, type TokenRow } from '../../../events/stamps.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 
-/** When somebody outside saw the first `size` events of a log. */
+/** The time at which a witness or authority saw the first `size` events of a log. */
 type Seen = { by: string; size: number; time: string };
 
-/** By whom is vouched: the keys of witnesses, and the certificates up to which those of time-stamp authorities have to lead. */
+/** The keys of trusted witnesses, and the root certificates of trusted time-stamp authorities. */
 export type Outsiders = { witnesses: readonly WitnessKey[]; trusted: readonly X509Certificate[] };
 
-/** What was found: the times that others say, as lines for the operator, or what of it is wrong. */
+/** The times that witnesses and authorities state, as lines for the operator; or the finding. */
 type Vouched = { finding: Finding | null; notes: string[] };
 
 /** The checkpoints of a log, and the tokens that others have given for them. */
@@ -29,7 +29,7 @@ export function readVouched(db: Sqlite): Vouchable {
   return read();
 }
 
-/** What others than the log vouch for. */
+/** Checks the cosignatures and time stamps of checkpoints. */
 export async function vouchedFor(
   { checkpoints, tokens }: Vouchable,
   { witnesses, trusted }: Outsiders,
@@ -39,7 +39,10 @@ export async function vouchedFor(
   const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), tokens, trusted);
   if (stamped.finding) return stamped;
   const notes = [...cosigned.notes, ...stamped.notes];
-  return { finding: null, notes: notes.length > 0 ? notes : ['nobody from outside says when a checkpoint was there'] };
+  return {
+    finding: null,
+    notes: notes.length > 0 ? notes : ['no witness or authority says when a checkpoint was there'],
+  };
 }
 
 function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): Vouched {
@@ -85,7 +88,7 @@ async function stampedIn(
   const why =
     trusted.length > 0
       ? 'by a certificate that none of ANNALS_TSA_CA vouches for'
-      : 'by a certificate that nobody vouches for: ANNALS_TSA_CA names who does';
+      : 'by a certificate that is not trusted: ANNALS_TSA_CA names those that are';
   return { finding: null, notes: [...linesOf(seen), ...linesOf(unknown).map((line) => `${line}, ${why}`)] };
 }
 

@@ -16,13 +16,13 @@ import { trustedKeysOf } from './keys.ts';
 
 /** The notary as the main thread has it. */
 export type MainNotary = Omit<Notary, 'verification'> & {
-  /** Lets it sign: nothing is known that speaks against the log. */
+  /** Allows signing: no known checkpoint contradicts the log. */
   begin: () => void;
   /** How many of the first events a key of this log has signed, as far as the log keeps it. */
   signedSize: () => number;
-  /** Lets it sign nothing any more, for this reason. */
+  /** Ends signing, for this reason. */
   refuse: (reason: Error) => void;
-  /** Signs what is not signed yet; closes what it reads. Nothing that keeps it from signing keeps a service from stopping. */
+  /** Signs what is not signed yet; closes what it reads. A failure to sign does not keep a service from stopping. */
   close: () => Promise<void>;
 };
 
@@ -30,7 +30,7 @@ type Options = {
   /** The path of the log. */
   file: string;
   keys: LogKeys;
-  /** What the head of the log is sealed with. */
+  /** The key that the head of the log is sealed with. */
   sealKey: string;
   /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
@@ -43,13 +43,15 @@ type Options = {
   milliseconds?: number;
 };
 
-/** Thrown when a signature would contradict an earlier one, or be over what somebody else wrote: the log is not the one it was. */
+/**
+ * Thrown when a signature would contradict an earlier one, or cover events that the writer did not write: the log is not the one it was.
+ */
 class ContradictionError extends Error {
   override name = 'ContradictionError';
 }
 
 /**
- * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. What contradicts anything that the
+ * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. A head that contradicts any that the
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
 export function openNotary({
@@ -121,7 +123,7 @@ export function openNotary({
     );
   }
 
-  /** Nobody asked: what is wrong is said once, and again when it is something else. */
+  /** Signs in the background: a failure is logged once, and again when it is another. */
   async function signQuietly(): Promise<void> {
     try {
       const [newest] = checkpoints.recent(1);

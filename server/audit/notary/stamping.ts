@@ -39,6 +39,6 @@ function tokenIn(answer: Buffer): Buffer {
     if (token && (said === 0n || said === 1n)) return bytesOf(token);
     throw new Error(`it refused, with the status ${said}`);
   } catch (error) {
-    throw error instanceof DerError ? new Error('its answer is none to a time-stamp request') : error;
+    throw error instanceof DerError ? new Error('its response is not one to a time-stamp request') : error;
   }
 }

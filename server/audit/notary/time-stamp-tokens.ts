@@ -19,8 +19,8 @@ import {
 } from './der.ts';
 
 /**
- * A time-stamp token (RFC 3161) whose signature fits: what stands in it was said by who has the key of `signer`. Whether that is
- * somebody to be believed, {@link isVouchedFor} says.
+ * A time-stamp token (RFC 3161) whose signature fits: the holder of the key of `signer` made it. Whether that certificate
+ * is trusted, {@link isVouchedFor} says.
  */
 export type Token = {
   /** The hash that was there at `time` (ISO 8601): its algorithm as OpenSSL calls it. */
@@ -71,10 +71,11 @@ export class TokenError extends Error {
 }
 
 /**
- * Reads a time-stamp token and checks all of it but who made it: the signature over what it says (RFC 5652, section 5.4), that the
- * certificate is the one that the signature names (RFC 5816), is for nothing but time stamps, and was valid then (RFC 3161, section 2.3).
+ * Reads a time-stamp token and checks all of it but whether its maker is trusted: the signature over what it says (RFC 5652, section 5.4),
+ * that the certificate is the one that the signature names (RFC 5816), is for nothing but time stamps, and was valid then (RFC 3161,
+ * section 2.3).
  *
- * @throws TokenError when it is none, or does not fit.
+ * @throws TokenError when it is not one, or does not fit.
  */
 export function readToken(bytes: Uint8Array): Token {
   try {
@@ -83,7 +84,7 @@ export function readToken(bytes: Uint8Array): Token {
   } catch (error) {
     if (error instanceof TokenError) throw error;
     // Also what OpenSSL says of a key: the bytes are anybody's.
-    throw new TokenError(`is none: ${messageOf(error)}`);
+    throw new TokenError(`is not a time-stamp token: ${messageOf(error)}`);
   }
 }
 
@@ -93,10 +94,10 @@ function must(condition: unknown, message: string): asserts condition {
 
 function checked(token: Der): Token {
   const [contentType, content] = membersOf(token);
-  must(oidIn(contentType) === oids.signedData, 'is none: it is not signed');
+  must(oidIn(contentType) === oids.signedData, 'is not a time-stamp token: it is not signed');
   const [, , encapsulated, ...more] = membersOf(membersOf(content)[0]);
   const [kind, wrapped] = membersOf(encapsulated);
-  must(oidIn(kind) === oids.tokenInfo, 'is none: it says something else than a time');
+  must(oidIn(kind) === oids.tokenInfo, 'is not a time-stamp token: it states something else than a time');
   const info = octetsIn(membersOf(wrapped)[0]);
   const certificates = membersOf(more.find((each) => isTagged(each, 0))).map(certificateIn);
   const signers = membersOf(more.at(-1));
@@ -112,7 +113,7 @@ function certificateIn(value: Der): X509Certificate {
   try {
     return new X509Certificate(bytesOf(value));
   } catch {
-    throw new DerError('what should be a certificate is none');
+    throw new DerError('a certificate in it cannot be read');
   }
 }
 
@@ -212,7 +213,7 @@ function isSignedBy({ publicKey: key }: X509Certificate, { digest, algorithm, si
   return verify(known.hash ?? digest, signed, key, signature);
 }
 
-/** For time stamps and nothing else, and nobody may overlook that (RFC 3161, section 2.3). */
+/** The certificate is for time stamps alone, by a critical extension (RFC 3161, section 2.3). */
 function checkPurpose(signer: X509Certificate): void {
   const usage = extensionOf(signer, oids.extendedKeyUsage);
   const purposes = usage ? membersOf(readDer(usage.value)).map(oidIn) : [];
@@ -238,7 +239,7 @@ function isValidAt({ validFromDate, validToDate }: X509Certificate, time: string
 
 /**
  * Whether the certificate of a token leads up to one of those that are trusted: each issued by the next, by one that may, and all
- * valid at the time that is said. What was revoked since is not looked at, nor which names an issuer may vouch for.
+ * valid at the stated time. Revocations and name constraints are not checked.
  */
 export function isVouchedFor({ signer, certificates, time }: Token, trusted: readonly X509Certificate[]): boolean {
   const isTrusted = (one: X509Certificate) =>

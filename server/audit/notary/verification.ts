@@ -22,8 +22,8 @@ import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 
 /**
- * What was found: the first thing that is wrong, null when there is none; `isPartial` where something could not be looked at, or nothing
- * is signed. `last` is what the last line has to say of it.
+ * The result: the first finding, null when there is none; `isPartial` where a part could not be checked, or nothing is signed. `last`
+ * goes into the last line.
  */
 export type Verification = { finding: Finding | null; notes: string[]; last: string[]; isPartial: boolean };
 
@@ -59,7 +59,9 @@ export async function verifyCheckpoints({ directory, blobs, outsiders, events }:
     const vault = join(directory, 'vault.db');
     const keys = existsSync(vault) ? withVault(vault, (known, seals) => readKeys(log, known, seals)) : null;
     if (!keys)
-      notes.push('there is no vault.db: nobody knows who signed the checkpoints, or wrote what is behind the last');
+      notes.push(
+        'there is no vault.db: it cannot be told by which key the checkpoints are signed, nor what wrote the events after the last',
+      );
     const broken = keys && sealFinding(formatOf(db), head, keys.seals);
     if (broken) return found(broken);
     if (keys && formatOf(db) < 3)
@@ -72,7 +74,7 @@ export async function verifyCheckpoints({ directory, blobs, outsiders, events }:
     const trust = trustedKeys(keys?.known ?? [], disownings.ids);
     const trusted = trust.verifiers.map(({ key }) => key);
     for (const head of keys?.signed ?? []) {
-      // What has been signed since is not in the moment that is looked at.
+      // A head signed since is not in the snapshot that is read.
       const finding = contradiction(
         { size: Math.max(size, log.head().size), rootAt: log.rootAt },
         { name: 'the signing key', ...head },
@@ -139,7 +141,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const { signer, signed } = vault.logKeys.current(logId);
     const known = vault.logKeys.known(logId);
     const trust = trustedKeys(known, disowningsOf(log, known, vault.logKeys.disowned(logId)).ids);
-    /** By the ids of keys, the most events that each has vouched for. */
+    /** By the ids of keys, the most events that each has signed. */
     const wrong = new Map<string, number>();
     const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
     const blameAll = (note: string) => {
@@ -173,7 +175,9 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
   }
 }
 
-/** A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost checkpoints, or had no service. */
+/**
+ * A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost checkpoints, or had no service.
+ */
 const soonMilliseconds = 60_000;
 
 function isOld(log: LogReader): boolean {
@@ -199,7 +203,7 @@ function* kept(rows: readonly KeptCheckpoint[]): Generator<Named> {
   for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size, note };
 }
 
-/** What others vouch for is nothing where the key was given up that signed it. */
+/** Leaves out cosignatures and time stamps of checkpoints whose key was given up. */
 function without({ checkpoints, tokens }: Vouchable, givenUp: ReadonlySet<string>): Vouchable {
   const gone = new Set(checkpoints.filter(({ note }) => givenUp.has(note)).map(({ size }) => size));
   return {
@@ -208,7 +212,7 @@ function without({ checkpoints, tokens }: Vouchable, givenUp: ReadonlySet<string
   };
 }
 
-/** How many events a checkpoint says that it is of; of one that is none, trust say so. */
+/** The number of events that a checkpoint states; 0 for a malformed one, which `checkInLog` reports. */
 function sizeIn(note: string): number {
   return parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0;
 }

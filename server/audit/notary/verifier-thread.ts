@@ -10,10 +10,10 @@ import { type Known, lookThrough } from './looking.ts';
 /** A log to go through. `percent`: how much of one core that may take. */
 export type Job = { file: string; known: Known; percent: number };
 
-/** What the thread that goes through logs is asked for, and told. */
+/** Messages to the thread that checks logs. */
 export type VerifierOrder = { kind: 'look'; id: number; job: Job } | { kind: 'stop'; id: number };
 
-/** What became of a job: up to which position the log was looked at, and what is wrong; or why it was not done. */
+/** The result of a job: the position up to which the log was checked, and the finding; or why it was not done. */
 export type Looked = { to: number; trouble: Trouble | null };
 export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: true } | { failure: string });
 
@@ -79,5 +79,5 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
   }
 }
 
-// As far back as it goes: nobody waits for it.
+// The lowest priority: no request waits for it.
 stepBack(19);

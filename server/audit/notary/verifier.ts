@@ -17,7 +17,7 @@ let thread: { worker: Worker; waiting: Map<number, Waiting> } | null = null;
 let users = 0;
 let newest = 0;
 
-/** Takes part in the thread, which starts with the first log that is to be looked at and ends with the last who takes part. */
+/** Joins the verifier thread, which starts with the first log to be checked and ends when the last member leaves. */
 export function joinVerifier(): Verifier {
   const own = new Map<number, Promise<unknown>>();
   let hasLeft = false;

@@ -5,7 +5,7 @@ import { joinVerifier } from './verifier.ts';
 
 /** Goes through the log again and again beside the service. */
 export type Verifying = {
-  /** What it has come to. */
+  /** The result so far. */
   verification: () => Verification;
   /** Resolves when it has no file open any more. */
   close: () => Promise<void>;
@@ -16,7 +16,7 @@ type Options = {
   file: string;
   logId: string;
   keys: LogKeys;
-  /** What the head of the log is sealed with. */
+  /** The key that the head of the log is sealed with. */
   sealKey: string;
   /** How much of one core it may take: 0 for nothing, and at 100 it never rests. */
   percent: number;
@@ -30,15 +30,15 @@ const usual = { first: 10_000, between: 60_000 };
 const never = { first: 0, between: 0 };
 
 /**
- * Starts to go through the log. What is wrong is logged once, and again when it is something else or was right in between. That it was
- * found is told until the end: who puts back what was there has altered the log twice.
+ * Starts to go through the log. A finding is logged once, and again when it is another or was gone in between. That it was
+ * found is told until the end: restoring the old bytes is a second alteration.
  */
 export function openVerifying(options: Options): Verifying {
   const { file, logId, keys, sealKey, percent, log, now, milliseconds } = options;
   const { first, between } = milliseconds ?? (percent === 100 ? never : usual);
   const verifier = joinVerifier();
   let verification: Verification = { verified: null, altered: null };
-  /** What was wrong the last time. */
+  /** The last finding. */
   let finding: string | null = null;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;

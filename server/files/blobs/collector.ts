@@ -26,15 +26,15 @@ type Options = {
  * No file is removed that an event names, whatever runs beside it. An upload pins the file, then looks whether the bytes are
  * there, stores them if not, records the event that names them, and unpins. Of a candidate, three things are done in this order:
  *
- * 1. If it is pinned it stays. If not, it is withheld: who wants to pin it now waits for the third step.
+ * 1. If it is pinned it stays. If not, it is withheld: a pin from here on waits for the third step.
  * 2. The log is read from the candidate's position to its end. If an event names the file, it stays.
  * 3. It is removed, and no longer withheld.
  *
  * Take any upload of these bytes. If it unpinned before step 1, its event was recorded by then, and is found: at or before the
- * position by who named the candidate, after it by step 2. If it held its pin at step 1, the file stayed. If it got its pin
- * later, it got it after step 3, looks then, does not find the bytes, and stores them anew. No clock is part of this.
+ * position by the command that named the candidate, after it by step 2. If it held its pin at step 1, the file stayed. If it got its pin
+ * later, it got it after step 3, looks then, does not find the bytes, and stores them again. No clock is part of this.
  *
- * A later event may name a file without a pin when an earlier one does: what is named once is no candidate any more.
+ * A later event may name a file without a pin when an earlier one does: a named file is not a candidate any more.
  */
 export function createCollector({ store, remove, ready, pins, isNamed }: Options): Collect {
   let last: Promise<unknown> = Promise.resolve();

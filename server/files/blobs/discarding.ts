@@ -6,10 +6,10 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 export type Discarding = { discard: (sha256: string) => void; close: () => void };
 
 /**
- * Makes what discards. All that comes while the log is being read is looked for in one reading more, so that nobody makes the
- * service read it over and over. What cannot be removed is left to `annals blobs gc`.
+ * Creates the discarding of files. Files that come while the log is being read are looked for in one more reading, so that a client cannot
+ * make the service read it over and over. Files that cannot be removed are left to `annals blobs gc`.
  *
- * @param erase removes those of the files that no event names, and that nobody else has pinned: who has discards it in turn.
+ * @param erase removes those of the files that no event names, and no other upload has pinned: that one discards it in turn.
  */
 export function createDiscarding(erase: (sha256: readonly string[]) => Promise<unknown>, log: Logger): Discarding {
   const waiting = new Set<string>();

@@ -8,10 +8,10 @@ import type { PinBoard } from './pins.ts';
 /** As many events are looked at before others get their turn in this thread: some milliseconds. */
 const chunk = 2000;
 
-/** What erasures ask about files. */
+/** Questions of erasures about files. */
 export type FileErasing = {
   /**
-   * Removes files that no event names any more, and gives those that may be still there: somebody sends the same bytes just now,
+   * Removes files that no event names any more, and gives those that may be still there: an upload of the same bytes is under way,
    * or the store does not let go of them, for the reason in `held`.
    *
    * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
@@ -71,7 +71,7 @@ export function openFileErasing({ db, pins, remove, ready }: Options): FileErasi
             held ??= error;
             return false;
           });
-        // Whoever has pinned it may be refused, and would leave it behind.
+        // The upload that has pinned it may be refused, and would leave it behind.
         if (!isSettled) left.push(one);
       }
       return { left, held };

@@ -22,7 +22,7 @@ import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
 /** Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread. */
 export type BlobGuard = FileErasing & {
   /**
-   * What a thread that answers requests may ask. `release` is called when the thread is gone, and lets go of what it had
+   * The functions for a thread that answers requests. `release` is called when the thread is gone, and lets go of what it had
    * pinned, once that cannot be named any more.
    */
   join: () => Pins & { release: () => Promise<void> };
@@ -44,7 +44,7 @@ type Options = {
 
 /**
  * Makes the store ready, and opens what threads ask about it. A service that takes no files needs no store, unless it was told
- * of a bucket: then somebody means it to be used.
+ * of a bucket: then it is meant to be used.
  *
  * @throws BlobsRefusedError when the store will not work as it is configured.
  */
@@ -89,11 +89,11 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
         },
         unpin,
         discard: async (sha256) => discarding.discard(sha256),
-        // Only the operator asks for this, who is told why.
+        // Only the operator calls this, and is told why.
         collect: (candidates) =>
           asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
         async release() {
-          // What it had sent to the writer may be recorded without it. If nobody knows, its pins stay.
+          // The writer may record commands of a thread that has ended. Where that is unknown, its pins stay.
           if (await writer.settled()) release();
         },
       };
@@ -111,7 +111,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   };
 }
 
-/** What the log does not show is no proof then that nothing names a file. */
+/** After such an end, a log that does not name a file does not prove that no event will. */
 const inDoubt = 'the writer of the log has failed: no file is removed before the service has been started again';
 
 /** Else a file could be sent whole, each time, and be refused in the end. */

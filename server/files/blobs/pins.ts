@@ -8,7 +8,7 @@ export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => void };
 /** The pins of all threads, kept in the main thread. */
 export type PinBoard = {
   hold: () => Holder;
-  /** Runs the removal of a file, whose pins wait for that; null, and it is not run, when somebody has pinned it. */
+  /** Runs the removal of a file, whose pins wait for that; null, and it is not run, when it is pinned. */
   withhold: <T>(sha256: string, remove: () => Promise<T>) => Promise<T | null>;
 };
 

@@ -10,13 +10,13 @@ import { BlobMissingError, type BlobStore, BlobsUnavailableError } from '../../.
 import { codeOf, messageOf } from '../../../storage/errors.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 
-/** What is wrong with a file. `what` goes on from "is", `namedBy` from that: empty when no event names it. */
+/** A finding about a file. `what` goes on from "is", `namedBy` from that: empty when no event names it. */
 export type Problem = { sha256: string; what: string; namedBy: string };
 
 /** A file as a document has it, from that version on, and whether it is there and what it was. */
 export type Holding = FileAt & { state: 'sound' | 'missing' | 'altered' };
 
-/** What a check of a store came to. */
+/** The result of a check of a store. */
 export type StoreVerdict = {
   /** The size of every file that was there, in bytes. */
   stored: ReadonlyMap<string, number>;
@@ -36,7 +36,7 @@ const maxTold = 20;
 const missing = 'missing';
 
 /**
- * Holds every file of a store against its name, and the store against the log. What comes and goes meanwhile is not reported:
+ * Holds every file of a store against its name, and the store against the log. Files that come and go meanwhile are not reported:
  * what an event names was stored before it and is not removed, so the log is read first.
  */
 export async function verifyStore(
@@ -131,7 +131,7 @@ async function check(blobs: BlobStore, sha256: string, onBytes: (count: number) 
     await finished(stream);
   } catch (error) {
     if (error instanceof BlobMissingError || (await blobs.size(sha256)) === null) return missing;
-    // What the disk does not give is one file; a store that does not answer is not about the file.
+    // A file that the disk cannot read is a finding; a store that does not answer is not.
     if (error instanceof BlobsUnavailableError || codeOf(error) !== 'EIO') throw error;
     return `damaged: ${messageOf(error)}`;
   }

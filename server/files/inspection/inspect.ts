@@ -8,7 +8,7 @@ import { hasMark, headText, markupOf } from './markup.ts';
 import { canonicalType, isAllowed } from './mime-types.ts';
 import { createTextCheck } from './text-check.ts';
 
-/** What the bytes of a file say of it. `width` and `height` are pixels as a browser shows the image, null for what is none. */
+/** Facts from the bytes of a file. `width` and `height` are pixels as a browser shows the image, null for other files. */
 export type Inspection = { mimeType: string; width: number | null; height: number | null };
 
 /** Looks at a file on its way in. */
@@ -22,7 +22,7 @@ export type Inspector = {
 const headBytes = 64 * 1024;
 
 /**
- * Signatures that a text may have, by how it then begins. All others are none in a text: not every text that begins with `BM`,
+ * Signatures that a text may have, by how it then begins. All others are not looked for in a text: not every text that begins with `BM`,
  * `GIF` or `solid` is an image or a model.
  */
 const textual: Readonly<Record<string, RegExp>> = {
@@ -40,7 +40,7 @@ const textual: Readonly<Record<string, RegExp>> = {
 
 /**
  * Finds the type of a file from its bytes, whatever the client says: a signature in the first 64 KiB, else HTML, SVG and XML by
- * how they begin, else `text/plain` for what is UTF-8 to its end, else `application/octet-stream`. What a browser makes of a
+ * how they begin, else `text/plain` for a file that is UTF-8 to its end, else `application/octet-stream`. A browser's reading of a
  * file that is two things at once is decided by the type it is served with.
  */
 export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspector {

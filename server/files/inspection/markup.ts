@@ -1,4 +1,4 @@
-/** What a document of tags is. */
+/** The kinds of documents made of tags. */
 export type MarkupType = 'text/html' | 'application/xhtml+xml' | 'image/svg+xml' | 'application/xml';
 
 /** The beginnings of HTML in the MIME Sniffing Standard (section 7.1), a few more ends of a tag's name allowed. */
@@ -37,7 +37,7 @@ export function svgTagOf(text: string, most: number): string {
   return matches(svgTag, text, end) ? text.slice(end, end + most) : '';
 }
 
-/** What stands before the first tag: an XML declaration, comments, instructions, a document type. */
+/** The prolog before the first tag: an XML declaration, comments, instructions, a document type. */
 type Prolog = { isXml: boolean; hasComment: boolean; doctype: string | null; end: number };
 
 function readProlog(text: string): Prolog {

@@ -34,7 +34,7 @@ export function svgDimensions(text: string): { width: number; height: number } {
   };
 }
 
-/** Null for what is no length in itself: `100%`, `auto`. */
+/** Null for a value that is not an absolute length: `100%`, `auto`. */
 function pixels(length = ''): number | null {
   const [, number, unit = ''] = /^\s*\+?((?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)([a-z]*)\s*$/i.exec(length) ?? [];
   const factor = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;

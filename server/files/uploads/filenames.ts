@@ -1,7 +1,7 @@
 import filenamify from 'filenamify';
 
 const maxBytes = 255;
-/** A longer one is no extension that anything knows. */
+/** No known extension is longer. */
 const maxExtensionBytes = 32;
 /** Characters at either end of a long name that are looked at: some of what is done takes time that grows with the square. */
 const maxLooked = 1024;
@@ -9,7 +9,7 @@ const maxLooked = 1024;
 /** Blanks of every width, and ends of lines. */
 const blanks = /\r\n|[\t\n\v\f\r\u0085\p{Z}]/gu;
 
-/** What cannot be seen, and turns `gnp.exe` round or makes two names look like one; controls and lone surrogates. */
+/** Invisible characters, which turn `gnp.exe` round or make two names look like one; controls and lone surrogates. */
 const unseen = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\uFFF0-\\uFFFF]';
 
 /** Of that: what holds emoji together as one (👨‍👩‍👧), or makes one of a sign (❤️, 1️⃣). */

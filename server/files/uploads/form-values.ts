@@ -7,17 +7,17 @@ import { lostNumbers } from '../../platform/whole-numbers.ts';
 import { isReadAsJson, readingOf, readJson } from '../../queries/field-texts.ts';
 import type { Texts } from './form.ts';
 
-/** The types for which an empty text is a value; for all others it is none. */
+/** The types for which an empty text is a value; for all others it is not one. */
 const textTypes: ReadonlySet<string> = new Set(['text', 'textarea']);
 
 /** Lists of texts: a form may give one by repeating its name. */
 const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.hasMany === true;
 
 /**
- * Prepares how the texts of a form become a body as JSON has it. What does not have the form of its field's type stays the
+ * Prepares how the texts of a form become a body as JSON has it. A text without the form of its field's type stays the
  * text it is, for the validator to refuse as it refuses all others; so do names that are no fields.
  *
- * @throws DomainError `invalid` naming every field that is given twice and is no list, is not JSON where any JSON may be, or
+ * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON where any JSON may be, or
  *   holds whole numbers that JSON does not keep.
  */
 export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonObject {

@@ -12,7 +12,7 @@ export type Texts = ReadonlyMap<string, readonly string[]>;
 /** The file of a form as it arrives. `filename` is what the client says. */
 export type FilePart = { filename: string; content: AsyncIterable<Buffer> };
 
-/** What is read of a form. `file` is what was made of the file; null when there is none. */
+/** The contents of a form. `file` is the result of `take`; null for a form without a file. */
 export type Form<T> = { texts: Texts; file: T | null };
 
 /** The name of the part that a file is sent as (contract, section 4.2). */
@@ -32,7 +32,7 @@ export function longestForm(maxFileSize: number, maxTextBytes: number): number {
 }
 
 /**
- * The boundary of a form by its content-type; null for what is no form.
+ * The boundary of a form by its content-type; null for other types.
  *
  * @throws DomainError `invalid` when there is none, or one that cannot be.
  */
@@ -48,14 +48,14 @@ export function boundaryOf(contentType: string): string | null {
   throw new DomainError('invalid', message, [{ field: 'content-type', message }]);
 }
 
-/** The refusal of a body that is no type which the route takes, in hapi's words for the others. */
+/** The refusal of a body of a type that the route does not take, in hapi's words. */
 export function wrongType(): DomainError {
   return new DomainError('unsupported-type', 'Unsupported Media Type');
 }
 
 /**
- * Reads a form to its end: texts, and at most one file, which `take` reads while it arrives. The order of the parts counts
- * for nothing. An input for a file that was left empty, as browsers send it, is none.
+ * Reads a form to its end: texts, and at most one file, which `take` reads while it arrives. The order of the parts does
+ * not matter. An empty file input, as browsers send it, counts as absent.
  *
  * @param bounds `maxTextBytes`: of all texts together.
  * @throws DomainError `invalid` or `too-large`; `unsupported-type` for a compressed body, `too-slow` for one that arrives too slowly.
@@ -104,7 +104,7 @@ type Bounds = {
   around: (source: Source) => Source;
   /** Counts the bytes of a text. */
   text: (bytes: number) => void;
-  /** Counts those of a file, whose size is for others to judge. */
+  /** Counts those of a file, whose size is checked elsewhere. */
   file: (bytes: number) => void;
 };
 

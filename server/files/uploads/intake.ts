@@ -11,7 +11,7 @@ import { type Received, receiveForm } from './receive.ts';
 
 /** How the bodies of a collection's writes come in: as JSON, and where its documents are files as forms too. */
 export type Intake = {
-  /** What a route needs for it. */
+  /** The route options for it. */
   options: (operation: Operation) => Pick<RouteOptions, 'payload' | 'ext'>;
   read: (request: Request) => Promise<Received>;
 };
@@ -73,8 +73,8 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
       const received = isForm
         ? await receiveForm({ app, request, options: upload, readTexts })
         : await readJson(request);
-      // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For one who
-      // was thrown out meanwhile none is asked, and nothing is kept.
+      // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For a user
+      // whose sessions were ended meanwhile none runs, and nothing is kept.
       try {
         requireLiving(app, request);
       } catch (error) {

@@ -19,7 +19,7 @@ const carriageReturn = 13;
 
 /**
  * Reads a body of `multipart/form-data` (RFC 7578) part by part, to its end, and takes no more from its source than is asked
- * for. What is left of a part's content is skipped. Nothing is passed over: a part without a name is a refusal, and so is
+ * for. The rest of an unread part is skipped. Nothing is ignored: a part without a name is a refusal, and so is
  * text that is not UTF-8.
  *
  * @throws DomainError `invalid` for what is malformed or cut off, and what the source throws.
@@ -34,14 +34,14 @@ export async function* readParts(source: Source, boundary: string): AsyncGenerat
     yield { ...readHead(await headBytes(reader)), content };
     await skip(content);
   }
-  // What comes behind the last delimiter counts for nothing, but the connection is free only after it.
+  // The epilogue after the last delimiter is ignored, but read: the connection is free only after it.
   while ((await source()) !== null);
 }
 
 type Reader = ReturnType<typeof createReader>;
 
 function createReader(source: Source) {
-  /** What has come and was not given yet. It begins with a line break, for the first delimiter may lack the one before it. */
+  /** Bytes received and not passed on yet. It begins with a line break, for the first delimiter may lack the one before it. */
   let rest: Buffer = Buffer.from('\r\n');
 
   async function fill(): Promise<void> {
@@ -135,7 +135,7 @@ function readHead(bytes: Buffer): PartHead {
 const wholeDisposition = /^form-data(?:[ \t]*;[ \t]*[^\s=";]+[ \t]*=[ \t]*(?:"[^"]*"|[^\s";]+))*[ \t]*$/i;
 const parameterName = /;[ \t]*([^\s=";]+)[ \t]*=[ \t]*(?:"[^"]*")?/g;
 
-/** What `parse` would pass over is refused: what is no parameter, comes twice, or is not in the characters it says. */
+/** Refuses headers that `parse` would ignore: malformed or repeated parameters, and bytes outside of the stated charset. */
 function readDisposition(value: string): { name?: string; filename?: string } {
   // Browsers write `%22` for a quote, and so it is read; others write `\"`. A name may also end with a backslash.
   const unescaped = value.replace(/\\(["\\])/g, (_, char) => (char === '"' ? '%22' : char));

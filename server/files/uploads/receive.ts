@@ -17,7 +17,7 @@ import { type FilePart, filePart, formType, readForm, type Texts } from './form.
 /** A file that was received and is not in the store yet. */
 export type Upload = {
   values: FileValues;
-  /** Sees to it that nobody removes these bytes from the store until the write is over. @throws DomainError `unavailable`. */
+  /** Keeps these bytes from being removed from the store until the write is over. @throws DomainError `unavailable`. */
   hold: () => Promise<void>;
   /**
    * Holds the bytes and puts them into the store, once however often it is called.
@@ -78,7 +78,7 @@ export async function receiveForm({ app, request, options, readTexts }: Receivin
     const discarded = isRefusal(error) ? kept : [];
     await Promise.allSettled([
       ...received.map((path) => rm(path, { force: true })),
-      // In this order: what is pinned is not discarded.
+      // In this order, since pinned bytes are not discarded.
       ...held.map((sha256) => app.pins.unpin(sha256)),
       ...discarded.map((sha256) => app.pins.discard(sha256)),
     ]);
@@ -94,7 +94,7 @@ export async function receiveForm({ app, request, options, readTexts }: Receivin
   }
 }
 
-/** True for a refusal by the log, a rule, a hook or the store. Any other error tells nothing of what is recorded. */
+/** True for a refusal by the log, a rule, a hook or the store. After any other error it is unknown whether the write was recorded. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof UnreadError) return false;
   return error instanceof DomainError || Boom.isBoom(error) || isStoreFailure(error);

@@ -73,7 +73,7 @@ const documentVersion = closed(
 const admitting = closed({
   name: described(text, 'Such as `posts.update`, or `posts.update (default)` where no rule was set.'),
   sha256: described(orNull({ type: 'string', pattern: '^[0-9a-f]{64}$' }), 'Of the text of the rule; null of none.'),
-  description: described(orNull(text), 'What the author of the rule said of it.'),
+  description: described(orNull(text), 'The description by the author of the rule.'),
   schema: described(count, 'The position of the `schema.changed` that held then.'),
 });
 
@@ -90,7 +90,7 @@ const admission = {
   rule: { ...orNull(admitting), description: 'The rule that admitted it; null where the event names none.' },
   user: {
     ...orNull(closed({ ...actingUser, erased: gone, withheld: isTrue }, Object.keys(actingUser))),
-    description: 'Null where the actor is no user, or became one only by this.',
+    description: 'Null where the actor is not a user, or became one by this event.',
   },
 };
 
@@ -135,7 +135,7 @@ function blameOf(name: string): Schema {
 }
 
 const histories: Record<string, Schema> = {
-  Subject: { ...state, description: 'What became of it so far.' },
+  Subject: { ...state, description: 'Its current state.' },
   Version: entry,
   AccountVersion: accountEntry,
   DocumentHistory: historyOf('document', 'Version'),
@@ -166,7 +166,7 @@ const altered = {
   ...closed({ finding: text, from: orNull(place), to: orNull(place), at: time }),
   description:
     'Stands, until the restart, where the service has found that the log is not what was recorded: in words, and among which events ' +
-    'the first of it is; null where nobody knows.',
+    'the first of it is; null where that is not known.',
 };
 
 const log = {
@@ -212,7 +212,7 @@ const proofs: Record<string, Schema> = {
   ConsistencyProof: closed({ from: count, to: count, fromRoot: base64, toRoot: base64, proof: hashes }),
 };
 
-/** What an event tells of a key, beside these members. */
+/** The members of an event about a key. */
 function keyNote(more: Record<string, Schema> = {}): Schema {
   const told = { position: place, recordedAt: time, actor: schemaRef('Actor'), ...more };
   const members = { ...told, reason: described(text, 'Why. Only with `payloads`.') };
@@ -225,15 +225,15 @@ const keyId: Schema = { type: 'string', pattern: '^[0-9a-f]{8}$' };
 const keys: Record<string, Schema> = {
   Key: closed({
     id: described(keyId, 'Eight hexadecimal digits, as in the verifier key and in each signature.'),
-    verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null where nobody has it any more.'),
+    verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null where it is lost.'),
     signs: described(flag, 'Whether it signs now.'),
     since: described(keyNote(), 'The event by which it began to sign; null for the first key.'),
     first: described(signedTree, 'The first checkpoint of it that the log keeps.'),
     last: described(signedTree, 'The last one.'),
     replaced: described(keyNote({ by: keyId }), 'The event by which another one took its place.'),
     disowned: described(
-      keyNote({ signed: described(orNull(count), 'The most events that it is known to have vouched for.') }),
-      'The event by which its word was given up: events that it vouched for are lost.',
+      keyNote({ signed: described(orNull(count), 'The most events that it is known to have signed.') }),
+      'The event by which it was given up: events that it signed are lost.',
     ),
   }),
   Keys: closed({ keys: listOf(schemaRef('Key')) }),
@@ -258,7 +258,7 @@ const record = {
   streams: listOf(closed({ stream: text, versions: place })),
   finished: flag,
   waitsFor: { ...orNull({ type: 'string' }), enum: ['store', 'data', null] },
-  obstacle: described(orNull(text), 'What was in the way of the last try.'),
+  obstacle: described(orNull(text), 'The obstacle of the last try.'),
 };
 
 const erasures: Record<string, Schema> = {
@@ -268,7 +268,7 @@ const erasures: Record<string, Schema> = {
     reason: {
       type: 'string',
       pattern: '\\S',
-      description: 'Why, in 1 to 500 characters. It is kept for ever, so it must name nobody.',
+      description: 'Why, in 1 to 500 characters. It is kept for ever, so it must not name a person.',
     },
   }),
   Erased: closed({ ...erased, finished: isTrue }),

@@ -8,7 +8,7 @@ const header = closed({
   log: described(text, 'The id of the log: `annals/<UUID>`.'),
   position: described(place, 'The place in the whole log, gap-free from 1.'),
   id: { type: 'string', format: 'uuid' },
-  stream: described(text, 'What it is about, such as `posts/<id>`.'),
+  stream: described(text, 'Its stream, such as `posts/<id>`.'),
   version: described(place, 'The place in the stream, gap-free from 1.'),
   type: schemaRef('EventType'),
   schemaVersion: described(place, 'The version of the form that `data` has.'),
@@ -23,8 +23,7 @@ export const eventSchemas: Record<string, Schema> = {
   EventType: { type: 'string', enum: Object.keys(schemaVersionOf) },
   Actor: {
     ...closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']),
-    description:
-      'Who caused it: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
+    description: 'The author: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
   },
   Header: header,
   Context: {
@@ -33,7 +32,7 @@ export const eventSchemas: Record<string, Schema> = {
   },
   RecordedEvent: closed({
     header: schemaRef('Header'),
-    data: { type: 'object', description: 'What happened, in the form that its type has (docs/events.md).' },
+    data: { type: 'object', description: 'The payload, in the form of its type (docs/events.md).' },
     context: schemaRef('Context'),
   }),
   ErasedEvent: {

@@ -1,7 +1,7 @@
 import { type Answer, type Answers, json, refusals, retryAfter } from '../responses.ts';
 
-/** What the audit routes say about each of their statuses that others say something else about. */
-const unsigned = 'There is no room on the disk to sign what the log is.';
+/** Descriptions of statuses that differ between audit routes and others. */
+const unsigned = 'There is no room on the disk to sign a checkpoint.';
 
 /** Where the log has nothing about what is asked for. */
 export function unknownToLog(description: string): Answers {

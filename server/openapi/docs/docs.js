@@ -104,7 +104,7 @@ function inBrackets(url) {
   return parameters.length === 0 ? url : `${path}?${new URLSearchParams(parameters)}`;
 }
 
-/** A text may begin as JSON does, and be none. */
+/** A text may begin as JSON does, and not be JSON. */
 function readNested(value) {
   try {
     return /^[{[]/.test(value) ? JSON.parse(value) : value;
@@ -114,7 +114,7 @@ function readNested(value) {
 }
 
 /**
- * A list of conditions has an index in the name, and a list of values the same name several times. What is empty stays as
+ * A list of conditions has an index in the name, and a list of values the same name several times. An empty value stays as
  * a name without a value: without it the service would not see that there was a condition.
  */
 function flatten(name, value) {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:h
 import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
 
-/** Through which the requests of another server come to ours, which never listens itself. */
+/** Passes the requests of another server to ours, which never listens itself. */
 export type Gate = {
   /**
    * Has a request answered; resolves when it is over.
@@ -27,7 +27,7 @@ export function createGate(log: Logger): Gate {
   function pass(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
     const taken = inHand.get(response);
     if (taken) return taken;
-    // Somebody else answers it, or has.
+    // Another handler answers it, or has.
     if (response.headersSent || response.writableEnded || response.destroyed) return Promise.resolve();
     const over = overOf(response).finally(() => inHand.delete(response));
     inHand.set(response, over);
@@ -35,12 +35,12 @@ export function createGate(log: Logger): Gate {
     if (!opened) refuse(response, 503, refusal);
     else if (isRead(request)) {
       log.error('a body was read before its request came to Annals: its handler must stand before parsers of bodies');
-      refuse(response, 500, 'the body of the request was read by somebody else');
+      refuse(response, 500, 'the body of the request was read by another handler');
     } else guarded(() => hand(opened, { request, response, url }), response);
     return over;
   }
 
-  /** What is thrown here would end the process of the other server. */
+  /** An uncaught error would end the process of the other server. */
   function guarded(run: () => void, response: ServerResponse): void {
     try {
       run();
@@ -95,7 +95,7 @@ type Passed = { request: Routed; response: ServerResponse; url: string };
 
 function hand(listener: Listener, { request, response, url }: Passed): void {
   const { url: given = '' } = request;
-  // As Express has it, for who writes a line about the request when it is over.
+  // As in Express, for loggers that write when the request is over.
   request.originalUrl ??= given;
   request.url = url;
   response.once('close', () => {
@@ -103,7 +103,7 @@ function hand(listener: Listener, { request, response, url }: Passed): void {
   });
   const isTold = (response as { _sent100?: boolean })._sent100 === true;
   const isWaiting = !isTold && /^100-continue$/i.test(request.headers.expect ?? '');
-  // Without a listener for those that wait Node itself tells them to go on; then there is nothing left to wait for.
+  // Without a `checkContinue` listener Node sends 100 Continue itself, so the header must go.
   if (isTold) delete request.headers.expect;
   listener.emit(isWaiting ? 'checkContinue' : 'request', request, response);
 }
@@ -113,7 +113,7 @@ function isRead(request: IncomingMessage): boolean {
   return request.readableDidRead && (encoding !== undefined || Number(length) > 0);
 }
 
-/** Resolves when an answer was sent, or nobody waits for it any more. */
+/** Resolves when a response was sent, or its client has gone. */
 function overOf(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // One that is made up by a test of its server is never closed.

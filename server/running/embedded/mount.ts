@@ -38,7 +38,7 @@ export function mount(options: ServiceOptions): Mount {
 
 type Routed = IncomingMessage & { originalUrl?: string; baseUrl?: string };
 
-/** What of the path stands before the service, and the url as that knows it. Express and connect have cut off the first already. */
+/** The path prefix before the service, and the url as that knows it. Express and connect have cut off the first already. */
 function whereabouts(request: Routed, path: string): { before: string; url: string | null } {
   const { url = '/', originalUrl = url, baseUrl } = request;
   if (baseUrl) return { before: baseUrl, url };

@@ -4,7 +4,7 @@ import { show } from '../../../config/suggest.ts';
 import { keysOf, objectIn, type Place, readObjectSettings } from '../../settings/objects.ts';
 import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../../settings/settings.ts';
 
-/** What a service inside of another server is told. The environment is the server's: no `ANNALS_…` variable is read. */
+/** The options of a service inside of another server. The environment is the server's: no `ANNALS_…` variable is read. */
 export type ServiceOptions = {
   /** The configuration, or the path of its module. A relative path is relative to the working directory. */
   config: string | Config;
@@ -28,7 +28,7 @@ export type ServiceOptions = {
   tsaUrl?: string;
   /** Certificates in PEM, one of which its own has to lead up to. */
   tsaCa?: string;
-  /** Who cosigns checkpoints, each as `VERIFIER-KEY=URL`. */
+  /** Witnesses that cosign checkpoints, each as `VERIFIER-KEY=URL`. */
   witnesses?: readonly string[];
   /** Refuse a configuration that changes what documents answer; default false. */
   strictSchema?: boolean;
@@ -56,7 +56,7 @@ export type BucketOptions = {
   checkpointDays?: number;
 };
 
-/** What lines of the log are written to: a stream, or any object with such a function. */
+/** The destination of log lines: a stream, or any object with such a function. */
 export type LineSink = { write: (line: string) => unknown };
 
 /** Options that have been read. */
@@ -76,7 +76,7 @@ export function readOptions(options: unknown): Given {
   const { problems } = place;
   const settings = embeddedSettings();
   const said = objectIn(options, [...keysOf(settings), 'path', 'logger'], place) ?? {};
-  // Who has an option only sometimes may say undefined.
+  // An optional value may be undefined.
   const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
   for (const key of needed) if (!(key in given)) problems.push(`options.${key} is missing`);
   const { config, path, logger, ...rest } = given;

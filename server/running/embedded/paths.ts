@@ -1,11 +1,11 @@
-/** What the service answers where it is not alone below a path. */
+/** The paths of the service where it shares a path prefix with others. */
 const own = /^\/(?:(?:api|account)(?:\/|\?|#|$)|(?:health|ready)(?:\?|#|$))/;
 
 /** The same for hapi, which has no pattern in a path that would say so. */
 export const ownRoutes: readonly string[] = ['/api/{any*}', '/account/{any*}', '/health', '/ready'];
 
 /**
- * The url of a request below a path, without that path; null for one that is for somebody else.
+ * The url of a request below a path, without that path; null for one of another handler.
  *
  * @param path without a slash at its end. At the root, only what the service knows is its own.
  */

@@ -12,8 +12,8 @@ declare module '@hapi/hapi' {
 }
 
 /**
- * A service for somebody's hapi server, under the prefix of its registration. It begins when it is registered and ends with the
- * server. What that server has set for its routes (authentication, parsers, CORS, pages for errors) does not reach it, and the
+ * A service as a plugin of a hapi server, under the prefix of its registration. It begins when it is registered and ends with the
+ * server. That server's settings of routes (authentication, parsers, CORS, pages for errors) do not reach it, and the
  * reverse: requests are passed on as they came, to a server of its own that never listens.
  */
 export const annals: Plugin<ServiceOptions> = {
@@ -47,7 +47,7 @@ export const annals: Plugin<ServiceOptions> = {
 function requirePath({ path, settings: { baseUrl } }: Given, prefix: string): void {
   if (path === prefix) return;
   throw new UsageError(
-    `options.baseUrl must end with the prefix of the routes, ${prefix === '' ? 'which is none' : prefix}, got ${baseUrl}; ` +
+    `options.baseUrl must end with the prefix of the routes, ${prefix === '' ? 'which is empty' : prefix}, got ${baseUrl}; ` +
       'where a proxy changes the path, say in options.path which one comes here',
   );
 }
@@ -80,7 +80,7 @@ function urlOf(request: Request, prefix: string): string {
   return `${request.path.slice(prefix.length) || '/'}${searchOf(request) ?? query}`;
 }
 
-/** Null where the host of the request is none, so that no url can be made of it. */
+/** Null where the host of the request is not valid in a URL. */
 function searchOf(request: Request): string | null {
   try {
     return request.url.search;

@@ -14,10 +14,10 @@ import type { Given, LineSink } from './options.ts';
 
 /** A service that answers requests of another server, in the thread of that one. */
 export type Embedded = {
-  /** Resolves when it answers; rejects when it cannot start. Nobody needs to look: that is logged too. */
+  /** Resolves when it answers; rejects when it cannot start. A rejection may go unhandled: it is logged too. */
   ready: Promise<EmbeddedReady>;
   /**
-   * Answers a request; resolves when it is over. What cannot be answered now is a 503.
+   * Answers a request; resolves when it is over. While the service is not available, with a 503.
    *
    * @param before what stands before the paths that the service knows: `/cms` in `/cms/api/schemas`.
    */
@@ -28,11 +28,11 @@ export type Embedded = {
   close: () => Promise<void>;
 };
 
-/** What is worth telling about a service that answers. */
+/** Facts about a running service. */
 export type EmbeddedReady = {
   /** The API key that was generated because none was given; it is kept in the data directory. */
   apiKey: string | null;
-  /** Where the first user is made, by whoever knows this address; null when there is one, or nobody can log in. */
+  /** The secret address of the page that makes the first user; null when there is one, or no collection of users may log in. */
   setupUrl: string | null;
   /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
   mailUrl: string | null;
@@ -91,7 +91,7 @@ export function startEmbedded(given: Given): Embedded {
   async function closeAll(message: string): Promise<void> {
     gate.close(message);
     engine?.setState('stopping');
-    // What a start waits for may never come once it is closed, so that one is not waited for.
+    // A start may wait for ever once its parts are closed, so it is not awaited.
     if (!engine || isEngineReady) await opening.catch(() => {});
     try {
       await release();

@@ -17,7 +17,7 @@ import type { State } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
 import { logRequests, neverListening } from '../http-server.ts';
 
-/** What answers requests that no site does. */
+/** Answers requests that no site does. */
 export type Common = {
   server: Server;
   /** Has a request, which is passed on to the server right after, refused whatever it asks for. */
@@ -34,7 +34,7 @@ export type Counts = { sites: number; starting: number; unavailable: number };
 
 type Options = { state: () => State; counts: () => Counts; told: ToldOrigins; backlog: Backlog; log: Logger };
 
-/** The refusal of a request whose site is not there: the same whether it names none or one that nobody knows. */
+/** The refusal of a request whose site is not there: the same whether it names none or an unknown one. */
 export function noSite(): DomainError {
   return new DomainError('unauthorized', 'x-site-id must name a site that is served here');
 }
@@ -48,7 +48,7 @@ export async function openCommon({ state, counts, told, backlog, log }: Options)
     if (refusal) throw refusal;
     return h.continue;
   });
-  // After the refusals, so not for all servers at once: who names a site that nobody can read gets the 401 of one that is not there.
+  // After the refusals, so not for all servers at once: a request for a site that failed gets the 401 of one that is not there.
   server.ext('onRequest', checkUrl);
   let cors: Cors | null = null;
   const addCors = corsRoutes(server, { current: () => cors, refusal: noSite });

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../../config/schema.ts';
 
-/** What of a request tells its site. */
+/** The parts of a request that name its site. */
 export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
 
-/** Below these, links lead that somebody follows who sends no headers: pictures in pages, pages that mails lead to. */
+/** Paths of links that browsers follow without our headers: pictures in pages, pages that mails lead to. */
 const linked = /^\/(api\/media|account)\//;
 
 /** A token of ours has a few hundred characters. */
@@ -20,9 +20,9 @@ export function siteOf({ url = '', headers }: Asked): string | null {
   const [path = '', query = ''] = split(url);
   const isLink = query.includes('site') && (linked.test(path) || path === '/api/docs');
   const named = new Set(isLink ? new URLSearchParams(query).getAll('site') : []);
-  // Several headers of one name come as one text with commas, which is no id.
+  // Several headers of one name come as one text with commas, which is not an id.
   if (header !== undefined) named.add(String(header));
-  // What is said, and wrong, is not made up for by something else.
+  // A wrong name is an error even where another part names a site.
   if (named.size > 0) return named.size === 1 ? ([...named][0] ?? null) : null;
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (bearer !== undefined) return claimIn(bearer);
@@ -39,7 +39,7 @@ function onlyToken(query: string): string {
   return tokens.length === 1 ? (tokens[0] ?? '') : '';
 }
 
-/** The site that a token of ours names, whoever made it; null for any other text. */
+/** The site that a token of ours names, unverified; null for any other text. */
 function claimIn(token: string): string | null {
   if (token.length > longestToken) return null;
   try {

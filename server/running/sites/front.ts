@@ -38,7 +38,7 @@ type Site = {
   server: Server | null;
   origins: readonly string[];
   isStarting: boolean;
-  /** How many it has in hand, and what to do when it is none. */
+  /** The number of open requests, and the callback for when they are done. */
   requests: number;
   onIdle: () => void;
 };
@@ -97,7 +97,7 @@ export async function openFront({ sites: ids, state, told, backlog, log, patienc
     const { server } = site;
     site.server = null;
     site.isStarting = false;
-    // What streams, ends.
+    // Streams end.
     await server?.stop();
     if (site.requests === 0) return;
     await within(patience, (done) => {
@@ -109,7 +109,7 @@ export async function openFront({ sites: ids, state, told, backlog, log, patienc
     const servers = [...sites.values()].flatMap(({ server }) => server ?? []);
     const closed = within(patience, (done) => listener.close(done));
     for (const socket of sockets) if (!busy.has(socket)) socket.end();
-    // Whoever is answered from now on is told that the connection ends with it.
+    // From now on responses say that their connection ends.
     await Promise.all([common.server, ...servers].map((server) => server.stop()));
     await closed;
     listener.closeAllConnections();

@@ -26,7 +26,7 @@ type Options = { settings: Settings; sites: readonly SiteSettings[]; sink: LogSi
 export function startSites({ settings, sites: settingsOfSites, sink, log }: Options): SitesService {
   if (settings.threads === 0)
     throw new UsageError('--threads must be 1 at least where there are several sites, got "0"');
-  // SQLite has one folder for what it needs for a moment. Each of these is for nobody else to look at.
+  // SQLite has one folder for what it needs for a moment. Each of these is private to its user.
   process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
   const state = createState();
   const told = createToldOrigins();
@@ -52,7 +52,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   let starting: Promise<unknown> = Promise.resolve();
   let isStopping = false;
 
-  /** Whoever starts it again may have them back. */
+  /** For a caller that starts it again. */
   function dieWithoutSites(): void {
     if (isReady && !sites.some((site) => site.working())) die(log, whyNone(sites), 'no site is left that works');
   }

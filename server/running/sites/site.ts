@@ -20,14 +20,14 @@ export type Site = {
    * @param reachable under which address the process can be called from here.
    */
   start: (reachable: string) => Promise<void>;
-  /** What a thread is told that begins now. */
+  /** The orders for a thread that begins now. */
   orders: () => Order[];
-  /** What there is to tell about it when it works; null when it does not. */
+  /** Facts about the site while it works; else null. */
   working: () => Working | null;
   /** Why it does not. */
   failure: () => Error | null;
   setState: (state: State) => void;
-  /** Closes everything. Who answers requests has ended before. */
+  /** Closes everything. The request handlers are to be stopped before. */
   stop: () => Promise<void>;
 };
 
@@ -43,7 +43,7 @@ type Options = {
   onFailure: () => void;
 };
 
-/** One of several sites. What is wrong with it is logged, and is nothing to the others. */
+/** One of several sites. A failure is logged, and does not affect the others. */
 export function createSite({ settings, log, tell, onFailure }: Options): Site {
   const { site } = settings;
   let engine: Engine | null = null;
@@ -79,12 +79,12 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     working = { ...announced, engine: own, loaded };
   }
 
-  /** What a configuration waits for may never come, and must not keep the process from ending. */
+  /** Ends with the site: a seed that waits for ever must not keep the process from ending. */
   async function unlessStopped<T>(waiting: Promise<T>): Promise<T | undefined> {
     return (await Promise.race([waiting, stopped.promise])) ?? undefined;
   }
 
-  /** Once: what follows from the first failure tells nothing. */
+  /** Once: later failures follow from the first. */
   async function fail(error: Error, message: string): Promise<void> {
     if (failure || isStopping) return;
     failure = error;
@@ -96,7 +96,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     if (!isStopping) await close();
   }
 
-  /** Once, whoever wants it first. */
+  /** Closes the engine once, on the first call. */
   async function close(): Promise<void> {
     closing ??= engine?.stop().catch((err) => log.error({ err }, 'the site could not be closed')) ?? null;
     await closing;
@@ -149,7 +149,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
   };
 }
 
-/** A way to hear once from a thread; one that ends meanwhile has nothing to say. */
+/** A port for one reply of a thread; resolves also when the thread ends without one. */
 function answer(): { port: MessageChannel['port2']; done: Promise<void> } {
   const { port1, port2 } = new MessageChannel();
   const done = new Promise<void>((resolve, reject) => {

@@ -11,7 +11,7 @@ import { type Describing, openApp, type Shared } from '../open-app.ts';
 /** The ways of a thread that answers requests to the others. */
 export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'erasures' | 'openApi']: MessagePort };
 
-/** What such a thread tells: the port it answers on, and lines for the log. */
+/** Messages of such a thread: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
 /** Opens a service in a thread that answers its requests. */
@@ -39,7 +39,7 @@ export function say(message: HttpMessage): void {
 /** Where the lines of this thread go: through the main one. */
 export function threadSink(): LogSink {
   const sink = gatherLines((lines) => say({ kind: 'log', lines }));
-  // However the thread ends, what it had to say about that is the last of its lines.
+  // However the thread ends, its last lines are written.
   process.on('exit', sink.flushSync);
   return sink;
 }

@@ -9,10 +9,10 @@ import type { Shared } from '../open-app.ts';
 import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 
-/** What a thread that answers requests is started with. Functions do not pass between threads: each loads its own. */
+/** The start data of a thread that answers requests. Functions do not pass between threads: each loads its own. */
 export type HttpInput = { config: string; logLevel: string };
 
-/** What the main thread asks for: to answer requests, to finish what is in flight and end. */
+/** Orders of the main thread: to answer requests; to finish the requests in flight and end. */
 export type HttpOrder = Listen | { kind: 'stop' };
 type Listen = { kind: 'listen'; shared: Shared; address: Address; ports: Ports };
 
@@ -27,7 +27,7 @@ parent().on('message', async (order: HttpOrder) => {
   if (order.kind === 'listen') await listen(order);
   else {
     await stop();
-    // What the configuration left running, a timer or a connection, must not keep the service from ending.
+    // A timer or connection that the configuration left open must not keep the service from ending.
     process.exit(0);
   }
 });

@@ -46,7 +46,7 @@ type Options = {
   patience?: number;
 };
 
-/** What each thread is started with, beside what it needs for itself. */
+/** The start data of each thread, beside that of its module. */
 export type ThreadInput = { pulse: Pulse };
 
 /** The ports of one thread more. */
@@ -81,7 +81,7 @@ export function startHttpThreads(options: Options): HttpThreads {
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);
-      // One that never listened stays, to tell those who wait for it.
+      // One that never listened stays, so that callers who wait for it get its error.
       if (isStopping || !thread.isListening()) return;
       threads.delete(thread);
       replace(thread, error);
@@ -89,7 +89,7 @@ export function startHttpThreads(options: Options): HttpThreads {
     return thread;
   }
 
-  /** What it runs is cut off wherever it is. */
+  /** Terminates the thread at once. */
   function endStuck(thread: Thread): void {
     stuck.add(thread);
     const at = notedIn(thread.pulse);
@@ -169,7 +169,7 @@ function startThread(module: URL, input: object, sink: LogSink): Thread {
   const ended = Promise.withResolvers<Error>();
   let isListening = false;
   let failure: Error | null = null;
-  // Whether it ever listened matters only to those who wait for it.
+  // Whether it ever listened matters only to callers who wait for it.
   listening.promise.catch(() => {});
 
   worker.on('message', (message: HttpMessage) => {
@@ -185,7 +185,7 @@ function startThread(module: URL, input: object, sink: LogSink): Thread {
   });
   worker.on('exit', (code) => {
     const reason = failure ?? new Error(`the thread exited with ${code}`);
-    // What the system refuses, such as a port that is taken, has a code and is explained by it.
+    // An error of the system, such as a port in use, has a code that explains it.
     listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
     ended.resolve(reason);
   });

@@ -4,7 +4,7 @@ import { loadConfiguration } from '../../settings/configuration.ts';
 import { generateOpenApi } from '../generate-openapi.ts';
 import type { Shared } from '../open-app.ts';
 
-/** What the thread is started with that makes an OpenAPI document, says it, and ends. */
+/** The start data of the thread that generates an OpenAPI document, posts it, and ends. */
 export type OpenApiInput = { config: string; api: Api; shared: Shared };
 
 const { config, api, shared }: OpenApiInput = workerData;

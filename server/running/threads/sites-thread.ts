@@ -13,10 +13,10 @@ import { type Front, openFront } from '../sites/front.ts';
 import type { ThreadInput } from './http.ts';
 import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 
-/** What a thread is started with that answers the requests of several sites: which configurations it will need. */
+/** The start data of a thread that answers the requests of several sites: the configurations that it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
 
-/** What the main thread asks for: to listen, to answer the requests of a site, to refuse them, to end. */
+/** Orders of the main thread: to listen, to answer the requests of a site, to refuse them, to end. */
 export type SitesOrder = Listen | Open | Close | { kind: 'stop' };
 type Listen = {
   kind: 'listen';
@@ -29,7 +29,7 @@ type Listen = {
 type Open = { kind: 'open'; site: string; config: string; shared: Shared; ports: Ports; done: MessagePort };
 type Close = { kind: 'close'; site: string; done: MessagePort };
 
-/** What comes through `done`; null when it went well. */
+/** The message through `done`; `failure` is null on success. */
 export type Done = { failure: string | null };
 
 const { configs, logLevel, pulse }: SitesInput & ThreadInput = workerData;
@@ -39,7 +39,7 @@ const sink = threadSink();
 const log = createLog(logLevel, sink);
 const backlog = createBacklog(log);
 const loading = new Map<string, Promise<Loaded>>();
-// While the logs are opened. What cannot be loaded is told when it is needed.
+// While the logs are opened. A configuration that cannot be loaded is reported when it is needed.
 for (const path of configs) load(path).catch(() => {});
 
 let front: Front | null = null;
@@ -54,7 +54,7 @@ parent().on('message', (order: SitesOrder) => {
 async function carryOut(order: SitesOrder): Promise<void> {
   if (order.kind === 'listen') await listen(order);
   else if (order.kind === 'open') await settle(order.done, () => open(order));
-  // Nobody waits for the requests of one site.
+  // The start does not wait for the requests of one site.
   else if (order.kind === 'close') settle(order.done, () => close(order.site));
   else await stop();
 }
@@ -90,7 +90,7 @@ async function settle(done: MessagePort, run: () => Promise<void>): Promise<void
 async function stop(): Promise<void> {
   await front?.stop();
   await Promise.all([...closing.values()].map((close) => close()));
-  // What a configuration left running, a timer or a connection, must not keep the service from ending.
+  // A timer or connection that a configuration left open must not keep the service from ending.
   process.exit(0);
 }
 

@@ -4,8 +4,8 @@ import { beatsOf, type Pulse } from '../../http/pulse.ts';
 const looks = 10;
 
 /**
- * Looks at threads, and tells of each that did not go on for so long. What counts is how often it was looked at, not the clock:
- * where the process stood still, as on a laptop that sleeps, nobody is stuck, nor is who was held up by a debugger.
+ * Looks at threads, and tells of each that did not go on for so long. Looks are counted, not time:
+ * where the process stood still, as on a laptop that sleeps, no thread is taken for stuck, nor is one held up by a debugger.
  *
  * @returns ends the watch.
  */

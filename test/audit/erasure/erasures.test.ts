@@ -356,7 +356,7 @@ describe('An erasure', () => {
     const erased = erase('posts', id).finally(() => {
       isOver = true;
     });
-    await eventually(() => logLines(service).some(({ msg }) => /somebody still reads from before it/.test(msg)));
+    await eventually(() => logLines(service).some(({ msg }) => /a reader still uses an older snapshot/.test(msg)));
     const { body } = await service.call('GET', `${path}?limit=1`);
     assert.deepEqual([isOver, body.erasures[0].finished, body.erasures[0].waitsFor], [false, false, 'data']);
     assert.equal((await service.call('GET', `/api/collections/posts/${id}`)).status, 404);

@@ -93,7 +93,7 @@ describe('checkpoints in the folder of files', () => {
     assert.equal(sound.code, 0, sound.stdout);
     assert.match(sound.stdout, /^note: the log is the one of 4 signed checkpoints$/m);
     assert.match(sound.stdout, /^note: the newest event is of \d{4}-\S+Z, [\d.]+ (seconds?|minutes?) before now$/m);
-    assert.match(sound.stdout, /^note: nobody from outside says when a checkpoint was there$/m);
+    assert.match(sound.stdout, /^note: no witness or authority says when a checkpoint was there$/m);
 
     // The log alone: the key knows what it has signed. It and the key: the folder does.
     restore(backup, data, /^log\.db/);
@@ -155,7 +155,10 @@ describe('checkpoints in the folder of files', () => {
     for (const file of readdirSync(data)) if (file.startsWith('vault.db')) rmSync(join(data, file));
     const bare = await verify(data);
     assert.equal(bare.code, 2, bare.stdout);
-    assert.match(bare.stdout, /^note: there is no vault\.db: nobody knows who signed the checkpoints, or wrote what/m);
+    assert.match(
+      bare.stdout,
+      /^note: there is no vault\.db: it cannot be told by which key the checkpoints are signed, nor what wrote/m,
+    );
     assert.match(bare.stdout, /; 0 of 2 events are signed by a key that is known$/m);
     const rebuild = ['rebuild', '--config', writeConfig(temporaryFolder(t), config), '--data', data];
     assert.equal((await runHere([...rebuild, '--accept-foreign-writes', '--reason', 'x'])).code, 0);

@@ -159,7 +159,7 @@ describe('witnesses', () => {
     });
     assert.equal(code, 0, stdout);
     assert.match(stdout, /^note: checkpoints that the log is not held against, for their key was given up: \d+$/m);
-    assert.match(stdout, /^note: nobody from outside says when a checkpoint was there$/m);
+    assert.match(stdout, /^note: no witness or authority says when a checkpoint was there$/m);
   });
 
   it('that have seen another log, or answer what is none, are told of in the log, and nothing of them is kept', async (t) => {

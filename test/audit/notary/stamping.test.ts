@@ -76,7 +76,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     await assert.rejects(asked(), { message: 'it answered 503' });
     tsa.status = 200;
     tsa.reply = async () => Buffer.from('no');
-    await assert.rejects(asked(), { message: 'its answer is none to a time-stamp request' });
+    await assert.rejects(asked(), { message: 'its response is not one to a time-stamp request' });
     // A request that asks for a hash which the authority does not take is granted nothing.
     const sha1 = Buffer.from('301f020101301d300906052b0e03021a05000410', 'hex');
     tsa.reply = async () => reply(Buffer.concat([sha1, Buffer.alloc(16)]));
@@ -101,7 +101,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const hidden = bytes.indexOf(token.imprint.hash);
     bytes[hidden] = (bytes[hidden] as number) ^ 1;
     assert.throws(() => readToken(bytes), { message: 'says something else than was signed' });
-    assert.throws(() => readToken(Buffer.alloc(70_000)), { message: 'is none: it is too long' });
+    assert.throws(() => readToken(Buffer.alloc(70_000)), { message: 'is not a time-stamp token: it is too long' });
   });
 
   it('count only by a certificate that is for time stamps alone, that they name, and that was valid then', async () => {
@@ -129,7 +129,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     }
     assert.throws(() => sign('tsa'), { message: 'does not name its certificate' });
     assert.throws(() => sign('tsa', '-cades', '-nocerts'), {
-      message: /^is none: a value with others in it is missing$/,
+      message: /^is not a time-stamp token: a value with others in it is missing$/,
     });
     assert.throws(() => sign('tsa', '-cades', '-md', 'sha1'), {
       message: /^uses a hash that is not known here, 1\.3\.14\.3\.2\.26$/,
@@ -141,7 +141,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.throws(() => sign('tsa', '-cades'), { message: 'is of a time at which its certificate was not valid' });
     said.write('20x9', year, 'latin1');
     writeFileSync(at('info'), said);
-    assert.throws(() => sign('tsa', '-cades'), { message: /^is none: / });
+    assert.throws(() => sign('tsa', '-cades'), { message: /^is not a time-stamp token: / });
   });
 
   it('are kept, served, packed, and checked by annals verify and by openssl', async (t) => {

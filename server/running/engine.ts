@@ -160,7 +160,7 @@ export function startEngine(options: Options): Engine {
     const erasurePort = erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught });
     const documents = openDocumentCache({ directory: directory.path, subject: { model, ...shared }, log });
     closeDocuments = documents.close;
-    const openApi: Describe = (api) => documents.read(api, () => describe(api, loaded, shared));
+    const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
 
     function openHere(): OpenApp {
       const { release, ...pins } = blobGuard.join();
@@ -250,7 +250,7 @@ function sharedOf(settings: Settings, { apiKeys, secrets, vault }: Directory) {
 }
 
 /** Generates in a worker where that can load the configuration: the functions of an object do not pass between threads. */
-async function describe(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
+async function describeService(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
   if (path !== null) return generateOpenApiInWorker(api, path, shared);
   const { generateOpenApi } = await import('./generate-openapi.ts');
   return generateOpenApi(api, model, shared);

@@ -91,7 +91,7 @@ export type Notary = {
   stamped: (position: number, size: number) => Promise<StampedCheckpoint[]>;
   /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
   verifierKey: () => Promise<string>;
-  /** Whether the log is still what was signed, as far as the service has looked. */
+  /** Whether the log is still the signed one, as far as the service has checked. */
   verification: () => Promise<Verification>;
 };
 

@@ -59,7 +59,7 @@ export function feedOperation(): Operation {
         others: { 'text/event-stream': { type: 'string', description: eventStream } },
         headers: {
           'X-Accel-Buffering': {
-            description: '`no`, with server-sent events: a proxy in front passes on what comes at once.',
+            description: '`no`, with server-sent events: a proxy in front passes on events at once.',
             required: false,
             schema: { type: 'string', enum: ['no'] },
           },

@@ -38,7 +38,7 @@ export function feed(server: Server, app: App): void {
 
   function sendStream(h: ResponseToolkit, rights: AuditRights, query: Query) {
     const { request } = h;
-    // A compressor, and some proxies, would keep what is there until there is more of it.
+    // A compressor, and some proxies, would buffer events until there are more.
     request.info.acceptEncoding = 'identity';
     return h
       .response(streams.open(request, query, rights))

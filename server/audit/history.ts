@@ -13,7 +13,7 @@ import { patchBetween } from './patch.ts';
 /** The state of a stream: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
-/** One event of a stream, without what it holds. `rule` stands where it names one, `erased` only where its payload is gone. */
+/** One event of a stream, without its payload. `rule` stands where it names one, `erased` only where its payload is gone. */
 export type Entry = {
   version: number;
   position: number;
@@ -80,7 +80,7 @@ export function openHistory(log: LogReader) {
     return { entries: found, next: last < version ? last : null };
   }
 
-  /** With reason and changed fields. Those of a restored document are told by what it was before, so later. */
+  /** With reason and changed fields. Those of a restored document follow from its state before, so later. */
   function entryOf({ header, data, context }: RecordedEvent): Entry {
     if (data === null) return { ...bareEntry(header), reason: null, changed: [], erased: true };
     const changed = isAboutDocument(header) ? changesOf({ header, data, context }) : [];
@@ -97,7 +97,7 @@ export function openHistory(log: LogReader) {
     return [...set, ...(Array.isArray(values.unset) ? values.unset.map(String) : [])];
   }
 
-  /** An update says by itself what it sets, which is a hundred times less to compare in a long history. */
+  /** An update names the fields that it sets, which is a hundred times less to compare in a long history. */
   function fieldsSet({ header, data, context }: RecordedEvent, before: JsonObject | null, after: JsonObject): string[] {
     const isUpdate = before !== null && header.type.endsWith('.updated');
     if (data === null) return [];
@@ -142,7 +142,7 @@ export function openHistory(log: LogReader) {
   }
 
   /**
-   * The document or global as it was after an event; null when there was none, or when what it was has been erased.
+   * The document or global as it was after an event; null when there was none, or it has been erased.
    *
    * @param position by the names and fields of which time; by default that of the event.
    */

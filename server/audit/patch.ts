@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, memberOf } from '../../config/sch
 /** An operation of a JSON Patch (RFC 6902). */
 export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string };
 
-/** Comparing lists costs the product of their lengths, and each item an operation: what is more is replaced as a whole. */
+/** Comparing lists costs the product of their lengths, and each item an operation: longer ones are replaced as a whole. */
 const mostPairs = 10_000;
 const mostItems = 1000;
 
@@ -98,7 +98,7 @@ function differing(old: readonly number[], now: readonly number[]): { start: num
 /** A longest common subsequence: the indexes of each pair, in their order. */
 function commonItems(old: readonly number[], now: readonly number[]): [from: number, to: number][] {
   const row = now.length + 1;
-  // lengths[i * row + j]: of what is common to old from i on and now from j on.
+  // lengths[i * row + j]: of the longest common part of old from i on and now from j on.
   const lengths = new Uint16Array((old.length + 1) * row);
   for (let i = old.length - 1; i >= 0; i -= 1) {
     for (let j = now.length - 1; j >= 0; j -= 1) {

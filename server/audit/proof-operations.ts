@@ -114,7 +114,7 @@ export function consistencyOperation(): Operation {
   return {
     id: 'audit_consistencyProof',
     tag: 'proofs',
-    summary: 'Prove that the log only goes on from what it was',
+    summary: 'Prove that the log only extends its earlier state',
     description:
       'Returns the hashes by which the holder of a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
       'in the log of `to` events.',

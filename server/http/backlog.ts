@@ -59,13 +59,13 @@ type Transport = { bytesWritten?: number; writeQueueSize?: number; _parent?: Tra
 const streamBytes = 128 * 1024;
 /** Bytes that a compressor holds beside its input. */
 const compressorBytes = 256 * 1024;
-/** How often in a row an answer must be found below the pace to be slow: the system takes in pieces what is read evenly. */
+/** How often in a row an answer must be found below the pace to be slow: the system takes in pieces although the client reads evenly. */
 const slowLooks = 3;
 const retrySeconds = 5;
 
 /**
  * Bounds the resources of responses that their clients do not read: memory, or an open file. One that is read too slowly is cut off with
- * its connection. Where the others together hold more than half of what they may, the slowest of them are cut off too; where they hold all
+ * its connection. Where the others together hold more than half of their limit, the slowest of them are cut off too; where they hold all
  * of it, a large answer is refused before it is sent.
  */
 export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds = backlogBounds): Backlog {

@@ -28,7 +28,7 @@ const dropMilliseconds = 5000;
  * Reads a JSON body to its end; undefined when there is none.
  *
  * @param patience how many milliseconds the client may take.
- * @throws DomainError `too-large`; `malformed` for what is not JSON in UTF-8, `too-slow` for a client that takes too long.
+ * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes too long.
  */
 export async function readBody(request: Request, maxBytes: number, patience = defaultPatience): Promise<unknown> {
   refuseEncoded(request);
@@ -71,7 +71,7 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
 }
 
 /**
- * Reads what is left of a body that is refused and drops it. A connection that is closed on a client which still sends
+ * Reads the rest of a refused body and drops it. A connection that is closed on a client which still sends
  * is reset, and the client never sees the answer. At most 32 MiB, and no longer than 5 seconds.
  */
 export async function dropRest({ headers, payload, raw: { req } }: Request): Promise<void> {

@@ -34,7 +34,7 @@ export function stoodInLine(request: IncomingMessage): number {
 
 /**
  * A write that is to begin: when it came, since when it stands in line, and behind how many. One that was sent ahead stands there when
- * those before it on its connection were answered: what they took does not make it late.
+ * those before it on its connection were answered: their time does not make it late.
  */
 type Waiting = {
   came: number;
@@ -52,14 +52,14 @@ type Waiting = {
  *
  * @param isCrowded whether too much waits to be written.
  * @param isExempt whether a write is never refused, and may begin however much waits.
- * @returns what has all of them begin at once, for the end.
+ * @returns a function that lets all of them begin at once, for the end.
  */
 export function takeTurns(
   listener: Listener,
   isCrowded: () => boolean,
   isExempt: (request: IncomingMessage) => boolean,
 ): () => void {
-  /** Of connections with a write that has no answer yet: what they have sent ahead. */
+  /** Of connections with a write that has no answer yet: requests that they have sent ahead. */
   const ahead = new WeakMap<Socket, Waiting[]>();
   const line: Waiting[] = [];
   const refused: Waiting[] = [];

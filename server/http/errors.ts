@@ -10,7 +10,7 @@ import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 
 /**
  * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here:
- * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for what is not even a request, `running/embedded/gate.ts`
+ * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for malformed requests, `running/embedded/gate.ts`
  * where there is no service to ask, and `accounts/mail/mailbox.ts`, a server of its own for development.
  */
 const statusOf: Record<ErrorCode, number> = {
@@ -44,7 +44,7 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
  * that was altered, which the caller has to know.
  *
  * @param admit says why an answer is not sent, though there is one; null where it is.
- * @param additions what every answer has besides, also those that are no errors.
+ * @param additions headers of every response, also of those that are not errors.
  */
 export function answerErrors(
   log: (error: Error, request: Request) => void,

@@ -48,12 +48,12 @@ export function requireHead({ headers, httpVersion, rawHeaders }: Head): void {
 }
 
 /**
- * Bounds what clients do to a listener, and answers in the contract's form what is not even a request. To be called when those
+ * Bounds the load by clients of a listener, and answers malformed requests in the contract's form. To be called when those
  * who answer its requests have been added to it.
  */
 export function guardListener(listener: Listener): void {
   listener.on('checkExpectation', refuseExpectation);
-  // hapi answers what is not even HTTP without a body; ours is the contract's.
+  // hapi answers malformed HTTP without a body; ours is the contract's.
   listener.removeAllListeners('clientError');
   const latest = new WeakMap<Socket, ServerResponse>();
   const note = (request: IncomingMessage, response: ServerResponse) => {

@@ -28,7 +28,7 @@ export function boundBody(listener: Listener, request: IncomingMessage, millisec
 }
 
 /**
- * Gives a body piece by piece as it is asked for, null when it is at its end: what is not asked for stays with the client.
+ * Gives a body piece by piece as it is asked for, null when it is at its end: the rest stays with the client.
  *
  * @throws a 408 for a client that is too slow, a 400 for one that goes away.
  */

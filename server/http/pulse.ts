@@ -17,7 +17,7 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** No more of a request than what is shown: what holds it may last for long. */
+/** Only the shown part of a request, since the holder may last for long. */
 type Note = { text: string; isOver: boolean };
 
 /** Before the text: how often it was beaten, how many requests are in hand, how long the text is. */

@@ -22,7 +22,7 @@ export class OutOfRangeError extends DomainError {
  * @throws OutOfRangeError.
  */
 export function rangeOf(header: string, size: number): ByteRange | null {
-  // Ammo gives null for what it cannot read too.
+  // Ammo gives null for malformed headers too.
   if (!/^bytes=\s*(\d+-\d*|-\d+)$/i.test(header)) return null;
   const [range] = Ammo.header(header, size) ?? [];
   if (!range) throw new OutOfRangeError(size);

@@ -10,7 +10,7 @@ const maxCharacters = 500;
  * Takes note of why the caller writes, for all that the request records: to be called once it is known that the caller may
  * write.
  *
- * @param model what is written; null for what no collection has a say in.
+ * @param model the collection or global that is written; null for other writes.
  * @param own what the service says itself where a reason is needed and none came.
  * @throws DomainError `invalid` for a malformed header, and where a reason is required and missing.
  */

@@ -28,7 +28,7 @@ declare module '@hapi/hapi' {
     moment?: Moment;
     /** Why the caller writes, once that was looked at; null where it is not told. */
     reason?: string | null;
-    /** Which rule admits what is written, once one was asked. */
+    /** The rule that admits the write, once one was asked. */
     rule?: string;
   }
   interface UserCredentials {

@@ -61,7 +61,7 @@ function globalSchemas({ slug, fields }: Global): Record<string, Schema> {
   };
 }
 
-/** A global that was never written answers its defaults: what is required has no value where it has no default. */
+/** A global that was never written answers its defaults: a required field without a default has no value. */
 function beforeItIsWritten(field: Field): Field {
   const { required: _, ...rest } = field;
   return field.makeDefault ? field : rest;

@@ -77,14 +77,14 @@ export function ofDelete(model: Model, target: Collection): string {
 /** `POST /api/collections/<slug>/{id}/restore` */
 export function ofRestore(target: Collection): string {
   return paragraphs(
-    'Makes a document what it was at one of its versions, or when the log stood at a position; one that was deleted too. That is ' +
+    'Restores a document to one of its versions, or to its state at a position of the log; a deleted one too. That is ' +
       'one more version: nothing that came since is lost.',
     target.auth ? 'An account comes back without its password and its sessions.' : '',
     restored,
     reasonOf(target),
     matched,
     repeatable,
-    'It takes the right to update the document, or to create it where it is gone, and the right to see what it was.',
+    'It takes the right to update the document, or to create it where it is gone, and the right to see its past state.',
   );
 }
 
@@ -106,12 +106,12 @@ export function ofUpdateGlobal(model: Model, target: Global): string {
 /** `POST /api/globals/<slug>/restore` */
 export function ofRestoreGlobal(): string {
   return paragraphs(
-    'Makes the global what it was at one of its versions, or when the log stood at a position. That is one more version: nothing ' +
+    'Restores the global to one of its versions, or to its state at a position of the log. That is one more version: nothing ' +
       'that came since is lost.',
     restored,
     matched,
     repeatable,
-    'It takes the right to update the global, and the right to see what it was.',
+    'It takes the right to update the global, and the right to see its past state.',
   );
 }
 

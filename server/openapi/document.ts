@@ -115,7 +115,7 @@ const auditTags: Tag[] = [
   { name: 'events', description: 'The events of the whole log.' },
   { name: 'proofs', description: 'Checkpoints and proofs of the log, for independent verification.' },
   { name: 'exports', description: 'Evidence packs, and ranges of the log.' },
-  { name: 'erasures', description: 'Erasing documents, and what was erased.' },
+  { name: 'erasures', description: 'Erasing documents, and the progress of erasures.' },
   { name: 'system', description: 'This description.' },
 ];
 

@@ -43,7 +43,7 @@ const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
  * Describes an object of these fields. In an answer every field is present that the caller may read; in a body unknown
  * names are refused.
  *
- * @param own members that are no fields, by name.
+ * @param own members that are not fields, by name.
  */
 export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Record<string, Schema>> = {}): Schema {
   const given = fields.filter(({ type, isServerMade }) => use === 'answer' || (type !== 'join' && !isServerMade));

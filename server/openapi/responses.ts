@@ -124,7 +124,7 @@ export function refusalOfOther(): Answers {
   return { 422: json('The `Idempotency-Key` was used before, for another request.', 'Error') };
 }
 
-/** The answer to a restore: the document, or what it would be. */
+/** The answer to a restore: the document, or its state after one. */
 export function restored(schema: string): Answer {
   const description = 'The whole document, with its `ETag`; or with `dryRun` what would be different.';
   const { ETag } = ofDocument;
@@ -138,7 +138,7 @@ export function restored(schema: string): Answer {
 /** The refusal of a restore that cannot be. */
 export function refusalOfRestore(): Answers {
   return {
-    409: json('Unique values are taken, what was has been erased, or others keep changing it.', 'Unrestorable'),
+    409: json('Unique values are taken, the past state is erased, or other writes keep changing it.', 'Unrestorable'),
   };
 }
 

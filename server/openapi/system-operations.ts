@@ -12,7 +12,7 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     tag: 'system',
     summary: 'Read the schemas of all collections and globals',
     description:
-      'Answers what is configured: every collection and global with its fields and options, without functions. A user is told what ' +
+      'Returns the configuration: every collection and global with its fields and options, without functions. A user is told what ' +
       'they may do in each, in `access`: `false` is sure, `true` may hold for some documents only.',
     query: momentParameter,
     answers: {

@@ -30,7 +30,7 @@ export function formOf({ slug, fields }: UploadCollection, use: 'create' | 'upda
 /**
  * The schemas of the forms of an upload collection, by their names.
  *
- * @param own members that are no fields, by name.
+ * @param own members that are not fields, by name.
  */
 export function uploadSchemas(
   { slug, fields, upload }: UploadCollection,
@@ -56,7 +56,7 @@ const schemaNames = {
   update: (slug: string) => `collections.${slug}.updateUpload`,
 };
 
-/** A list of texts repeats its name, and what is nested is JSON. */
+/** A list of texts repeats its name, and nested values are JSON. */
 function encodingOf(field: Field): Encoding | null {
   if (field.isServerMade) return null;
   if (isNesting(field) || typeFacts[field.type].isJson) return { contentType: 'application/json' };

@@ -24,7 +24,7 @@ export function whereOf({ slug, fields }: Collection): Schema {
   };
 }
 
-/** The conditions that are the same in every collection: of a path, and of fields by what they are compared as. */
+/** The conditions that are the same in every collection: of a path, and of fields by their type of comparison. */
 export const conditionSchemas: Record<string, Schema> = {
   Condition: {
     ...conditions(operatorNames.map((name) => [name, {}])),
@@ -72,7 +72,7 @@ function operandValue({ type, options, isDocumentId }: Parameters<typeof conditi
   return { type: type === 'number' || type === 'boolean' ? type : 'string' };
 }
 
-/** A null is a value: of what has none. */
+/** `null` is a value of nullable fields. */
 function orNull(value: Schema): Schema {
   return { ...value, nullable: true, ...(Array.isArray(value.enum) ? { enum: [...value.enum, null] } : {}) };
 }

@@ -25,7 +25,7 @@ export function adviceOn(error: unknown): string | null {
   return null;
 }
 
-/** The message of an error, with what can be done about it. */
+/** The message of an error, with the advice about it. */
 export function advised(error: Error): string {
   const advice = adviceOn(error);
   return advice === null ? error.message : `${error.message}; ${advice}`;

@@ -13,7 +13,7 @@ const mostSigns = 1500;
 
 /**
  * Finds the whole numbers of a JSON text that reading it turns into others, since JavaScript's numbers hold 15 digits surely: at
- * most 100. One that is written as it will be answered passes, so that what was read can be sent back. Decimals and powers of
+ * most 100. One that is written as it will be answered passes, so that a value read can be sent back. Decimals and powers of
  * ten are read to the nearest number there is, as everywhere.
  *
  * @param text valid JSON.

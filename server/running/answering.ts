@@ -11,7 +11,7 @@ import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 export type Answering = {
   /** Begins, and resolves with the port. */
   listen: (engine: EngineReady) => Promise<number>;
-  /** Finishes what is in flight. */
+  /** Finishes the requests in flight. */
   stop: () => Promise<void>;
 };
 

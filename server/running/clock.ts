@@ -6,13 +6,13 @@ import { inWords } from '../../events/durations.ts';
 export type Sight = {
   /** By the steady clock. */
   at: number;
-  /** How far the wall clock is ahead of what is believed. */
+  /** How far the wall clock is ahead of the believed time. */
   lead: number;
   /** How far the times that were recorded are ahead of the wall clock. */
   lag: number;
 };
 
-/** The observations so far: since when the wall clock is how far ahead, and whether it is behind what was recorded. */
+/** The observations so far: since when the wall clock is how far ahead, and whether it is behind the last event. */
 export type Watch = { jump: { since: number; lead: number } | null; isBehind: boolean };
 
 /** The consequence of an observation. */
@@ -82,7 +82,7 @@ const caughtUp = 'the clock has come to the time of the last event again';
 
 type Options = {
   clock: Clock;
-  /** The time of what was recorded last, milliseconds since the epoch. */
+  /** The time of the last event, milliseconds since the epoch. */
   newest: () => number;
   log: Logger;
   milliseconds?: number;

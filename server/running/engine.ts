@@ -32,7 +32,7 @@ export type Engine = {
   /** Resolves when requests may be answered; rejects when the directory cannot be worked on. */
   ready: Promise<EngineReady>;
   setState: (state: State) => void;
-  /** Finishes what is under way and closes everything. The request handlers are to be stopped before. */
+  /** Finishes the work under way and closes everything. The request handlers are to be stopped before. */
   stop: () => Promise<void>;
 };
 

@@ -15,7 +15,7 @@ export type Service = {
   /** Resolves when requests are answered; rejects when the service cannot start. */
   ready: Promise<Ready>;
   setState: (state: State) => void;
-  /** Finishes what is in flight and closes everything. */
+  /** Finishes the requests in flight and closes everything. */
   stop: () => Promise<void>;
 };
 
@@ -76,7 +76,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, pat
     ready,
     setState: engine.setState,
     async stop() {
-      // A start that is cut short fails on what is closed now.
+      // A start that is cut short fails on the parts closed now.
       ready.catch(() => {});
       engine.setState('stopping');
       await answering.stop();

@@ -43,7 +43,7 @@ export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
 /**
  * Orders of the main thread: to listen to one more thread, to say when all commands sent before are done, to keep a checkpoint,
- * to clear the files of what was erased, to end.
+ * to clear the files of erased bytes, to end.
  */
 export type WriterOrder =
   | { kind: 'connect'; port: MessagePort }
@@ -201,7 +201,7 @@ function serve({ log, projector, scrubber }: Started): void {
     const { head } = log;
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
     try {
-      // Left behind by a full disk: nothing new is recorded before what is recorded can be read.
+      // Left behind by a full disk: events recorded before are made readable first.
       if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, { log });
     } catch (error) {
       return commands.map(() => failure(error, 'full'));

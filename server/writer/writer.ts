@@ -28,12 +28,12 @@ export type Writer = {
   /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /**
-   * Clears the data files of what was erased, and ends the erasures that have no stored file left. Writes wait meanwhile.
+   * Clears the data files of erased bytes, and ends the erasures that have no stored file left. Writes wait meanwhile.
    *
    * @param remaining the files that are left of each erasure that is not finished.
    */
   scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
-  /** Records what is queued, then ends the thread; one that is not ready yet is cut short, as by a crash. */
+  /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
 
@@ -54,7 +54,7 @@ type Listener = {
 /**
  * Starts the writer thread.
  *
- * @param onDeath called once, when the thread ends unasked: what it holds is in doubt, and is looked at by the next start.
+ * @param onDeath called once, when the thread ends unasked: the outcome of its commands is unknown until the next start.
  */
 export function startWriter(
   input: WriterInput,

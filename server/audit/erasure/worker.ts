@@ -33,7 +33,7 @@ const closeMilliseconds = 5000;
 /** Rewriting the files holds up all writes, so the pause after it is at least this many times as long. */
 const restFactor = 4;
 
-/** Opens the one erasures of the service. The next start goes on with unfinished erasures: the log tells which. */
+/** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
   const { logFile, guard, scrub, forgetDrafts, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });

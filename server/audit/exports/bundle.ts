@@ -50,7 +50,7 @@ export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable>
   if (last === null)
     throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
   const showsRest = restIsShown(bundle, last.position);
-  // Before anything is answered: what was altered is then a refusal, and not an archive that is cut off.
+  // Before the response begins: an altered payload is then a refusal, and not an archive that is cut off.
   for await (const _chunk of eventsOf(log, stream, checkpoint.size));
   const verifier = await readVerifier();
   const { log: origin } = log.head();

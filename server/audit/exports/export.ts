@@ -42,7 +42,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
   const isWhole = Object.keys(filters).length === 0;
   const prove = proverOf(log, checkpoint.size);
   const erased = noteErased();
-  // Written last: what was erased since the other one was, is found missing here, and ends the archive.
+  // Written last: a payload erased since the other one was written is missing here, and ends the archive.
   const source = countedFile(exported, 'ndjson', (event) => {
     erased.note(event);
     return isWhole ? null : prove(event.header.position);
@@ -95,7 +95,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
   return zipOf(entries, madeAt);
 }
 
-/** A file of events; what it counts and sums up is known once all of it was read, and asked for once. */
+/** A file of events; its counts and sums are known once all of it was read, and asked for once. */
 type CountedFile = {
   entry: ZipEntry;
   events: () => number;

@@ -40,7 +40,7 @@ export const writers: Record<ExportFormat, Writer> = {
   cloudevents: { file: 'events.cloudevents.ndjson', head: '', line: cloudEventLine },
 };
 
-/** Both texts as they are stored: what is proven can be cut out of the line byte by byte. */
+/** Both texts as they are stored: the proven bytes can be cut out of the line. */
 function ndjsonLine({ text, body, state }: ShownEvent, proof: readonly string[] | null): string {
   const flag = state === 'erased' || state === 'withheld' ? `,"${state}":true` : '';
   return `{"header":${text},"payload":${body}${flag}${proof ? `,"proof":${JSON.stringify(proof)}` : ''}}\n`;

@@ -48,7 +48,7 @@ export function exportOperation(): Operation {
     description:
       'Answers a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
       'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
-      '`payloads` for what was said.',
+      '`payloads` for payloads.',
     query: exportParameters,
     headers: Joi.object({ 'X-Change-Reason': reason }),
     answers: {
@@ -78,7 +78,7 @@ export function eraseOperation(): Operation {
     tag: 'erasures',
     summary: 'Erase a document with all that is about it',
     description:
-      'Takes what was said about a document out of the log, for ever, with its account, invitations, mails, drafts and files. That ' +
+      'Removes the payloads about a document from the log, for ever, with its account, invitations, mails, drafts and files. That ' +
       'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. The ' +
       '`reason` is kept for ever, so it must not name a person.',
     query: dryRunParameter,
@@ -86,7 +86,7 @@ export function eraseOperation(): Operation {
     answers: {
       200: json('With `dryRun`: what would be erased.', 'ErasureDryRun'),
       201: { ...json('It is erased, to the last byte.', 'Erased'), headers: location },
-      202: { ...json('It is recorded, and goes on.', 'ErasedSoFar'), headers: location },
+      202: { ...json('It is recorded, and continues.', 'ErasedSoFar'), headers: location },
       ...ofEveryRoute(),
       ...unknownToLog('There never was such a document.'),
       ...refusals([408, 413, 415]),
@@ -108,8 +108,8 @@ export function erasuresOperation(): Operation {
   return {
     id: 'audit_erasures',
     tag: 'erasures',
-    summary: 'List what was erased',
-    description: 'Answers erasures, newest first: what was erased, when and by whom; why, with the scope `payloads`.',
+    summary: 'List erasures',
+    description: 'Returns erasures, newest first: the document, when and by whom; why, with the scope `payloads`.',
     query: erasuresParameters,
     answers: { 200: json('Erasures, newest first.', 'Erasures'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
@@ -122,8 +122,7 @@ export function erasureOperation(): Operation {
     id: 'audit_erasure',
     tag: 'erasures',
     summary: 'Read how far an erasure is',
-    description:
-      'Tells whether the last byte is gone, and where it is not what it waits for: files in the store, or the data directory.',
+    description: 'Tells whether the last byte is gone, and else the reason: files in the store, or the data directory.',
     params: atPosition,
     answers: {
       200: json('The erasure.', 'Erasure'),

@@ -17,7 +17,7 @@ export function subtreesOf(log: LogReader, size: number): string[] {
   return treeAt(size, log.hashes).nodes.map(base64);
 }
 
-/** The proof that the tree of `size` events goes on from that of `first`. */
+/** The proof that the tree of `size` events extends that of `first`. */
 export function consistencyOf(log: LogReader, first: number, size: number): string[] {
   return consistencyProof(first, size, log.hashes).map(base64);
 }
@@ -26,7 +26,7 @@ function base64(hash: Buffer): string {
   return hash.toString('base64');
 }
 
-/** A proof that the tree goes on from one of an earlier size. */
+/** A proof that the tree extends one of an earlier size. */
 export type Earlier = { size: number; proof: string[] };
 
 const maxEarlier = 32;

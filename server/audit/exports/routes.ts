@@ -81,7 +81,7 @@ export function exports(server: Server, app: App): void {
     const rights = await requireAudit(app, request, 'payloads');
     const stream = streamOf[subject](request.params);
     if (stream !== null && !rights.seesPayloadsOf(stream)) {
-      throw new DomainError('forbidden', 'an API key may not see what was said about accounts of this collection');
+      throw new DomainError('forbidden', 'an API key may not see payloads about accounts of this collection');
     }
     const { events: log, notary, blobs } = app;
     const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);

@@ -7,7 +7,7 @@ import { eventOf, type LogReader } from '../../../events/log-reader.ts';
 /** The payload of an event as shown, or why it is not. `hidden`: payloads were not requested. */
 export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
 
-/** An event as bundles and exports show it: both texts are exactly what is stored, for proofs are about those. */
+/** An event as bundles and exports show it: both texts are exactly as stored, since proofs are about those. */
 export type ShownEvent = { header: Header; text: string; body: string | null; state: State };
 
 /** @param seesPayloadsOf null: no payload is asked for. */
@@ -33,7 +33,7 @@ export function shownJson({ text, body, state }: ShownEvent, proof: readonly str
 }
 
 /**
- * The corrections of the clock at positions `from` to `to`: what is shown without the events between needs them, for only they let
+ * The corrections of the clock at positions `from` to `to`: events shown without those between need them, since only they let
  * times be earlier than before, and they alone say that times before them may be wrong.
  */
 export function correctionsWithin(log: LogReader, from: number, to: number): EventText[] {
@@ -41,7 +41,7 @@ export function correctionsWithin(log: LogReader, from: number, to: number): Eve
   return positions.flatMap((position) => log.texts(position - 1, position));
 }
 
-/** Thrown when a payload is missing that no erasure declares, so that what is being written cannot be sound. */
+/** Thrown when a payload is missing that no erasure declares, so that the archive cannot be sound. */
 class UndeclaredError extends Error {
   override name = 'UndeclaredError';
 }
@@ -57,7 +57,7 @@ export function noteErased() {
   }
 
   /**
-   * The events of the first `size` that declare what is missing and were not noted themselves.
+   * The events of the first `size` that declare missing payloads and were not noted themselves.
    *
    * @throws UndeclaredError when something is missing that none declares: an erasure came in between, or the log is not sound.
    */

@@ -59,10 +59,10 @@ type Options = {
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
 /** A witness serves many logs, and is asked once a minute at most, whatever starts and stops in between. */
 const cosignedEach = 60_000;
-/** An authority is asked every ten minutes at most, in the same way: what it says stays in the log, some kilobytes each time. */
+/** An authority is asked every ten minutes at most, in the same way: its tokens stay in the log, some kilobytes each. */
 const stampedEach = 600_000;
 
-/** Brings checkpoints to the store of files, and to a webhook if there is one; checks at the start what is there. */
+/** Copies checkpoints to the store of files, and to a webhook if there is one; checks the stored copies at the start. */
 export function openAnchoring(options: Options): Anchoring {
   const {
     file,

@@ -13,7 +13,7 @@ export type Question = { type: string; body: string | Uint8Array<ArrayBuffer>; i
 export type Answer = { status: number; type: string; body: Buffer };
 
 /**
- * Posts something outside. Redirects are not followed: what was meant for one receiver goes to no other.
+ * Posts to another service. Redirects are not followed, so that a body goes to no other receiver.
  *
  * @param address may hold a name and a password, which go into the header Authorization; nothing of it is in errors.
  * @throws Error when no response came, or too large a one.

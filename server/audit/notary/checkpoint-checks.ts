@@ -10,7 +10,7 @@ import { contradiction } from '../../../events/seen-heads.ts';
 /** The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more. */
 export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
 
-/** A checkpoint, and its name in what is found about it. */
+/** A checkpoint, and its name in findings. */
 export type NamedNote = { name: string; note: string };
 
 /**

@@ -10,13 +10,13 @@ import { ask } from './asking.ts';
  * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. The size that the witness has seen is
  * asked of it, so nothing has to be remembered.
  *
- * @throws Error saying what is wrong, as with a witness that has seen another log than this.
+ * @throws Error with the reason, as for a witness that has seen another log than this.
  */
 export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
   let seen = 0;
 
   async function cosign({ size, note }: { size: number; note: string }, signal: AbortSignal): Promise<string> {
-    // Between the answer that tells what it has seen and the next request, another client may have sent it another checkpoint.
+    // Between the response with the size that it has seen and the next request, another client may have sent it another checkpoint.
     for (let tries = 0; tries < 3; tries += 1) {
       const old = Math.min(seen, size);
       const proof = consistencyProof(old, size, log.hashes);

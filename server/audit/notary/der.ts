@@ -3,7 +3,7 @@ import * as asn1 from 'asn1js';
 /** A value of ASN.1 as it was read. */
 export type Der = asn1.AsnType;
 
-/** Thrown for bytes that are not what they should be. */
+/** Thrown for malformed bytes. */
 export class DerError extends Error {
   override name = 'DerError';
 }
@@ -66,7 +66,7 @@ export function isTrue(value: Der | undefined): boolean {
   return value instanceof asn1.Boolean && value.valueBlock.value;
 }
 
-/** A GeneralizedTime in UTC (RFC 3161, section 2.4.2), as ISO 8601 with milliseconds; what is below those is cut off. */
+/** A GeneralizedTime in UTC (RFC 3161, section 2.4.2), as ISO 8601 with milliseconds; smaller fractions are cut off. */
 export function timeIn(value: Der | undefined): string {
   const text =
     value instanceof asn1.GeneralizedTime ? Buffer.from(value.valueBlock.valueHexView).toString('latin1') : '';

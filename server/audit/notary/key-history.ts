@@ -5,7 +5,7 @@ import type { Sqlite } from '../../../storage/sqlite.ts';
 import type { KeyRecord } from '../../ports.ts';
 
 /**
- * All keys that a log has had, oldest first, by what it tells itself at one moment.
+ * All keys that a log has had, oldest first, as one snapshot of the log tells.
  *
  * @param current the key that signs now, where that is known; else the one that the log names last.
  */

@@ -44,7 +44,7 @@ export function* lookThrough(
     if ('verdict' in outcome && outcome.verdict === 'sound') seen.push({ name, ...outcome.head });
     yield 0;
   }
-  // Not before the checkpoints: those are of what is in the log by now.
+  // After the checkpoints, since the log may grow between the two reads.
   const head = log.head();
   const found = yield* verifyInSteps(
     db,

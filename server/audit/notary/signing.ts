@@ -22,7 +22,7 @@ export type MainNotary = Omit<Notary, 'verification'> & {
   signedSize: () => number;
   /** Ends signing, for this reason. */
   refuse: (reason: Error) => void;
-  /** Signs what is not signed yet; closes what it reads. A failure to sign does not keep a service from stopping. */
+  /** Signs the last events, and closes its files. A failure to sign does not keep a service from stopping. */
   close: () => Promise<void>;
 };
 
@@ -92,7 +92,7 @@ export function openNotary({
     if (newest && isSigned && signed?.size === head.size) return describe(newest);
     if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
     remember(signer.id, head);
-    // An older vault had forgotten that. Signed once more, it would lose what others have said of it.
+    // An older vault does not know of it. A new signature would lose the cosignatures and time stamps.
     if (newest && isSigned) return describe(newest);
     const time = new Date(now()).toISOString();
     const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
@@ -102,7 +102,7 @@ export function openNotary({
     return made;
   }
 
-  /** As it is stored: what is signed is judged by what was, whatever the head says now. */
+  /** Compared with the stored tree, whatever the head says now. */
   function rootAt(size: number): Buffer {
     return rootOf(treeAt(size, reader.storedHashes));
   }

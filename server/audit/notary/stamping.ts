@@ -9,7 +9,7 @@ import { isVouchedFor, readToken, TokenError } from './time-stamp-tokens.ts';
  * Has an authority say that a checkpoint, as the log signed it, was there (RFC 3161, over HTTP as section 3.4 says), and gives its
  * token, which fits.
  *
- * @throws Error saying what is wrong with the answer, or that there was none.
+ * @throws Error about a wrong response, or a missing one.
  */
 export async function stamp({ url, trusted }: Authority, note: string, signal: AbortSignal): Promise<Buffer> {
   const imprint = hash('sha256', signedByLog(note), 'buffer');

@@ -139,7 +139,7 @@ function hashIn(algorithm: Der | undefined): string {
   return name;
 }
 
-/** SignerInfo (RFC 5652, section 5.3): what is signed are its attributes, which hold the hash of what is said. */
+/** SignerInfo (RFC 5652, section 5.3): its attributes are signed, and hold the hash of the content. */
 function checkSignature(
   signerInfo: Der | undefined,
   info: Buffer,

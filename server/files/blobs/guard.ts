@@ -125,7 +125,7 @@ function requireFit({ collections }: Model): void {
   }
 }
 
-/** Between threads a refusal stays what it is, and any other error does not. */
+/** Between threads a refusal keeps its type, and any other error does not. */
 function asRefusal<T>(work: Promise<T>, refusalOf: (failure: StoreFailure) => DomainError): Promise<T> {
   return work.catch((error) => {
     throw isStoreFailure(error) ? refusalOf(error) : error;

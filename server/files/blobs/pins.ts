@@ -2,7 +2,7 @@ import { DomainError } from '../../../config/errors.ts';
 import { BlobsUnavailableError } from '../../../storage/blobs.ts';
 import type { Pins } from '../../ports.ts';
 
-/** The pins that one thread holds. `release`: it is gone, and what it had asked for is recorded or never will be. */
+/** The pins that one thread holds. `release`: it has ended, and its commands are recorded or never will be. */
 export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => void };
 
 /** The pins of all threads, kept in the main thread. */

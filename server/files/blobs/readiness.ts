@@ -8,7 +8,7 @@ export type Readiness = {
   /** Resolves once the store is ready; tries to make it so at each call. @throws as the store's `prepare`. */
   ready: () => Promise<void>;
   /**
-   * Tries for a few seconds, and then goes on trying in the background: documents are of use without their files.
+   * Tries for a few seconds, and then retries in the background: documents are of use without their files.
    *
    * @throws BlobsRefusedError when it never will work.
    */

@@ -13,7 +13,7 @@ import type { Sqlite } from '../../../storage/sqlite.ts';
 /** A finding about a file. `what` goes on from "is", `namedBy` from that: empty when no event names it. */
 export type Problem = { sha256: string; what: string; namedBy: string };
 
-/** A file as a document has it, from that version on, and whether it is there and what it was. */
+/** A file as a document has it, from that version on, and whether it is there. */
 export type Holding = FileAt & { state: 'sound' | 'missing' | 'altered' };
 
 /** The result of a check of a store. */
@@ -30,7 +30,7 @@ export type StoreVerdict = {
 /** As many files are read at once: a bucket takes its time before the first byte of each. */
 const readers = 4;
 
-/** As many versions are told of each file with a problem. */
+/** The most versions named for each file with a finding. */
 const maxTold = 20;
 
 const missing = 'missing';
@@ -99,7 +99,7 @@ export function* holdingsOf(db: Sqlite, { problems }: StoreVerdict): Generator<H
   }
 }
 
-/** Reads every file. Gives those that are not what they should be, and what they are instead. */
+/** Reads every file. Gives those whose bytes are wrong, with the digest found. */
 async function checkAll(blobs: BlobStore, stored: ReadonlyMap<string, number>, progress: Progress) {
   const problems = new Map<string, string>();
   const total = [...stored.values()].reduce((sum, size) => sum + size, 0);

@@ -26,13 +26,13 @@ const formats: Readonly<Record<string, { names: readonly string[]; bytes: number
   'image/webp': { names: ['webp'], bytes: 64 },
 };
 
-/** AVIF and HEIC, which have all that is told of their items before them. */
+/** AVIF and HEIC, which have the properties of their items before them. */
 const isHeif = /^image\/(avif|hei[cf](-sequence)?)$/;
 const heifBytes = 1024 * 1024;
 
 const svgBytes = 64 * 1024;
 
-/** Width and height of an image on disk, read from its first bytes. Never throws for what is in it. */
+/** Width and height of an image on disk, read from its first bytes. Never throws for its content. */
 export async function dimensionsOf(path: string, mimeType: string): Promise<Dimensions> {
   if (mimeType === 'image/svg+xml') return checked(svgDimensions(headText(await firstBytes(path, svgBytes))));
   const format = Object.hasOwn(formats, mimeType) ? formats[mimeType] : undefined;

@@ -1,4 +1,4 @@
-/** A box of the ISO base media format (ISO 14496-12): what it holds lies between two places of the file. */
+/** A box of the ISO base media format (ISO 14496-12): its content lies between two places of the file. */
 type Box = { name: string; start: number; end: number };
 
 /**

@@ -47,7 +47,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
   const text = createTextCheck();
   let head: ReturnType<typeof joinChunks> | null = joinChunks();
   let size = 0;
-  /** Null until the head is read, and then for what has no signature. */
+  /** Null until the head is read, and then for bytes without a known signature. */
   let signature: string | null = null;
 
   async function readHead(bytes: Buffer): Promise<void> {

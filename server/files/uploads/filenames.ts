@@ -3,7 +3,7 @@ import filenamify from 'filenamify';
 const maxBytes = 255;
 /** No known extension is longer. */
 const maxExtensionBytes = 32;
-/** Characters at either end of a long name that are looked at: some of what is done takes time that grows with the square. */
+/** Characters at either end of a long name that are looked at: some steps take time that grows with the square. */
 const maxLooked = 1024;
 
 /** Blanks of every width, and ends of lines. */

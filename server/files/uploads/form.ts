@@ -26,7 +26,7 @@ const maxNameLength = 200;
 const otherBytes = 1024 * 1024;
 const maxBoundaryLength = 70;
 
-/** How many bytes a form may be long: its file, its texts, and what is around them. */
+/** How many bytes a form may be long: its file, its texts, and the bytes around them. */
 export function longestForm(maxFileSize: number, maxTextBytes: number): number {
   return maxFileSize + maxTextBytes + otherBytes;
 }
@@ -94,7 +94,7 @@ export async function readForm<T>(
   return { texts, file };
 }
 
-/** From a browser JSON is a `Blob` of that type, and so has a filename, as all have that are no bare texts. */
+/** From a browser JSON is a `Blob` of that type, and so has a filename, as do all parts that are not bare texts. */
 function isText({ name, filename, type }: Part): boolean {
   if (name !== filePart && type === 'application/json') return true;
   return filename === null && type !== 'application/octet-stream';

@@ -42,7 +42,7 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
   const longest = longestForm(maxFileSize, maxBytes);
   const readTexts = compileTexts(fields);
 
-  /** Before hapi tells a client that waits to go on, and before it reads to its end what it takes for the wrong type. */
+  /** Before hapi tells a client that waits to go on, and before it reads a body of the wrong type to its end. */
   async function checkHead(request: Request, operation: Operation): Promise<void> {
     const { credentials } = await request.server.auth.test(strategy, request);
     request.auth.credentials = credentials;

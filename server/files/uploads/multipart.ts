@@ -5,7 +5,7 @@ import { joinChunks } from '../../platform/chunks.ts';
 /** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
 export type PartHead = { name: string; filename: string | null; type: string };
 
-/** A part as it arrives: `content` is what is left of it, and is to be read before the next part is asked for. */
+/** A part as it arrives: `content` is the rest of it, and is to be read before the next part is asked for. */
 export type Part = PartHead & { content: AsyncGenerator<Buffer, void> };
 
 /** Gives the next bytes of a body, null after the last ones. */
@@ -22,7 +22,7 @@ const carriageReturn = 13;
  * for. The rest of an unread part is skipped. Nothing is ignored: a part without a name is a refusal, and so is
  * text that is not UTF-8.
  *
- * @throws DomainError `invalid` for what is malformed or cut off, and what the source throws.
+ * @throws DomainError `invalid` for a malformed or truncated body, and errors of the source.
  */
 export async function* readParts(source: Source, boundary: string): AsyncGenerator<Part, void> {
   const reader = createReader(source);
@@ -56,7 +56,7 @@ function createReader(source: Source) {
     return taken;
   }
 
-  /** Gives what comes before `mark`, and takes the mark too. */
+  /** Gives the bytes before `mark`, and takes the mark too. */
   async function* upTo(mark: Buffer): AsyncGenerator<Buffer, void> {
     for (;;) {
       const at = rest.indexOf(mark);
@@ -151,7 +151,7 @@ function readDisposition(value: string): { name?: string; filename?: string } {
 
 function readHeaders(text: string): Map<string, string> {
   const headers = new Map<string, string>();
-  // A line that begins with a blank goes on with the one before (RFC 5322, section 2.2.3).
+  // A line that begins with a blank continues the one before (RFC 5322, section 2.2.3).
   for (const line of text.replace(/\r\n(?=[ \t])/g, '').split('\r\n')) {
     if (line === '') continue;
     const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+):([^\r\n]*)$/.exec(line) ?? [];

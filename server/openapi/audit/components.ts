@@ -21,10 +21,10 @@ const hashes: Schema = listOf(base64);
 const anything: Schema = {};
 const slug: Schema = { type: 'string', description: 'The slug of a collection, of today or of earlier.' };
 
-/** The refusal of anything but a wrong request, which alone names what is to blame. */
+/** The refusal of anything but a wrong request, which alone names fields. */
 const refusal = closed({ statusCode: { type: 'integer' }, error: text, message: text });
 
-const gone = described(isTrue, 'Stands where what was said has been erased.');
+const gone = described(isTrue, 'Present where the payload has been erased.');
 const reason = described(orNull(text), 'Why, as the caller said; null where nothing was said. Only with `payloads`.');
 const rule = described(
   text,

@@ -3,7 +3,7 @@ import { type Answer, type Answers, json, refusals, retryAfter } from '../respon
 /** Descriptions of statuses that differ between audit routes and others. */
 const unsigned = 'There is no room on the disk to sign a checkpoint.';
 
-/** Where the log has nothing about what is asked for. */
+/** For subjects that the log does not know. */
 export function unknownToLog(description: string): Answers {
   return { 404: json(description, 'Error') };
 }
@@ -13,7 +13,7 @@ export function ofEveryRoute(): Answers {
   return refusals([400, 500]);
 }
 
-/** The refusal of what has to be signed, and cannot be. */
+/** The refusal where a signature is needed and not possible. */
 export function refusalOfSigning(description = unsigned): Answers {
   return { 503: { ...json(description, 'Error'), headers: retryAfter } };
 }

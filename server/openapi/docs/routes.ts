@@ -16,7 +16,7 @@ const files: Record<string, { file: string; type: string }> = {
 
 const headers = { 'content-security-policy': contentSecurityPolicy };
 
-/** The API's documentation for people: Swagger UI over `/api/openapi.json`. The page is public, what it loads need not be. */
+/** The API's documentation for people: Swagger UI over `/api/openapi.json`. The page is public, the documents that it loads need not be. */
 export function docs(server: Server): void {
   for (const [path, file] of Object.entries(files)) serveFile(server, path, { ...file, headers });
 }

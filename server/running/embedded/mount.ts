@@ -4,7 +4,7 @@ import { readOptions, type ServiceOptions } from './options.ts';
 import { urlBelow } from './paths.ts';
 import { type EmbeddedReady, startEmbedded } from './service.ts';
 
-/** A service for a server of `node:http`, or of Express and what is like it. */
+/** A service for a server of `node:http`, or of Express and the like. */
 export type Mount = {
   /**
    * Answers a request. Bodies must not have been read before. A request that is not for the service goes to `next`; without one
@@ -13,7 +13,7 @@ export type Mount = {
   handler: (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
   /** Resolves when requests are answered; until then they are 503. Rejects when the service cannot start, which is logged too. */
   ready: Promise<EmbeddedReady>;
-  /** Finishes what is in flight and closes everything. Call it when the server takes no more requests. */
+  /** Finishes the requests in flight and closes everything. Call it when the server takes no more requests. */
   close: () => Promise<void>;
 };
 

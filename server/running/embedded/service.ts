@@ -24,7 +24,7 @@ export type Embedded = {
   answer: (request: IncomingMessage, response: ServerResponse, url: string, before: string) => Promise<void>;
   /** Ends the answers that would never end by themselves, for the other server waits for them when it stops. */
   release: () => Promise<void>;
-  /** Finishes what is in flight, for 10 seconds at most, and closes everything. */
+  /** Finishes the requests in flight, for 10 seconds at most, and closes everything. */
   close: () => Promise<void>;
 };
 
@@ -40,7 +40,7 @@ export type EmbeddedReady = {
 
 const stopMilliseconds = 10_000;
 
-/** Starts a service. Whatever happens to it, the process goes on: where it failed it answers 503. */
+/** Starts a service. Whatever happens to it, the process continues: a failed service answers 503. */
 export function startEmbedded(given: Given): Embedded {
   const { settings, logger } = given;
   const log = createLog(settings.logLevel, sinkOf(logger));

@@ -39,7 +39,7 @@ export function noSite(): DomainError {
   return new DomainError('unauthorized', 'x-site-id must name a site that is served here');
 }
 
-/** Opens what is of no site: whether the process is well, and files that are the same for all. All else is a 401. */
+/** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
 export async function openCommon({ state, counts, told, backlog, log }: Options): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
   const server = neverListening();

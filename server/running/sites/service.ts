@@ -16,7 +16,7 @@ import { createSite, type Site } from './site.ts';
 export type SitesService = {
   /** Resolves when each site answers, or is known not to; rejects when none does. */
   ready: Promise<{ address: string; sites: readonly Site[] }>;
-  /** Finishes what is in flight and closes everything. */
+  /** Finishes the requests in flight and closes everything. */
   stop: () => Promise<void>;
 };
 
@@ -26,7 +26,7 @@ type Options = { settings: Settings; sites: readonly SiteSettings[]; sink: LogSi
 export function startSites({ settings, sites: settingsOfSites, sink, log }: Options): SitesService {
   if (settings.threads === 0)
     throw new UsageError('--threads must be 1 at least where there are several sites, got "0"');
-  // SQLite has one folder for what it needs for a moment. Each of these is private to its user.
+  // SQLite has one folder for temporary files. Each of these is private to its user.
   process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
   const state = createState();
   const told = createToldOrigins();
@@ -86,7 +86,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   return {
     ready,
     async stop() {
-      // A start that is cut short fails on what is closed now.
+      // A start that is cut short fails on the parts closed now.
       ready.catch(() => {});
       isStopping = true;
       setState(state, 'stopping');

@@ -23,7 +23,7 @@ export type HttpThreads = {
   listen: (address: { host: string; port: number }, brief: (address: Address) => Order[]) => Promise<number>;
   /** Tells each of those that were briefed something more. */
   tell: (order: () => Order) => void;
-  /** Lets them finish what is in flight and end. */
+  /** Lets them finish the requests in flight and end. */
   stop: () => Promise<void>;
 };
 
@@ -35,7 +35,7 @@ export type Connect = { [name in keyof Ports]: () => MessagePort };
 
 type Options = {
   count: number;
-  /** The module that each thread runs, and what it is started with. */
+  /** The module that each thread runs, and its start data. */
   module: URL;
   input: object;
   sink: LogSink;
@@ -141,7 +141,7 @@ export function startHttpThreads(options: Options): HttpThreads {
   return { listen, tell, stop };
 }
 
-/** One that is not listening has nothing to finish; one that is stuck in what it runs never gets to. */
+/** One that is not listening has nothing to finish; one that is stuck never gets to. */
 async function end({ worker, isListening, ended }: Thread): Promise<void> {
   if (!isListening()) {
     await worker.terminate();

@@ -82,7 +82,7 @@ export function logOperation(): Operation {
     tag: 'proofs',
     summary: 'Read what the log is, and its newest checkpoints',
     description:
-      'Answers how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
+      'Returns how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
       'key somewhere else: whatever this service proves is checked against it.',
     answers: { 200: json('The log.', 'Log'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },
@@ -96,7 +96,7 @@ export function keysOperation(): Operation {
     tag: 'proofs',
     summary: 'List all keys that have signed the log',
     description:
-      'Answers each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
+      'Returns each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
       'is for callers with the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
     answers: { 200: json('The keys.', 'Keys'), ...ofEveryRoute() },
     caller: { kind: 'auditor' },

@@ -45,9 +45,9 @@ export function versionOperation(name: Subject): Operation {
     ...ofPayloads(name, 'Version'),
     summary: `Read one version of ${article(name)}, and its event`,
     description: isDocument
-      ? 'Answers the event as it was recorded, and the whole document after it, in the names and fields of that time. It takes the ' +
+      ? 'Returns the event as it was recorded, and the whole document after it, in the names and fields of that time. It takes the ' +
         'scope `payloads`.'
-      : 'Answers the event as it was recorded. It takes the scope `payloads`.',
+      : 'Returns the event as it was recorded. It takes the scope `payloads`.',
     params: params[name].append({ version }),
     answers: {
       200: json('The version.', isDocument ? 'DocumentThen' : 'AccountThen'),
@@ -63,7 +63,7 @@ export function admissionOperation(name: Subject): Operation {
     ...ofPayloads(name, 'Access'),
     summary: `Ask who was allowed to make a version of ${article(name)}, and by which rule`,
     description:
-      'Answers who made it, the user as they were right before, and the rule that admitted it: its name, and its fingerprint and ' +
+      'Returns the author, the user as they were right before, and the rule that admitted it: its name, and its fingerprint and ' +
       'its author’s words as they were recorded then. It takes the scope `payloads`.',
     params: params[name].append({ version }),
     answers: {
@@ -80,7 +80,7 @@ export function diffOperation(name: Subject): Operation {
     ...ofPayloads(name, 'Diff'),
     summary: `Compare two versions of ${article(name)}`,
     description:
-      'Answers each field that differs with both values, and a JSON Patch (RFC 6902) from the one to the other, in the names of ' +
+      'Returns each field that differs with both values, and a JSON Patch (RFC 6902) from the one to the other, in the names of ' +
       'today. It takes the scope `payloads`.',
     params: params[name],
     query: diffParameters,
@@ -98,7 +98,7 @@ export function blameOperation(name: Subject): Operation {
     ...ofPayloads(name, 'Blame'),
     summary: `Ask which event gave each field of ${article(name)} its value`,
     description:
-      'Answers every field of a version with the event that gave it its value: the person to ask about it. It takes the scope ' +
+      'Returns every field of a version with the event that gave it its value: the person to ask about it. It takes the scope ' +
       '`payloads`.',
     params: params[name],
     query: blameParameters,

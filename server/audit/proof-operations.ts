@@ -36,7 +36,7 @@ export function stampsOperation(): Operation {
     tag: 'proofs',
     summary: 'Read the checkpoints with cosignatures and time stamps',
     description:
-      'Answers of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
+      'Returns of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
       'an event: that one was there by the time that is said.',
     query: stampsParameters,
     answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...ofEveryRoute(), ...refusalOfSigning() },
@@ -86,7 +86,7 @@ export function inclusionOperation(): Operation {
     tag: 'proofs',
     summary: 'Prove that an event is in the log',
     description:
-      'Answers the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
+      'Returns the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
       'believed. The header tells who did what and when; of the payload it has the hash.',
     params: atPosition,
     query: inclusionParameters,

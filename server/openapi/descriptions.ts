@@ -11,7 +11,7 @@ type Target = Collection | Global;
 /** `GET /api/collections/<slug>` */
 export function ofList(model: Model, target: Collection): string {
   return paragraphs(
-    'Answers a page of the documents that the caller may read; `total` counts all of them that match. `where` filters and `sort` ' +
+    'Returns a page of the documents that the caller may read; `total` counts all of them that match. `where` filters and `sort` ' +
       'orders by fields that the caller may read, also through objects, lists and relationships by dotted paths. An unknown ' +
       'parameter, path or operator is a 400 that names it.',
     whoMay(model, target, 'read'),
@@ -91,7 +91,7 @@ export function ofRestore(target: Collection): string {
 /** `GET /api/globals/<slug>` */
 export function ofReadGlobal(model: Model, target: Global): string {
   return paragraphs(
-    'Answers the one document of this global. Until it is first written, that is its defaults, and `createdAt` and `updatedAt` ' +
+    'Returns the one document of this global. Until it is first written, that is its defaults, and `createdAt` and `updatedAt` ' +
       'are `null`.',
     known,
     whoMay(model, target, 'read'),

@@ -30,7 +30,7 @@ export function openApiOperation({ publicSchema }: Model): Operation {
     id: 'readOpenApi',
     tag: 'system',
     summary: 'Read this description',
-    description: 'Answers this document, which is made of the configuration when it is asked for first.',
+    description: 'Returns this document, which is made of the configuration when it is asked for first.',
     answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 500]) },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
@@ -42,7 +42,7 @@ export function auditOpenApiOperation({ publicSchema }: Model): Operation {
     id: 'audit_openApi',
     tag: 'system',
     summary: 'Read this description',
-    description: 'Answers this document. All other routes are in `/api/openapi.json`.',
+    description: 'Returns this document. All other routes are in `/api/openapi.json`.',
     answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...ofEveryRoute() },
     caller: { kind: 'known', orAnybody: publicSchema },
   };

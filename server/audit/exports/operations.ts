@@ -24,7 +24,7 @@ export function bundleOperation(name: Bundled): Operation {
     tag: 'exports',
     summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
     description:
-      'Answers a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
+      'Returns a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
       'readers who get nothing else, and need not trust the service. It takes the scope `payloads`.',
     params: bundleParams[name],
     query: bundleParameters,
@@ -46,9 +46,9 @@ export function exportOperation(): Operation {
     tag: 'exports',
     summary: 'Export a range of the log, which is itself put on record',
     description:
-      'Answers a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
+      'Returns a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
       'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
-      '`payloads` for payloads.',
+      'with the payloads also `payloads`.',
     query: exportParameters,
     headers: Joi.object({ 'X-Change-Reason': reason }),
     answers: {

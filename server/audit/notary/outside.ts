@@ -87,7 +87,7 @@ async function stampedIn(
   }
   const why =
     trusted.length > 0
-      ? 'by a certificate that none of ANNALS_TSA_CA vouches for'
+      ? 'by a certificate that no certificate of ANNALS_TSA_CA has issued'
       : 'by a certificate that is not trusted: ANNALS_TSA_CA names those that are';
   return { finding: null, notes: [...linesOf(seen), ...linesOf(unknown).map((line) => `${line}, ${why}`)] };
 }

@@ -23,7 +23,7 @@ export async function stamp({ url, trusted }: Authority, note: string, signal: A
     if (!token.imprint.hash.equals(imprint)) throw new TokenError('is for something else');
     if (token.nonce !== nonce) throw new TokenError('answers another request');
     if (trusted.length > 0 && !isVouchedFor(token, trusted))
-      throw new TokenError('is by a certificate that none of ANNALS_TSA_CA vouches for');
+      throw new TokenError('is by a certificate that no certificate of ANNALS_TSA_CA has issued');
   } catch (error) {
     throw error instanceof TokenError ? new Error(`its token ${error.message}`) : error;
   }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openVault } from '../events/vault.ts';
-import { createKeeper } from '../server/accounts/keeper.ts';
+import { createPasswordService } from '../server/accounts/password-service.ts';
 import { median, round, table, verdict } from './report.ts';
 import type { Plan } from './rounds.ts';
 
@@ -18,18 +18,18 @@ const significant = 0.001;
 
 /**
  * Asks whether the time of an answer tells that there is an account: known and unknown e-mails in turn, with wrong passwords,
- * at the keeper itself, or at a running service, which must not lock and not limit (`maxLoginAttempts`, `rateLimit: false`).
+ * at the password service itself, or at a running service, which must not lock and not limit (`maxLoginAttempts`, `rateLimit: false`).
  */
 export async function timing(folder: string, plan: Plan, target: LoginTarget | null): Promise<void> {
   const attempts = plan.rounds * triesPerRound;
   if (target) await report(target.url, loginThrough(target.url), target.known, attempts);
-  else await withKeeper(folder, (login, known) => report('the keeper', login, known, attempts));
+  else await withPasswords(folder, (login, known) => report('the password service', login, known, attempts));
 }
 
-async function withKeeper(folder: string, run: (login: Try, known: string) => Promise<void>): Promise<void> {
+async function withPasswords(folder: string, run: (login: Try, known: string) => Promise<void>): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const vault = openVault(join(folder, 'vault.db'));
-  const { keeper, close } = createKeeper({
+  const { passwords, close } = createPasswordService({
     vault,
     rules: new Map([['users', { maxLoginAttempts: Number.MAX_SAFE_INTEGER, lockTime: 1 }]]),
     // The less the hash takes, the more of the answer time is all the rest.
@@ -41,10 +41,10 @@ async function withKeeper(folder: string, run: (login: Try, known: string) => Pr
     onSwapped: () => {},
   });
   const known = 'known-account@example.com';
-  const credential = await keeper.keep('the right password', '192.0.2.1');
+  const credential = await passwords.storePassword('the right password', '192.0.2.1');
   await run((email) => {
     const attempt = { address: '192.0.2.1', collection: 'users', email, password: 'a wrong password' };
-    return keeper.check({ ...attempt, credential: email === known ? credential : null });
+    return passwords.checkPassword({ ...attempt, credential: email === known ? credential : null });
   }, known);
   await close();
   vault.close();

@@ -19,7 +19,7 @@ import type { Tables } from '../projections/tables.ts';
 import type { Where } from '../projections/where.ts';
 import type { BlobStore } from '../storage/blobs.ts';
 import type { State } from './platform/state.ts';
-import type { Api, Credentials, ErasurePort, Keeper, KeyRecord, Notary, Pins, ToldOrigins } from './ports.ts';
+import type { Api, Credentials, ErasurePort, KeyRecord, Notary, PasswordService, Pins, ToldOrigins } from './ports.ts';
 import type { Writing } from './writer/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
@@ -82,7 +82,7 @@ export type App = Writing & {
   userOf: (collection: string, id: string) => User | null;
   /** Reads the condition that a rule of a target answers with. @throws DomainError `invalid`. */
   readCondition: (target: Target, condition: object) => Promise<Where>;
-  keeper: Keeper;
+  passwords: PasswordService;
   notary: Notary;
   /** Where the bytes of uploads are. */
   blobs: BlobStore;

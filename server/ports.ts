@@ -5,7 +5,7 @@ import type { StampedCheckpoint } from '../events/stamps.ts';
 // The interfaces of the main thread for the workers that answer requests. Types alone.
 
 /** A login to check. `address` is the caller's; `credential` is null without such an account, or without a password. */
-export type Attempt = {
+export type LoginAttempt = {
   address: string;
   collection: string;
   email: string;
@@ -31,17 +31,17 @@ export type TokenKind = 'invite' | 'reset' | 'setup';
  * Stores and checks the secrets of accounts. All workers that answer requests share one, in the main thread, so counts are
  * exact, and one connection has the vault. Workers of its own hash.
  */
-export type Keeper = {
+export type PasswordService = {
   /** Counts a call of a public account route; gives the seconds to wait above the rate limit, else 0. */
   limit: (address: string, email: string | null) => Promise<number>;
   /** Whether an account may get one more mail of those that any caller can request. */
   mayMail: (collection: string, id: string) => Promise<boolean>;
   /** Checks a password, unless its account is locked. */
-  check: (attempt: Attempt) => Promise<Checked>;
+  checkPassword: (attempt: LoginAttempt) => Promise<Checked>;
   /** Hashes and stores a password for a caller; gives the credential that names it, or null if the queue is full. */
-  keep: (password: string, address: string) => Promise<string | null>;
+  storePassword: (password: string, address: string) => Promise<string | null>;
   /** Deletes a password that no event names any longer. */
-  forget: (credential: string) => Promise<void>;
+  forgetPassword: (credential: string) => Promise<void>;
   /** Ends a lock and the count of failures; false without either. */
   unlock: (collection: string, email: string) => Promise<boolean>;
   /** The id in a one-time token, or null if it was not made here. */
@@ -49,7 +49,7 @@ export type Keeper = {
   /** Tells that a recorded event causes a mail. */
   mailWaits: () => Promise<void>;
   /** Stores a draft for a preview; gives its id. */
-  keepDraft: (draft: NewDraft) => Promise<string>;
+  storeDraft: (draft: NewDraft) => Promise<string>;
   /** The draft with an id; null if it does not exist, or has expired. */
   draft: (id: string) => Promise<KeptDraft | null>;
   dropDraft: (id: string) => Promise<void>;

@@ -44,8 +44,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         if (id !== null) {
           const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
           const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
-          const mayRecord = () => app.keeper.mayMail(slug, id);
-          recordLater({ app, request }, change, { mayRecord, afterwards: app.keeper.mailWaits });
+          const mayRecord = () => app.passwords.mayMail(slug, id);
+          recordLater({ app, request }, change, { mayRecord, afterwards: app.passwords.mailWaits });
         }
         return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
       },
@@ -62,7 +62,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         readNoQuery(request.query);
         const { token, password } = readReset(await readBody(request, maxBytes));
         await countCall(app, request, null);
-        const reset = await app.keeper.openToken('reset', slug, token);
+        const reset = await app.passwords.openToken('reset', slug, token);
         // Read again in each retry: of several requests with one token, the first wins.
         const find = () => {
           const found = reset === null ? null : app.accounts.reset(reset);
@@ -96,9 +96,9 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
           );
         });
         request.auth.credentials = { user: { actor, session: null } };
-        if (old !== null) await app.keeper.forget(old);
-        if (await app.keeper.unlock(slug, email)) recordLater({ app, request }, decideUnlock({ slug, id }));
-        await app.keeper.mailWaits();
+        if (old !== null) await app.passwords.forgetPassword(old);
+        if (await app.passwords.unlock(slug, email)) recordLater({ app, request }, decideUnlock({ slug, id }));
+        await app.passwords.mailWaits();
         return { success: true, message: 'the password is changed' };
       },
     },

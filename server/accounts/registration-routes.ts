@@ -56,7 +56,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         if (userWith(target, email) !== null) throw taken();
         const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
         await record({ app, request }, decideInvite(slug, randomUUID(), email, expiresAt));
-        await app.keeper.mailWaits();
+        await app.passwords.mailWaits();
         return { success: true, message: 'the invitation is on its way' };
       },
     },
@@ -68,7 +68,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         readNoQuery(request.query);
         const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
-        const id = await app.keeper.openToken('invite', slug, token);
+        const id = await app.passwords.openToken('invite', slug, token);
         // Read again in each retry: of several requests with one token, the first wins.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
@@ -109,7 +109,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         readNoQuery(request.query);
         const { setupToken, email, password, values } = readFirstUser(await readBody(request, maxBytes));
         await countCall(app, request, email);
-        const opened = await app.keeper.openToken('setup', slug, setupToken);
+        const opened = await app.passwords.openToken('setup', slug, setupToken);
         if (app.model.adminCollection !== slug || opened === null) throw notFirst();
         // The token is the operator's: no rule limits the first user.
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
@@ -151,7 +151,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     const document = target.documentOf(id, decision.events[0]?.data ?? {});
     await after(occasion, 'afterChange', document);
     becomeUser(occasion, { ...account, sid: session.sid });
-    await app.keeper.mailWaits();
+    await app.passwords.mailWaits();
     return { id, sid: session.sid };
   }
 }

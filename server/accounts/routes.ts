@@ -134,7 +134,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
   async function checkPassword(request: Request, email: string, password: string) {
     const id = userWith(target, email);
     const credential = id === null ? null : (app.accounts.account(slug, id)?.credential ?? null);
-    const checked = await app.keeper.check({
+    const checked = await app.passwords.checkPassword({
       address: addressOf(request),
       collection: slug,
       email,

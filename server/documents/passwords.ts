@@ -35,17 +35,17 @@ export async function withPassword<T>(
 }
 
 /** A password on its way: `refused` forgets it again, where the error says that nothing was recorded. */
-function keeping({ app: { keeper }, request }: RouteCall, password: string) {
+function keeping({ app: { passwords }, request }: RouteCall, password: string) {
   let kept: string | null = null;
 
   async function keep(): Promise<string> {
-    kept ??= await keeper.keep(password, addressOf(request));
+    kept ??= await passwords.storePassword(password, addressOf(request));
     if (kept === null) throw tooBusy(busySeconds);
     return kept;
   }
 
   async function refused(error: unknown): Promise<void> {
-    if (kept !== null && isRefusal(error)) await keeper.forget(kept);
+    if (kept !== null && isRefusal(error)) await passwords.forgetPassword(kept);
   }
 
   return { keep, refused };
@@ -97,7 +97,7 @@ function newPassword(write: Write, password: string): WriteStep {
     },
     async recorded() {
       isRecorded = true;
-      if (before !== null) await app.keeper.forget(before);
+      if (before !== null) await app.passwords.forgetPassword(before);
     },
     async ended(error) {
       if (!isRecorded) await refused(error);
@@ -116,7 +116,7 @@ function endOfAccount({ app, target: { slug } }: Write): WriteStep {
       return account ? [decideNothing(accountStream(slug, id), account.version)] : [];
     },
     async recorded() {
-      if (credential !== null) await app.keeper.forget(credential);
+      if (credential !== null) await app.passwords.forgetPassword(credential);
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Model } from '../../config/model.ts';
-import { createKeeper, type MainKeeper } from '../accounts/keeper.ts';
 import { type Reactor, startReactor } from '../accounts/mail/reactor.ts';
 import { type CaughtMails, type Mailer, openMail } from '../accounts/mail/transport.ts';
+import { createPasswordService, type MainPasswordService } from '../accounts/password-service.ts';
 import { hasUsers, setupTokenId } from '../accounts/setup.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Directory } from './directory.ts';
@@ -18,7 +18,7 @@ export type AccountLinks = {
 
 /** The main thread's part of accounts: their secrets and their mail. */
 export type AccountService = {
-  keeper: MainKeeper;
+  passwords: MainPasswordService;
   /** Cleans up the vault and makes mail ready. @param app the service as the main thread has it. */
   open: (app: OpenApp, logId: string) => Promise<void>;
   /** Mails that were caught and not sent; null where none are. */
@@ -41,7 +41,7 @@ type Options = {
 /** Opens the secrets of accounts; mail waits for `open` and `announce`. */
 export function createAccountService({ directory, model, settings, now, log }: Options): AccountService {
   const { bcryptCost, rateLimit, collections } = model;
-  const keeper = createKeeper({
+  const passwords = createPasswordService({
     vault: directory.vault,
     rules: new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : []))),
     bcryptCost,
@@ -59,7 +59,7 @@ export function createAccountService({ directory, model, settings, now, log }: O
   async function open(opened: OpenApp, logId: string): Promise<void> {
     app = opened;
     // Before a password can be kept that no event names yet.
-    if (directory.vault.isOf(logId)) sweep(keeper, opened);
+    if (directory.vault.isOf(logId)) sweep(passwords, opened);
     else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
     const { smtpUrl, mailFrom: from, isProduction } = settings;
     mailer = await openMail({ email: model.email, smtpUrl, from, isProduction, log });
@@ -68,7 +68,7 @@ export function createAccountService({ directory, model, settings, now, log }: O
   function announce(baseUrl: string): AccountLinks {
     if (!app) return { setupUrl: null, mailUrl: null };
     const { site, accounts, userOf, appendAnyway: append } = app;
-    const { token } = keeper;
+    const { token } = passwords;
     if (mailer) reactor = startReactor({ model, baseUrl, site, accounts, userOf, token, append, mailer, log, now });
     return { setupUrl: setupUrlOf(app, baseUrl, token), mailUrl: mailer?.caught?.url ?? null };
   }
@@ -79,11 +79,11 @@ export function createAccountService({ directory, model, settings, now, log }: O
     await app?.close();
   }
 
-  return { keeper, open, caught: () => mailer?.caught ?? null, announce, closeMail };
+  return { passwords, open, caught: () => mailer?.caught ?? null, announce, closeMail };
 }
 
-function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
-  const { missing, swapped } = keeper.sweep(accounts.credentials());
+function sweep(service: MainPasswordService, { accounts, log }: OpenApp): void {
+  const { missing, swapped } = service.sweep(accounts.credentials());
   if (swapped > 0) {
     log.error(
       `passwords whose hash in vault.db is not the one that was set: ${swapped}; no login succeeds with them, and annals verify ` +
@@ -96,7 +96,7 @@ function sweep(keeper: MainKeeper, { accounts, log }: OpenApp): void {
   );
 }
 
-function setupUrlOf(app: OpenApp, baseUrl: string, token: MainKeeper['token']): string | null {
+function setupUrlOf(app: OpenApp, baseUrl: string, token: MainPasswordService['token']): string | null {
   const slug = String(app.model.adminCollection);
   const target = app.collections.get(slug);
   if (!target || hasUsers(target)) return null;

@@ -11,7 +11,7 @@ import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
 import { createState, type State, setState } from '../platform/state.ts';
-import type { Api, ErasurePort, Keeper } from '../ports.ts';
+import type { Api, ErasurePort, PasswordService } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { connectWriter } from '../writer/append.ts';
@@ -150,13 +150,13 @@ export function startEngine(options: Options): Engine {
       logFile: file,
       guard: blobGuard,
       scrub: writer.scrub,
-      forgetDrafts: accounts.keeper.forgetDrafts,
+      forgetDrafts: accounts.passwords.forgetDrafts,
       logger: log,
     });
     erasures = worker;
     worker.wake();
     const shared = { readFile, logFile: file, counter, clockCell, state, ...sharedOf(settings, directory) };
-    const { keeper } = accounts.keeper;
+    const { passwords } = accounts.passwords;
     const erasurePort = erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught });
     const documents = openDocumentCache({ directory: directory.path, subject: { model, ...shared }, log });
     closeDocuments = documents.close;
@@ -165,7 +165,7 @@ export function startEngine(options: Options): Engine {
     function openHere(): OpenApp {
       const { release, ...pins } = blobGuard.join();
       const writing = connectWriter(writer.connect());
-      const here = openApp({ model, shared, writing, keeper, notary, pins, erasures: erasurePort, log, openApi });
+      const here = openApp({ model, shared, writing, passwords, notary, pins, erasures: erasurePort, log, openApi });
       return {
         ...here,
         async close() {
@@ -187,7 +187,7 @@ export function startEngine(options: Options): Engine {
 
     const connect = {
       writer: writer.connect,
-      keeper: () => portTo<Keeper>(keeper),
+      passwords: () => portTo<PasswordService>(passwords),
       notary: () => portToNotary(notary),
       pins: () => portToPins(blobGuard),
       erasures: () => portTo<ErasurePort>(erasurePort),
@@ -213,7 +213,7 @@ export function startEngine(options: Options): Engine {
       guard?.close();
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
-      await accounts.keeper.close();
+      await accounts.passwords.close();
       directory.close();
     },
   };

@@ -2,7 +2,7 @@ import type { Model } from '../../config/model.ts';
 import { fingerprintOf, type Made } from '../openapi/cache.ts';
 import { makeOpenApi } from '../openapi/document.ts';
 import { createLog } from '../platform/logging.ts';
-import type { Api, Keeper } from '../ports.ts';
+import type { Api, PasswordService } from '../ports.ts';
 import { openApp, type Shared } from './open-app.ts';
 import { routes } from './routes.ts';
 
@@ -10,13 +10,13 @@ const refuse = () => Promise.reject(new Error('this only describes the service')
 
 /** Generates an OpenAPI document of a service that it opens for that alone: all other calls are refused. */
 export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
-  const keeper = new Proxy({} as Keeper, { get: () => refuse });
+  const passwords = new Proxy({} as PasswordService, { get: () => refuse });
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
   const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false };
   const log = createLog('silent', { write: () => {} });
-  const app = openApp({ model, shared, writing, keeper, notary, pins, erasures, log, openApi: refuse });
+  const app = openApp({ model, shared, writing, passwords, notary, pins, erasures, log, openApi: refuse });
   try {
     return { fingerprint: fingerprintOf(api, app), document: await makeOpenApi(app, routes, api) };
   } finally {

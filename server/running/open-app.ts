@@ -60,7 +60,7 @@ export type Describing = { describe: Describe };
 
 type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
   App & RouteParts,
-  'keeper' | 'notary' | 'pins' | 'erasures' | 'log'
+  'passwords' | 'notary' | 'pins' | 'erasures' | 'log'
 >;
 
 /** The service as one thread has it, with all that its routes are made from. */
@@ -68,7 +68,7 @@ export type OpenApp = App & RouteParts & { close: () => Promise<void> };
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
-  const { model, shared, writing, keeper, notary, pins, erasures, log, openApi } = options;
+  const { model, shared, writing, passwords, notary, pins, erasures, log, openApi } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const background = new Set<Promise<void>>();
@@ -112,7 +112,7 @@ export function openApp(options: OpenOptions): OpenApp {
     accounts: openAccounts(read),
     userOf: (collection, id) => readUser(targets, collection, id),
     readCondition: (target, condition) => readCondition(targets, target, condition),
-    keeper,
+    passwords,
     notary,
     blobs,
     store: storeName(shared.blobs),

@@ -33,7 +33,7 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): 
       handler: async (request) => {
         const { collection, email } = readUnlock(await bodyFor(request));
         const user = find(collection, email);
-        if (!(await app.keeper.unlock(user.slug, email))) {
+        if (!(await app.passwords.unlock(user.slug, email))) {
           throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
         }
         await record({ app, request }, decideUnlock(user));

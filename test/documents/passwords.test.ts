@@ -9,17 +9,17 @@ import { withPassword } from '../../server/documents/passwords.ts';
 /** Runs a write that ends like this, and gives the credentials that were kept and not forgotten. */
 async function left(end: () => unknown): Promise<string[]> {
   const kept = new Set<string>();
-  const keeper = {
-    async keep(password: string) {
+  const passwords = {
+    async storePassword(password: string) {
       kept.add(password);
       return password;
     },
-    async forget(credential: string) {
+    async forgetPassword(credential: string) {
       kept.delete(credential);
     },
   };
   const request = { app: { ip: '192.0.2.1' } } as unknown as Request;
-  const write = withPassword({ app: { keeper } as unknown as App, request }, 'a password', async (keep) => {
+  const write = withPassword({ app: { passwords } as unknown as App, request }, 'a password', async (keep) => {
     assert.equal(await keep(), await keep());
     return end();
   });

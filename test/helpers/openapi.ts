@@ -12,13 +12,13 @@ import { createToldOrigins } from '../../server/http/refused-origins.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { createState } from '../../server/platform/state.ts';
-import type { Keeper, Notary } from '../../server/ports.ts';
+import type { Notary, PasswordService } from '../../server/ports.ts';
 import { type OpenApp, openApp } from '../../server/running/open-app.ts';
 import { routes } from '../../server/running/routes.ts';
 import { seals } from '../events/logs.ts';
 
 /** Routes are not called here. */
-const keeper = new Proxy({} as Keeper, { get: () => () => assert.fail('there are no secrets here') });
+const passwords = new Proxy({} as PasswordService, { get: () => () => assert.fail('there are no secrets here') });
 
 const notary = new Proxy({} as Notary, { get: () => () => assert.fail('nothing is signed here') });
 
@@ -54,7 +54,7 @@ export async function withApp<T>(
     model,
     shared,
     writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false },
-    keeper,
+    passwords,
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
     pins: {

@@ -105,14 +105,14 @@ async function takenBy(
 
 /** Removes the secrets and mails of an account; after a crash, the next start removes secrets that no event names. */
 async function forget(
-  { keeper, erasures }: Pick<ErasingApp, 'keeper' | 'erasures'>,
+  { passwords, erasures }: Pick<ErasingApp, 'passwords' | 'erasures'>,
   slug: string,
   { credentials, emails }: Plan,
 ): Promise<void> {
-  await Promise.all(credentials.map((credential) => keeper.forget(credential)));
-  await Promise.all(emails.map((email) => keeper.unlock(slug, email)));
+  await Promise.all(credentials.map((credential) => passwords.forgetPassword(credential)));
+  await Promise.all(emails.map((email) => passwords.unlock(slug, email)));
   if (emails.length === 0) return;
   // Those that wait are not sent; those that were caught before are not shown.
-  await keeper.mailWaits();
+  await passwords.mailWaits();
   await erasures.forgetMails(emails);
 }

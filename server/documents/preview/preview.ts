@@ -29,7 +29,7 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
   await authorize(call, 'update', { doc: () => current.document, data });
   requireLiving(app, request);
   const { type, id: who } = actorOf(request);
-  const kept = await app.keeper.keepDraft({
+  const kept = await app.passwords.storeDraft({
     caller: callerOf(type, who),
     isKey: type !== 'user',
     collection,
@@ -38,16 +38,16 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
   });
   // One that was erased meanwhile had its drafts forgotten before this one was there.
   if (target.documents.text(id) === null) {
-    await app.keeper.dropDraft(kept);
+    await app.passwords.dropDraft(kept);
     return refuseMissing(call, 'update', id);
   }
   return signPreview(app.credentials.secrets, kept, app.site, app.clock.believed());
 }
 
 /** The draft that a token shows. @throws DomainError `unauthorized` for every other token, and one that is too old. */
-export async function readPreview({ credentials, site, keeper, clock }: App, token: string): Promise<KeptDraft> {
+export async function readPreview({ credentials, site, passwords, clock }: App, token: string): Promise<KeptDraft> {
   const id = openPreview(credentials.secrets, token, site, clock.believed());
-  const draft = id === null ? null : await keeper.draft(id);
+  const draft = id === null ? null : await passwords.draft(id);
   if (!draft) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
   return draft;
 }

@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
-import type { ErasurePort, Keeper, Notary, Pins } from '../../ports.ts';
+import type { ErasurePort, Notary, PasswordService, Pins } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import { type Describing, openApp, type Shared } from '../open-app.ts';
 
 /** The ways of a thread that answers requests to the others. */
-export type Ports = { [port in 'writer' | 'keeper' | 'notary' | 'pins' | 'erasures' | 'openApi']: MessagePort };
+export type Ports = { [port in 'writer' | 'passwords' | 'notary' | 'pins' | 'erasures' | 'openApi']: MessagePort };
 
 /** Messages of such a thread: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
@@ -17,12 +17,12 @@ export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; l
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
   const { loaded, shared, ports, log } = options;
-  const { writer, keeper, notary, pins, erasures, openApi } = ports;
+  const { writer, passwords, notary, pins, erasures, openApi } = ports;
   return openApp({
     model: loaded.model,
     shared,
     writing: connectWriter(writer),
-    keeper: callsThrough<Keeper>(keeper),
+    passwords: callsThrough<PasswordService>(passwords),
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
     erasures: callsThrough<ErasurePort>(erasures),

@@ -50,10 +50,10 @@ type Options = {
 export type ThreadInput = { pulse: Pulse };
 
 /** The ports of one thread more. */
-export function portsOf({ writer, keeper, notary, pins, erasures, openApi }: Connect): Ports {
+export function portsOf({ writer, passwords, notary, pins, erasures, openApi }: Connect): Ports {
   return {
     writer: writer(),
-    keeper: keeper(),
+    passwords: passwords(),
     notary: notary(),
     pins: pins(),
     erasures: erasures(),

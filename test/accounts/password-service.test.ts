@@ -6,9 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import bcrypt from 'bcrypt';
 import type { DomainError } from '../../config/errors.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
-import { createKeeper, type MainKeeper } from '../../server/accounts/keeper.ts';
 import type { LockRule } from '../../server/accounts/lockout.ts';
-import type { Checked, Keeper } from '../../server/ports.ts';
+import { createPasswordService, type MainPasswordService } from '../../server/accounts/password-service.ts';
+import type { Checked, PasswordService } from '../../server/ports.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
@@ -16,9 +16,9 @@ const password = 'correct horse';
 const start2026 = Date.UTC(2026, 0, 1);
 
 type Keeping = {
-  keeper: Keeper;
+  passwords: PasswordService;
   /** The same, with what only the main thread has. */
-  main: MainKeeper;
+  main: MainPasswordService;
   vault: Vault;
   folder: string;
   clock: { time: number };
@@ -30,7 +30,7 @@ type Keeping = {
 };
 type Given = { folder?: string; time?: number; rule?: Partial<LockRule>; bcryptCost?: number };
 
-/** A keeper over a vault of its own. `users` and `clients` are auth collections. */
+/** A password service over a vault of its own. `users` and `clients` are auth collections. */
 function start(t: TestContext, given: Given = {}): Keeping {
   const { folder = temporaryFolder(t), time = start2026, rule = {}, bcryptCost = 4 } = given;
   const vault = openVault(join(folder, 'vault.db'));
@@ -38,7 +38,7 @@ function start(t: TestContext, given: Given = {}): Keeping {
   let mails = 0;
   let swapped = 0;
   const itsRule = { maxLoginAttempts: 5, lockTime: 600, ...rule };
-  const main = createKeeper({
+  const main = createPasswordService({
     vault,
     rules: new Map([
       ['users', itsRule],
@@ -67,19 +67,25 @@ function start(t: TestContext, given: Given = {}): Keeping {
     await end();
     return start(t, { ...given, folder, time: clock.time + milliseconds });
   }
-  return { keeper: main.keeper, main, vault, folder, clock, mails: () => mails, swapped: () => swapped, restart };
+  return { passwords: main.passwords, main, vault, folder, clock, mails: () => mails, swapped: () => swapped, restart };
 }
 
 /** The address of a caller. */
 const home = '192.0.2.1';
 
-async function keep(keeper: Keeper, text = password): Promise<string> {
-  return (await keeper.keep(text, home)) ?? assert.fail('it is not busy');
+async function keep(passwords: PasswordService, text = password): Promise<string> {
+  return (await passwords.storePassword(text, home)) ?? assert.fail('it is not busy');
 }
 
 /** Logs in as ada, whose credential may be none, with the right password or another. */
-function login(keeper: Keeper, credential: string | null, given = password, email = 'ada@example.com', address = home) {
-  return keeper.check({ address, collection: 'users', email, credential, password: given });
+function login(
+  passwords: PasswordService,
+  credential: string | null,
+  given = password,
+  email = 'ada@example.com',
+  address = home,
+) {
+  return passwords.checkPassword({ address, collection: 'users', email, credential, password: given });
 }
 
 async function times(count: number, run: () => Promise<Checked>): Promise<Checked[]> {
@@ -98,36 +104,36 @@ const wrong = { kind: 'wrong', lockedUntil: null } as const;
 
 describe('keeping passwords', () => {
   it('knows the right one from others, as long as it is kept', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
     assert.match(credential, /^hmac-sha256:[0-9a-f]{64}$/);
-    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
-    assert.deepEqual(await login(keeper, credential, 'Correct horse'), wrong);
-    await keeper.forget(credential);
-    await keeper.forget(credential);
-    assert.deepEqual(await login(keeper, credential), wrong);
+    assert.deepEqual(await login(passwords, credential), { kind: 'right' });
+    assert.deepEqual(await login(passwords, credential, 'Correct horse'), wrong);
+    await passwords.forgetPassword(credential);
+    await passwords.forgetPassword(credential);
+    assert.deepEqual(await login(passwords, credential), wrong);
   });
 
   it('keeps the same password twice under names and hashes that have nothing in common', async (t) => {
-    const { keeper, vault } = start(t);
-    const [one, other] = [await keep(keeper), await keep(keeper)];
+    const { passwords, vault } = start(t);
+    const [one, other] = [await keep(passwords), await keep(passwords)];
     assert.notEqual(one, other);
     assert.notEqual(vault.passwords.get(one), vault.passwords.get(other));
   });
 
   it('keeps neither a password nor an e-mail in the vault, only what was made of them', async (t) => {
-    const { keeper, folder } = start(t);
-    const credential = await keep(keeper);
-    await login(keeper, credential, 'a wrong horse');
-    await login(keeper, null, 'a wrong horse', 'nobody@example.com');
+    const { passwords, folder } = start(t);
+    const credential = await keep(passwords);
+    await login(passwords, credential, 'a wrong horse');
+    await login(passwords, null, 'a wrong horse', 'nobody@example.com');
     const bytes = Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
     assert.ok(bytes.includes(credential));
     for (const text of [password, 'a wrong horse', 'example.com']) assert.ok(!bytes.includes(text), text);
   });
 
   it('names each by an HMAC of its hash, so that another hash under its name is found and opens nothing', async (t) => {
-    const { keeper, vault, folder, main, swapped } = start(t);
-    const [ada, mallory] = [await keep(keeper), await keep(keeper, 'the password of mallory')];
+    const { passwords, vault, folder, main, swapped } = start(t);
+    const [ada, mallory] = [await keep(passwords), await keep(passwords, 'the password of mallory')];
     const hash = vault.passwords.get(ada) as string;
     const key = Buffer.from(vault.secret('password-commitments'), 'base64url');
     assert.equal(ada, `hmac-sha256:${createHmac('sha256', key).update(hash).digest('hex')}`);
@@ -139,36 +145,36 @@ describe('keeping passwords', () => {
       'UPDATE passwords SET hash = (SELECT hash FROM passwords WHERE credential = ?) WHERE credential = ?',
     ).run(mallory, ada);
     db.close();
-    assert.deepEqual(await login(keeper, ada, 'the password of mallory'), wrong);
-    assert.deepEqual(await login(keeper, ada), wrong);
+    assert.deepEqual(await login(passwords, ada, 'the password of mallory'), wrong);
+    assert.deepEqual(await login(passwords, ada), wrong);
     assert.equal(swapped(), 2);
-    assert.deepEqual(await login(keeper, old), { kind: 'right' });
-    assert.deepEqual(await login(keeper, mallory, 'the password of mallory'), { kind: 'right' });
+    assert.deepEqual(await login(passwords, old), { kind: 'right' });
+    assert.deepEqual(await login(passwords, mallory, 'the password of mallory'), { kind: 'right' });
     assert.equal(swapped(), 2);
     assert.deepEqual(main.sweep(new Set([ada, mallory, old, 'none'])), { missing: 1, swapped: 1 });
   });
 
   it('makes hashes of the configured cost, and still knows those of other costs', async (t) => {
-    const { keeper, vault } = start(t, { bcryptCost: 5 });
-    assert.equal(bcrypt.getRounds(vault.passwords.get(await keep(keeper)) as string), 5);
+    const { passwords, vault } = start(t, { bcryptCost: 5 });
+    assert.equal(bcrypt.getRounds(vault.passwords.get(await keep(passwords)) as string), 5);
     for (const cost of [4, 6]) {
       const credential = vault.passwords.put(bcrypt.hashSync(password, cost));
-      assert.deepEqual(await login(keeper, credential), { kind: 'right' });
-      assert.deepEqual(await login(keeper, credential, 'a wrong horse'), wrong);
+      assert.deepEqual(await login(passwords, credential), { kind: 'right' });
+      assert.deepEqual(await login(passwords, credential, 'a wrong horse'), wrong);
     }
   });
 
   it('takes 72 bytes and not one more, and nothing that bcrypt would end early', async (t) => {
-    const { keeper } = start(t, { rule: { maxLoginAttempts: 100 } });
+    const { passwords } = start(t, { rule: { maxLoginAttempts: 100 } });
     for (const longest of ['x'.repeat(72), 'ä'.repeat(36), '🐎'.repeat(18)]) {
-      const credential = await keep(keeper, longest);
-      assert.deepEqual(await login(keeper, credential, longest), { kind: 'right' });
+      const credential = await keep(passwords, longest);
+      assert.deepEqual(await login(passwords, credential, longest), { kind: 'right' });
       // bcrypt itself would take these for the same.
-      assert.deepEqual(await login(keeper, credential, `${longest}y`), wrong);
-      assert.deepEqual(await login(keeper, credential, `${longest}\0`), wrong);
+      assert.deepEqual(await login(passwords, credential, `${longest}y`), wrong);
+      assert.deepEqual(await login(passwords, credential, `${longest}\0`), wrong);
     }
     for (const impossible of ['x'.repeat(73), '1234567', 'correct\0horse', 'correct \ud83d horse']) {
-      await assert.rejects(keeper.keep(impossible, home), ({ code, message, errors }: DomainError) => {
+      await assert.rejects(passwords.storePassword(impossible, home), ({ code, message, errors }: DomainError) => {
         assert.equal(code, 'invalid');
         assert.match(message, /^password must (have|not hold) /);
         assert.deepEqual(errors, [{ field: 'password', message }]);
@@ -178,16 +184,16 @@ describe('keeping passwords', () => {
   });
 
   it('counts a password that none can be as a wrong one', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
-    const all = await times(5, () => login(keeper, credential, 'x'.repeat(1_000_000)));
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
+    const all = await times(5, () => login(passwords, credential, 'x'.repeat(1_000_000)));
     assert.equal((all.at(-1) as { lockedUntil: number }).lockedUntil, start2026 + 600_000);
   });
 
   it('forgets at the start what no account names', async (t) => {
-    const { keeper, restart } = start(t);
-    const [named, left] = [await keep(keeper), await keep(keeper)];
-    const { keeper: next, main } = await restart();
+    const { passwords, restart } = start(t);
+    const [named, left] = [await keep(passwords), await keep(passwords)];
+    const { passwords: next, main } = await restart();
     assert.deepEqual(main.sweep(new Set([named, randomUUID()])), { missing: 1, swapped: 0 });
     assert.deepEqual(await login(next, named), { kind: 'right' });
     assert.deepEqual(await login(next, left), wrong);
@@ -196,25 +202,25 @@ describe('keeping passwords', () => {
 
 describe('locking accounts', () => {
   it('locks after the last allowed failure, for the right password too, until the lock time is over', async (t) => {
-    const { keeper, clock } = start(t);
-    const credential = await keep(keeper);
-    assert.deepEqual(await times(5, () => login(keeper, credential, 'a wrong horse')), [
+    const { passwords, clock } = start(t);
+    const credential = await keep(passwords);
+    assert.deepEqual(await times(5, () => login(passwords, credential, 'a wrong horse')), [
       ...Array(4).fill(wrong),
       { kind: 'wrong', lockedUntil: start2026 + 600_000 },
     ]);
-    assert.deepEqual(await login(keeper, credential), { kind: 'locked', seconds: 600 });
+    assert.deepEqual(await login(passwords, credential), { kind: 'locked', seconds: 600 });
     clock.time += 599_001;
-    assert.deepEqual(await login(keeper, credential, 'a wrong horse'), { kind: 'locked', seconds: 1 });
+    assert.deepEqual(await login(passwords, credential, 'a wrong horse'), { kind: 'locked', seconds: 1 });
     clock.time += 999;
-    assert.deepEqual(await times(4, () => login(keeper, credential, 'a wrong horse')), Array(4).fill(wrong));
-    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    assert.deepEqual(await times(4, () => login(passwords, credential, 'a wrong horse')), Array(4).fill(wrong));
+    assert.deepEqual(await login(passwords, credential), { kind: 'right' });
   });
 
   it('answers the same for an e-mail without an account, and for a credential that is not there', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
     const answers = [credential, null, randomUUID()].map((its, index) =>
-      times(7, () => login(keeper, its, 'a wrong horse', `${index}@example.com`)),
+      times(7, () => login(passwords, its, 'a wrong horse', `${index}@example.com`)),
     );
     const [known, ...others] = await Promise.all(answers);
     assert.deepEqual(kindsOf(known as Checked[]), { wrong: 5, locked: 2 });
@@ -222,29 +228,29 @@ describe('locking accounts', () => {
   });
 
   it('counts only failures in a row', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
     for (let count = 0; count < 3; count += 1) {
-      assert.deepEqual(await times(4, () => login(keeper, credential, 'a wrong horse')), Array(4).fill(wrong));
-      assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+      assert.deepEqual(await times(4, () => login(passwords, credential, 'a wrong horse')), Array(4).fill(wrong));
+      assert.deepEqual(await login(passwords, credential), { kind: 'right' });
     }
   });
 
   it('counts by collection and e-mail, however the e-mail is written', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
-    await times(5, () => login(keeper, credential, 'a wrong horse', ' ADA@example.com'));
-    assert.equal((await login(keeper, credential)).kind, 'locked');
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
+    await times(5, () => login(passwords, credential, 'a wrong horse', ' ADA@example.com'));
+    assert.equal((await login(passwords, credential)).kind, 'locked');
     const client = { address: home, collection: 'clients', email: 'ada@example.com', credential, password };
-    assert.deepEqual(await keeper.check(client), { kind: 'right' });
+    assert.deepEqual(await passwords.checkPassword(client), { kind: 'right' });
   });
 
   it('looks at exactly as many of 20 parallel passwords as are allowed', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
     for (const its of [credential, null]) {
       const all = await Promise.all(
-        Array.from({ length: 20 }, () => login(keeper, its, 'a wrong horse', `${its}@example.com`)),
+        Array.from({ length: 20 }, () => login(passwords, its, 'a wrong horse', `${its}@example.com`)),
       );
       assert.deepEqual(kindsOf(all), { wrong: 5, locked: 15 });
       assert.equal(all.filter((checked) => checked.kind === 'wrong' && checked.lockedUntil !== null).length, 1);
@@ -252,19 +258,19 @@ describe('locking accounts', () => {
   });
 
   it('does not look at the right password when it comes behind too many wrong ones', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
-    const wrongs = Array.from({ length: 10 }, () => login(keeper, credential, 'a wrong horse'));
-    assert.equal((await login(keeper, credential)).kind, 'locked');
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
+    const wrongs = Array.from({ length: 10 }, () => login(passwords, credential, 'a wrong horse'));
+    assert.equal((await login(passwords, credential)).kind, 'locked');
     await Promise.all(wrongs);
   });
 
   it('keeps counts and locks over a restart', async (t) => {
-    const { keeper, restart } = start(t);
-    const credential = await keep(keeper);
-    await times(3, () => login(keeper, credential, 'a wrong horse'));
-    await times(5, () => login(keeper, null, 'a wrong horse', 'nobody@example.com'));
-    const { keeper: next } = await restart(60_000);
+    const { passwords, restart } = start(t);
+    const credential = await keep(passwords);
+    await times(3, () => login(passwords, credential, 'a wrong horse'));
+    await times(5, () => login(passwords, null, 'a wrong horse', 'nobody@example.com'));
+    const { passwords: next } = await restart(60_000);
     const nobody = () => login(next, null, password, 'nobody@example.com');
     assert.deepEqual(await nobody(), { kind: 'locked', seconds: 540 });
     await login(next, credential, 'a wrong horse');
@@ -273,36 +279,36 @@ describe('locking accounts', () => {
   });
 
   it('locks no longer than the lock time when the clock is put back', async (t) => {
-    const { keeper, restart } = start(t);
-    const credential = await keep(keeper);
-    await times(5, () => login(keeper, credential, 'a wrong horse'));
-    const { keeper: next, clock } = await restart(-365 * 24 * 60 * 60 * 1000);
+    const { passwords, restart } = start(t);
+    const credential = await keep(passwords);
+    await times(5, () => login(passwords, credential, 'a wrong horse'));
+    const { passwords: next, clock } = await restart(-365 * 24 * 60 * 60 * 1000);
     assert.deepEqual(await login(next, credential), { kind: 'locked', seconds: 600 });
     clock.time += 600_000;
     assert.deepEqual(await login(next, credential), { kind: 'right' });
   });
 
   it('is ended by hand, and says whether there was something to end', async (t) => {
-    const { keeper } = start(t);
-    const credential = await keep(keeper);
-    assert.equal(await keeper.unlock('users', 'ada@example.com'), false);
-    await times(5, () => login(keeper, credential, 'a wrong horse'));
-    assert.equal(await keeper.unlock('clients', 'ada@example.com'), false);
-    assert.equal(await keeper.unlock('users', 'Ada@example.com '), true);
-    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    const { passwords } = start(t);
+    const credential = await keep(passwords);
+    assert.equal(await passwords.unlock('users', 'ada@example.com'), false);
+    await times(5, () => login(passwords, credential, 'a wrong horse'));
+    assert.equal(await passwords.unlock('clients', 'ada@example.com'), false);
+    assert.equal(await passwords.unlock('users', 'Ada@example.com '), true);
+    assert.deepEqual(await login(passwords, credential), { kind: 'right' });
   });
 });
 
 describe('many logins at once', () => {
   it('has a place for a caller beside floods from elsewhere, at however many accounts, and says busy to those', async (t) => {
-    const { keeper } = start(t, { rule: { maxLoginAttempts: 1000 } });
-    const credential = await keep(keeper);
+    const { passwords } = start(t, { rule: { maxLoginAttempts: 1000 } });
+    const credential = await keep(passwords);
     const floods = ['198.51.100.1', '198.51.100.2'].map((address) =>
       Array.from({ length: 300 }, (_, account) =>
-        login(keeper, null, 'a wrong horse', `${account}@example.com`, address),
+        login(passwords, null, 'a wrong horse', `${account}@example.com`, address),
       ),
     );
-    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    assert.deepEqual(await login(passwords, credential), { kind: 'right' });
     const all = await Promise.all(floods.flat());
     const { wrong: looked = 0, busy = 0, ...others } = kindsOf(all);
     assert.deepEqual([looked + busy, others], [600, {}]);
@@ -312,36 +318,36 @@ describe('many logins at once', () => {
   });
 
   it('has room for other accounts of an address beside a flood at one', async (t) => {
-    const { keeper } = start(t, { rule: { maxLoginAttempts: 1000 } });
-    const credential = await keep(keeper);
-    const flood = Array.from({ length: 300 }, () => login(keeper, null, 'a wrong horse', 'b@example.com'));
-    assert.deepEqual(await login(keeper, credential), { kind: 'right' });
+    const { passwords } = start(t, { rule: { maxLoginAttempts: 1000 } });
+    const credential = await keep(passwords);
+    const flood = Array.from({ length: 300 }, () => login(passwords, null, 'a wrong horse', 'b@example.com'));
+    assert.deepEqual(await login(passwords, credential), { kind: 'right' });
     const { wrong: looked = 0, busy = 0 } = kindsOf(await Promise.all(flood));
     assert.deepEqual([looked, busy], [41, 259]);
   });
 
   it('answers a flood at a locked account at once, without a place', async (t) => {
-    const { keeper } = start(t);
-    await times(5, () => login(keeper, null));
-    const all = await Promise.all(Array.from({ length: 1000 }, () => login(keeper, null)));
+    const { passwords } = start(t);
+    await times(5, () => login(passwords, null));
+    const all = await Promise.all(Array.from({ length: 1000 }, () => login(passwords, null)));
     assert.deepEqual(kindsOf(all), { locked: 1000 });
   });
 
   it('keeps no more passwords than it has room for', async (t) => {
-    const { keeper } = start(t);
-    const kept = await Promise.all(Array.from({ length: 400 }, () => keeper.keep(password, home)));
+    const { passwords } = start(t);
+    const kept = await Promise.all(Array.from({ length: 400 }, () => passwords.storePassword(password, home)));
     assert.ok(kept.includes(null));
     const credentials = kept.filter((credential) => credential !== null);
     assert.ok(credentials.length >= 40, String(credentials.length));
-    assert.deepEqual(await login(keeper, credentials.at(-1) as string), { kind: 'right' });
+    assert.deepEqual(await login(passwords, credentials.at(-1) as string), { kind: 'right' });
   });
 
   it('leaves nobody waiting when it is closed', async (t) => {
-    const { keeper, main } = start(t);
-    const results = Promise.allSettled(Array.from({ length: 20 }, () => login(keeper, null)));
+    const { passwords, main } = start(t);
+    const results = Promise.allSettled(Array.from({ length: 20 }, () => login(passwords, null)));
     await main.close();
     assert.ok((await results).some(({ status }) => status === 'rejected'));
-    await assert.rejects(login(keeper, null), /ending/);
+    await assert.rejects(login(passwords, null), /ending/);
   });
 });
 
@@ -353,7 +359,7 @@ describe('one-time tokens', () => {
     const token = main.token('invite', 'users', id);
     assert.match(token, /^[\w-]+$/);
     assert.ok(!token.includes(id));
-    const { keeper: next } = await restart();
+    const { passwords: next } = await restart();
     assert.equal(await next.openToken('invite', 'users', token), id);
     assert.equal(await next.openToken('reset', 'users', token), null);
     assert.equal(await next.openToken('invite', 'clients', token), null);
@@ -361,13 +367,13 @@ describe('one-time tokens', () => {
 
   it('are not opened by another service', async (t) => {
     const token = start(t).main.token('invite', 'users', id);
-    assert.equal(await start(t).keeper.openToken('invite', 'users', token), null);
+    assert.equal(await start(t).passwords.openToken('invite', 'users', token), null);
   });
 
   it('are not opened when any character is changed, missing or added', async (t) => {
-    const { keeper, main } = start(t);
+    const { passwords, main } = start(t);
     const token = main.token('reset', 'users', id);
-    const open = (text: string) => keeper.openToken('reset', 'users', text);
+    const open = (text: string) => passwords.openToken('reset', 'users', text);
     for (let index = 0; index < token.length; index += 1) {
       for (const other of ['A', 'B', '_', '=', '\0', 'é']) {
         const changed = token.slice(0, index) + other + token.slice(index + 1);
@@ -382,7 +388,7 @@ describe('one-time tokens', () => {
   });
 
   it('are not opened when they are garbage', async (t) => {
-    const { keeper } = start(t);
+    const { passwords } = start(t);
     const garbage = [
       '',
       '.',
@@ -396,23 +402,23 @@ describe('one-time tokens', () => {
       randomBytes(68).toString('base64url'),
       randomBytes(10_000).toString('base64'),
     ];
-    for (const text of garbage) assert.equal(await keeper.openToken('setup', 'users', text), null, text);
+    for (const text of garbage) assert.equal(await passwords.openToken('setup', 'users', text), null, text);
   });
 });
 
-describe('what else the keeper does', () => {
+describe('what else the password service does', () => {
   it('limits calls by address and e-mail', async (t) => {
-    const { keeper } = start(t);
+    const { passwords } = start(t);
     assert.deepEqual(
-      [await keeper.limit('192.0.2.1', 'a@example.com'), await keeper.limit('192.0.2.1', 'a@example.com')],
+      [await passwords.limit('192.0.2.1', 'a@example.com'), await passwords.limit('192.0.2.1', 'a@example.com')],
       [0, 0],
     );
-    assert.ok((await keeper.limit('192.0.2.2', 'a@example.com')) > 0);
+    assert.ok((await passwords.limit('192.0.2.2', 'a@example.com')) > 0);
   });
 
   it('passes on that a mail waits', async (t) => {
-    const { keeper, mails } = start(t);
-    await keeper.mailWaits();
+    const { passwords, mails } = start(t);
+    await passwords.mailWaits();
     assert.equal(mails(), 1);
   });
 });

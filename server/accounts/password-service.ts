@@ -9,7 +9,7 @@ import type { Vault } from '../../events/vault.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { keepDrafts } from '../documents/preview/drafts.ts';
 import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
-import type { Attempt, Checked, Keeper, TokenKind } from '../ports.ts';
+import type { Checked, LoginAttempt, PasswordService, TokenKind } from '../ports.ts';
 import { noRoom } from '../writer/no-room.ts';
 import { createTurns } from './fair-queue.ts';
 import { hashThreads } from './hash.ts';
@@ -17,8 +17,8 @@ import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
 
 /** The password service, and the functions that only the main thread calls. */
-export type MainKeeper = {
-  keeper: Keeper;
+export type MainPasswordService = {
+  passwords: PasswordService;
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, collection: string, id: string) => string;
   /**
@@ -59,7 +59,7 @@ const busySeconds = 5;
 const noAccount = `${commitmentPrefix}nobody`;
 
 /** Creates the password service, one per service. */
-export function createKeeper(options: Options): MainKeeper {
+export function createPasswordService(options: Options): MainPasswordService {
   const { vault, rules, bcryptCost, rateLimit, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
   const width = Math.min(availableParallelism(), maxThreads);
   const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
@@ -73,7 +73,7 @@ export function createKeeper(options: Options): MainKeeper {
   const mayMail = createMailLimit();
   const drafts = keepDrafts({ drafts: vault.drafts, now, onFailure: onDraftFailure });
 
-  async function check(attempt: Attempt): Promise<Checked> {
+  async function check(attempt: LoginAttempt): Promise<Checked> {
     const key = keyOf(attempt.collection, attempt.email);
     const rule = ruleOf(attempt.collection);
     // A flood at a locked account takes no places in the queue.
@@ -84,7 +84,7 @@ export function createKeeper(options: Options): MainKeeper {
   }
 
   /** Checks a login at its turn. Other logins to the account wait, so that each failure is counted. */
-  async function look({ credential, password }: Attempt, key: string, rule: LockRule): Promise<Checked> {
+  async function look({ credential, password }: LoginAttempt, key: string, rule: LockRule): Promise<Checked> {
     const locked = lockedOf(key, rule);
     if (locked) return locked;
     // Lookup, comparison and count are the same with and without an account.
@@ -143,16 +143,16 @@ export function createKeeper(options: Options): MainKeeper {
   }
 
   return {
-    keeper: {
+    passwords: {
       limit: createLimit(rateLimit),
       mayMail: (collection, id) => mayMail(`${collection}/${id}`),
-      check: (attempt) => withRoom(check(attempt)),
-      keep: (password, address) => withRoom(keep(password, address)),
-      forget: async (credential) => forget(credential),
+      checkPassword: (attempt) => withRoom(check(attempt)),
+      storePassword: (password, address) => withRoom(keep(password, address)),
+      forgetPassword: async (credential) => forget(credential),
       unlock: (collection, email) => withRoom((async () => lockout.reset(keyOf(collection, email)))()),
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),
-      keepDraft: drafts.keep,
+      storeDraft: drafts.keep,
       draft: async (id) => drafts.read(id),
       dropDraft: async (id) => drafts.drop(id),
     },

@@ -33,7 +33,7 @@ export type Command = Change & {
    */
   otherStreams?: Change[];
   /** Kept with it for as long as the client may repeat it. */
-  attempt?: Attempt;
+  attempt?: IdempotencyRecord;
   /** Streams whose payloads so far go, with all that was derived from them: the command's event says that they did. */
   erases?: string[];
   actor: Actor;
@@ -50,7 +50,7 @@ export type RecordedEvent = { header: Header; data: JsonObject | null; context: 
  * How a client names one attempt, so that it can send it again: both are keyed hashes, so nothing is learnt from them. `key` is
  * over the actor, the route and the `Idempotency-Key`; `fingerprint` over the body.
  */
-export type Attempt = { key: string; fingerprint: string };
+export type IdempotencyRecord = { key: string; fingerprint: string };
 
 /** The first answer to an attempt: what is needed to give it again. `position` and `version` are those of its stream. */
 export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };

@@ -1,11 +1,11 @@
 import type { Sqlite } from '../storage/sqlite.ts';
-import { keepAttempts } from './attempts.ts';
 import { clockStream, schemaVersionOf } from './catalogue.ts';
 import { openClaims } from './claim-table.ts';
 import { conflictOf } from './conflicts.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
 import { openErasing } from './erasing.ts';
 import { declaredBy } from './erasures.ts';
+import { keepIdempotencyRecords } from './idempotency.ts';
 import type { Ids } from './ids.ts';
 import type { Change, Command, NewEvent, Outcome } from './log.ts';
 import type { LogReader } from './log-reader.ts';
@@ -24,7 +24,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const claims = openClaims(db, reader.holderOf);
-  const attempts = keepAttempts(db);
+  const attempts = keepIdempotencyRecords(db);
   const erasing = openErasing(db);
   const known = { versionOf: reader.versionOf, conflictOver: claims.conflictOver };
 

@@ -4,9 +4,9 @@ import type { Validator } from '../config/documents.ts';
 import type { Collection, Global, Model, User } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { DocumentShape } from '../config/shape.ts';
-import type { Attempts } from '../events/attempts.ts';
 import type { UniqueField } from '../events/claims.ts';
 import type { Clock } from '../events/clock.ts';
+import type { IdempotencyRecords } from '../events/idempotency.ts';
 import type { Ids } from '../events/ids.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import type { Upcaster } from '../events/upcasters.ts';
@@ -62,13 +62,13 @@ export type App = Writing & {
   /** Finds events in it. */
   auditIndex: AuditIndex;
   /** The writes that were recorded with an Idempotency-Key. */
-  attempts: Attempts;
+  idempotencyRecords: IdempotencyRecords;
   /** The key of the hashes that Idempotency-Keys are stored as. */
-  attemptSecret: string;
+  idempotencySecret: string;
   /** Brings events to the names of today. */
   upcaster: () => Upcaster;
   /** The collections of accounts that the log has and the configuration no longer. */
-  goneAccounts: () => ReadonlySet<string>;
+  removedAuthCollections: () => ReadonlySet<string>;
   /** Names the form in which documents are stored to be read: another configuration of fields has another one, and another site. */
   cacheVariant: string;
   /** Documents as they stood at a position of the log. */

@@ -7,7 +7,7 @@ import type { Where } from '../../projections/where.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { Call, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
-import { momentOf, requestId, userOf, viewOf } from '../http/requests.ts';
+import { asOfFor, requestId, userOf, viewOf } from '../http/requests.ts';
 
 /**
  * The document and values that a rule is asked about. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. `isPast`: it
@@ -56,7 +56,7 @@ export async function admits({ call, operation }: Rule, answer: boolean | Where,
   if (operation === 'create') return false;
   const { app, request, target } = call;
   const id = String(subject.doc()?.id ?? target.slug);
-  const moment = subject.isPast ? momentOf(request) : null;
+  const moment = subject.isPast ? asOfFor(request) : null;
   return moment ? app.past.matches(moment.position, target.tables, id, answer) : target.documents.matches(id, answer);
 }
 

@@ -2,7 +2,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
 import type { Where } from '../../projections/where.ts';
 import type { Call } from '../app.ts';
-import { actorOf, idOf, type Moment, momentOf } from '../http/requests.ts';
+import { type AsOf, actorOf, asOfFor, idOf } from '../http/requests.ts';
 import { authorize } from './access.ts';
 
 /** A document as it is stored, and the version of its stream. */
@@ -15,7 +15,7 @@ export type Stored = { text: string; version: number };
  */
 export async function readableDocument(call: Call<Collection>): Promise<Stored> {
   const { request, target } = call;
-  const moment = momentOf(request);
+  const moment = asOfFor(request);
   if (moment) return readableThen(call, moment);
   const stored = target.documents.stored(idOf(request));
   if (stored === null) return refuseMissing(call, 'read');
@@ -24,12 +24,12 @@ export async function readableDocument(call: Call<Collection>): Promise<Stored> 
 }
 
 /** As {@link readableDocument}, as of the moment that the request looks back to. */
-async function readableThen(call: Call<Collection>, moment: Moment): Promise<Stored> {
+async function readableThen(call: Call<Collection>, moment: AsOf): Promise<Stored> {
   const { request, target } = call;
   const id = idOf(request);
   const then = target.documents.asOf(id, moment.position);
   const today = target.documents.text(id);
-  const isHidden = today === null && moment.sightOf(target) !== 'every';
+  const isHidden = today === null && moment.scopeFor(target) !== 'every';
   if (then === null || isHidden) return refuseMissing(call, 'read');
   await authorize(call, 'read', { doc: () => JSON.parse(then.text), data: null, isPast: true });
   if (today !== null) await authorize(call, 'read', { doc: () => JSON.parse(today), data: null });
@@ -43,7 +43,7 @@ export function someOf(
   where: Where | null,
 ): Map<string, string> | Promise<Map<string, string>> {
   const { documents, tables } = target;
-  const moment = momentOf(request);
+  const moment = asOfFor(request);
   return moment ? app.past.some(moment.position, tables, ids, where) : documents.some(ids, where);
 }
 
@@ -61,7 +61,7 @@ export async function refuseMissing(call: Call, operation: Operation, id = idOf(
     });
   }
   const shown = JSON.stringify(id.slice(0, 100));
-  const moment = momentOf(request);
+  const moment = asOfFor(request);
   const then = moment ? ` as of position ${moment.position}` : '';
   throw new DomainError('not-found', `there is no document ${shown} in ${target.slug}${then}`);
 }

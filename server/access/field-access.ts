@@ -6,7 +6,7 @@ import { fieldsInside, mapObjectsAsync, withParts } from '../../config/nesting.t
 import { withHiddenPassword } from '../../config/passwords.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Call } from '../app.ts';
-import { isTrusted, momentOf, userOf, viewOf } from '../http/requests.ts';
+import { asOfFor, isTrusted, userOf, viewOf } from '../http/requests.ts';
 
 /** A caller who asks for fields of a target. */
 type Asked = Pick<Call, 'request' | 'target'>;
@@ -45,7 +45,7 @@ export async function checkFieldsWritable(
  * @param id of the document, which hooks may have taken out of it; of a global its slug.
  */
 export async function readableFields(call: Asked, document: JsonObject, id: string): Promise<JsonObject> {
-  const today = momentOf(call.request) ? call.target.documents.text(id) : null;
+  const today = asOfFor(call.request) ? call.target.documents.text(id) : null;
   return readableWith(call, document, [document, ...(today === null ? [] : [JSON.parse(today)])]);
 }
 

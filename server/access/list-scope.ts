@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../config/schema.ts';
 import type { Today, Where } from '../../projections/where.ts';
 import type { Call } from '../app.ts';
-import { actorOf, isTrusted, momentOf } from '../http/requests.ts';
+import { actorOf, asOfFor, isTrusted } from '../http/requests.ts';
 import type { Reach } from '../queries/paths.ts';
 import { allows, refuse } from './access.ts';
 import { answerInAdvance, mayInAdvance, ruleName, ruleOf, unlessRefused } from './asking.ts';
@@ -32,7 +32,7 @@ export function scopeElsewhere(call: Call): Promise<ListScope | null> {
  */
 async function scopeOf(call: Call): Promise<ListScope | null> {
   const scope = await scopeToday(call);
-  return scope && momentOf(call.request) ? scopeThen(call, scope) : scope;
+  return scope && asOfFor(call.request) ? scopeThen(call, scope) : scope;
 }
 
 async function scopeToday(call: Call): Promise<ListScope | null> {
@@ -53,7 +53,7 @@ async function scopeToday(call: Call): Promise<ListScope | null> {
  */
 function scopeThen(call: Call, { where, row }: ListScope): ListScope | null {
   const { request, target } = call;
-  const sight = momentOf(request)?.sightOf(target);
+  const sight = asOfFor(request)?.scopeFor(target);
   if (!sight) return null;
   const orGone = sight === 'every';
   const today: Today = { today: where, tables: target.tables, orGone };

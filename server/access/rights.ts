@@ -64,11 +64,11 @@ function readAnswer(answer: unknown): ReadonlySet<AuditScope> {
 }
 
 /** As the routes of an auth collection are to a key, unless `useAPIKey` opens them. */
-export function isClosedToKeys({ model, goneAccounts }: App, stream: string): boolean {
+export function isClosedToKeys({ model, removedAuthCollections }: App, stream: string): boolean {
   const key = schemaKey(stream);
   const slug = key === 'accounts' ? (stream.split('/')[1] ?? '') : key;
   const collection = model.collections.get(slug);
   // Accounts of a collection that is gone are accounts still.
-  if (!collection) return key === 'accounts' || goneAccounts().has(slug);
+  if (!collection) return key === 'accounts' || removedAuthCollections().has(slug);
   return collection.auth !== null && !collection.auth.useAPIKey;
 }

@@ -10,7 +10,7 @@ import { type AuthTarget, authTargets, userWith } from '../callers/sessions.ts';
 import { withPassword } from '../documents/passwords.ts';
 import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
-import { readNoQuery } from '../queries/parameters.ts';
+import { rejectQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
 import { forgotPasswordOperation, resetPasswordOperation } from './operations.ts';
 import { recordLater } from './record.ts';
@@ -37,7 +37,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         payload: jsonPayload,
       },
       handler: async (request) => {
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { email } = readForgotten(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const id = userWith(target, email);
@@ -59,7 +59,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         payload: jsonPayload,
       },
       handler: async (request) => {
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { token, password } = readReset(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const reset = await app.passwords.openToken('reset', slug, token);

@@ -14,12 +14,12 @@ import { publicStrategy, strategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../callers/sessions.ts';
 import { checkedValues } from '../documents/checked-values.ts';
-import { after } from '../documents/hooks.ts';
+import { runAfterHooks } from '../documents/hooks.ts';
 import { withPassword } from '../documents/passwords.ts';
 import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
-import { readNoQuery } from '../queries/parameters.ts';
+import { rejectQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
 import { acceptInviteOperation, firstUserOperation, initOperation, inviteOperation } from './operations.ts';
 import { record } from './record.ts';
@@ -51,7 +51,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const body = await readBody(request, maxBytes);
         await authorize({ app, request, target }, 'create', { doc: () => null, data: body ?? null });
         const { email } = readInvite(body);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         requireLiving(app, request);
         if (userWith(target, email) !== null) throw taken();
         const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
@@ -65,7 +65,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       path: `${path}/accept-invite`,
       options: { auth: publicStrategy, plugins: { openApi: () => acceptInviteOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const id = await app.passwords.openToken('invite', slug, token);
@@ -92,7 +92,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       path: `${path}/init`,
       options: { auth: publicStrategy, plugins: { openApi: () => initOperation(model) } },
       handler: (request) => {
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         return { initialized: hasUsers(target) };
       },
     },
@@ -106,7 +106,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         payload: jsonPayload,
       },
       handler: async (request, h) => {
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { setupToken, email, password, values } = readFirstUser(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const opened = await app.passwords.openToken('setup', slug, setupToken);
@@ -129,19 +129,19 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
    * together or not at all.
    */
   async function register(request: Request, given: NewUser, decideRight: (account: AccountRef) => Change) {
-    const occasion = { app, request, target, operation: 'create', doc: null } as const;
-    const values = await checkedValues(occasion, given.values);
+    const hookContext = { app, request, target, operation: 'create', doc: null } as const;
+    const values = await checkedValues(hookContext, given.values);
     const { id, at } = app.ids.next();
     const account: AccountRef = { slug, id };
     const decision = decideCreate(target, id, at, values);
     const actor = { type: 'user', id: `${slug}/${id}` } as const;
-    const session = await withPassword(occasion, given.password, async (keep) => {
+    const session = await withPassword(hookContext, given.password, async (keep) => {
       decideRight(account);
       const credential = await keep();
       const session = newSession(app, target, credential);
       const started = decidePassword(account, credential, { session });
       await write(
-        occasion,
+        hookContext,
         decision.stream,
         async () => ({ decision, also: [decideRight(account), started], answer: null }),
         actor,
@@ -149,8 +149,8 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       return session;
     });
     const document = target.documentOf(id, decision.events[0]?.data ?? {});
-    await after(occasion, 'afterChange', document);
-    becomeUser(occasion, { ...account, sid: session.sid });
+    await runAfterHooks(hookContext, 'afterChange', document);
+    becomeUser(hookContext, { ...account, sid: session.sid });
     await app.passwords.mailWaits();
     return { id, sid: session.sid };
   }

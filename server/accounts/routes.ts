@@ -22,7 +22,7 @@ import { tooBusy } from '../documents/passwords.ts';
 import { sendText } from '../documents/sending.ts';
 import { jsonPayload, noPayload, readBody } from '../http/body.ts';
 import { addressOf } from '../http/requests.ts';
-import { readNoQuery } from '../queries/parameters.ts';
+import { rejectQuery } from '../queries/parameters.ts';
 import {
   endSessionOperation,
   loginOperation,
@@ -51,7 +51,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       path: `${path}/login`,
       options: { auth: publicStrategy, plugins: { openApi: () => loginOperation(model) }, payload: jsonPayload },
       handler: async (request, h) => {
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { email, password } = readLogin(await readBody(request, maxBytes));
         await countCall(app, request, email);
         const { id, credential } = await checkPassword(request, email, password);
@@ -72,7 +72,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       },
       handler: async (request, h) => {
         const { sid, id } = requireSession(request, slug);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         await record({ app, request }, decideRevoke({ slug, id }, sid));
         clearCookie(app, model, h);
         return null;
@@ -84,7 +84,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: strategy, plugins: { openApi: () => meOperation(app.model, model) } },
       handler: async (request, h) => {
         const { id } = requireSession(request, slug);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         return sendText(h, await userText(request, id, model.auth.depth));
       },
     },
@@ -94,7 +94,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: strategy, plugins: { openApi: () => refreshOperation(model) }, payload: noPayload },
       handler: async (request, h) => {
         const { sid, id } = requireSession(request, slug);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         await record({ app, request }, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
         const token = tokenFor(app, target, { id, sid });
         setCookie(app, model, h, token);
@@ -107,7 +107,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: strategy, plugins: { openApi: () => sessionsOperation(model) } },
       handler: (request) => {
         const { sid, id } = requireSession(request, slug);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         return { sessions: sessionsOf(id, sid) };
       },
     },
@@ -117,7 +117,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       options: { auth: strategy, plugins: { openApi: () => endSessionOperation(model) }, payload: noPayload },
       handler: async (request) => {
         const { sid, id } = requireSession(request, slug);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const ended = sessionsOf(id, sid).find((session) => session.sid === request.params.sid);
         if (!ended) throw new DomainError('not-found', 'you have no such session');
         await record({ app, request }, decideRevoke({ slug, id }, ended.sid));

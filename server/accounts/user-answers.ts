@@ -5,15 +5,15 @@ import { setCookie } from '../callers/cookies.ts';
 import type { AuthTarget } from '../callers/sessions.ts';
 import { tokenFor } from '../callers/tokens.ts';
 import { unstored } from '../callers/vary.ts';
-import { presenterOf } from '../documents/answers.ts';
 import { sendText } from '../documents/sending.ts';
+import { serializerFor } from '../documents/serialize.ts';
 
 /** A session, and the user of the collection whose it is. */
 type SessionRef = { id: string; sid: string };
 
 /** Prepares the answers of an auth collection that show users their own document. */
 export function userAnswersOf(app: App, target: AuthTarget) {
-  const present = presenterOf(app, target);
+  const present = serializerFor(app, target);
 
   /** The user's own document, as any reader sees it, with relations to a depth. */
   async function userText(request: Request, id: string, depth = 0): Promise<string> {

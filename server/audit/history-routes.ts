@@ -7,7 +7,7 @@ import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
-import { readNoQuery, readQuery, readWhole } from '../queries/parameters.ts';
+import { readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
 import { admissionOf } from './admissions.ts';
 import { eventsOperation, keysOperation, logOperation } from './event-operations.ts';
 import { historyParameters, readEventQuery } from './event-query.ts';
@@ -148,7 +148,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
 
   function showLog(): void {
     get('/api/audit/log', logOperation, async (request) => {
-      readNoQuery(request.query);
+      rejectQuery(request.query);
       const { notary } = app;
       const [verifierKey, signed, { verified, altered }] = await Promise.all([
         notary.verifierKey(),
@@ -163,7 +163,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
 
   function listKeys(): void {
     get('/api/audit/keys', keysOperation, async (request, _h, rights) => {
-      readNoQuery(request.query);
+      rejectQuery(request.query);
       const shown = <T extends KeyNote>(note: T | null) => {
         if (!note || rights.has('payloads')) return note;
         const { reason: _reason, ...rest } = note;
@@ -223,8 +223,8 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
   }
 
   function findVersion(subject: Subject, request: Request): { state: StreamState; version: number } {
-    readNoQuery(request.query);
-    const version = readWhole(String(request.params.version), 'version', 1);
+    rejectQuery(request.query);
+    const version = readInteger(String(request.params.version), 'version', 1);
     const state = find(subject, request);
     if (version <= state.version) return { state, version };
     throw new DomainError(

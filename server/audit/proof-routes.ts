@@ -10,7 +10,7 @@ import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { noRoute } from '../http/requests.ts';
 import type { LogCheckpoint } from '../ports.ts';
-import { readNoQuery, readQuery, readWhole } from '../queries/parameters.ts';
+import { readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
 import {
   checkpointOperation,
   consistencyOperation,
@@ -53,7 +53,7 @@ export function proofs(server: Server, app: App): void {
       options: { auth: strategy, plugins: { openApi: checkpointOperation } },
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { note } = await notary.checkpoint();
         return plain(h, note);
       },
@@ -82,7 +82,7 @@ export function proofs(server: Server, app: App): void {
         const path = String(request.params.path);
         const tile = isAsWritten(request, path) ? parseTilePath(path) : null;
         if (!tile) throw noRoute(request);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const { size } = await newest();
         if (!hasTile(tile, size)) {
           throw new DomainError(
@@ -100,7 +100,7 @@ export function proofs(server: Server, app: App): void {
       handler: async (request, h) => {
         await requireAudit(app, request, 'headers');
         const { format } = readQuery(inclusionParameters, request.query, app);
-        const position = readWhole(request.params.position, 'position', 1);
+        const position = readInteger(request.params.position, 'position', 1);
         const checkpoint = await checkpointFor(position);
         if (!checkpoint) throw new DomainError('not-found', `there is no event ${position} in the log`);
         const { size, note } = checkpoint;

@@ -4,7 +4,7 @@ import { hasChangeHooks } from '../../config/traits.ts';
 import type { FileValues } from '../../config/uploads.ts';
 import { checkFieldsWritable, withOwnHints } from '../access/field-access.ts';
 import { noteRequest } from '../http/pulse.ts';
-import { beforeChange, type Occasion } from './hooks.ts';
+import { beforeChange, type HookContext } from './hooks.ts';
 import { checkRelations } from './relations.ts';
 
 /**
@@ -13,20 +13,20 @@ import { checkRelations } from './relations.ts';
  * @param file the values of the file that came with it: hooks see them, and cannot change them.
  */
 export async function checkedValues(
-  occasion: Occasion & { operation: 'create' | 'update' },
+  hookContext: HookContext & { operation: 'create' | 'update' },
   body: unknown,
   file: FileValues | null = null,
 ): Promise<JsonObject> {
-  const { request, target, operation, doc } = occasion;
-  await checkFieldsWritable(occasion, operation, { body, doc });
+  const { request, target, operation, doc } = hookContext;
+  await checkFieldsWritable(hookContext, operation, { body, doc });
   noteRequest(request);
   let values: JsonObject;
   try {
     values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
   } catch (error) {
-    throw error instanceof InvalidBody ? await withOwnHints(occasion, error) : error;
+    throw error instanceof InvalidBody ? await withOwnHints(hookContext, error) : error;
   }
-  checkRelations(occasion, values, doc);
-  if (hasChangeHooks(target.model)) values = await beforeChange(occasion, file ? { ...file, ...values } : values);
+  checkRelations(hookContext, values, doc);
+  if (hasChangeHooks(target.model)) values = await beforeChange(hookContext, file ? { ...file, ...values } : values);
   return file ? { ...file, ...values } : values;
 }

@@ -7,10 +7,9 @@ import type { App, Call, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { intakeOf } from '../files/uploads/intake.ts';
 import { jsonPayload, noPayload } from '../http/body.ts';
-import type { Moment } from '../http/requests.ts';
+import type { AsOf } from '../http/requests.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { type ListQuery, readListQuery, readParameters } from '../queries/query.ts';
-import { listText, presenterOf } from './answers.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { create, remove, update } from './document-writes.ts';
@@ -26,6 +25,7 @@ import { accounts, countSignUp } from './passwords.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restore } from './past/restore.ts';
 import { sendTagged, sendText } from './sending.ts';
+import { listText, serializerFor } from './serialize.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
 import { perform, receive, type Writable, writeOf } from './write-steps.ts';
 
@@ -37,7 +37,7 @@ export function collections(server: Server, app: App): void {
 function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const { slug, model } = target;
   const path = `/api/collections/${slug}`;
-  const present = presenterOf(app, target);
+  const present = serializerFor(app, target);
   const callOf = (request: Request) => ({ app, request, target, present });
   const intake = intakeOf(app, model, (request, operation) => admitInAdvance(callOf(request), operation));
   const writable: Writable = {
@@ -122,7 +122,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   ]);
 }
 
-type Seen = { scope: ListScope; moment: Moment | null };
+type Seen = { scope: ListScope; moment: AsOf | null };
 
 /** A page of the documents that the caller may see, today or as of a moment. */
 async function pageOf({ app, target }: Call, query: ListQuery, { scope, moment }: Seen): Promise<Page> {

@@ -6,10 +6,10 @@ import { authorize } from '../access/access.ts';
 import { refuseMissing } from '../access/document-access.ts';
 import type { Call } from '../app.ts';
 import { noteReason } from '../http/reason.ts';
-import { readNoQuery } from '../queries/parameters.ts';
+import { rejectQuery } from '../queries/parameters.ts';
 import { checkedValues } from './checked-values.ts';
 import { currentOf, idIn, streamOf } from './current.ts';
-import { after, beforeDelete, type Occasion } from './hooks.ts';
+import { beforeDelete, type HookContext, runAfterHooks } from './hooks.ts';
 import { sendTagged, sendText } from './sending.ts';
 import { admitted, beforeAppend, recorded, type Write } from './write-steps.ts';
 import { write as append } from './writes.ts';
@@ -18,18 +18,22 @@ import { write as append } from './writes.ts';
 export async function create(write: Write): Promise<ResponseObject> {
   const { app, request, target, body, data, upload } = write;
   await authorize(write, 'create', { doc: () => null, data });
-  readNoQuery(request.query);
+  rejectQuery(request.query);
   noteReason(request, target.model);
   await admitted(write, null);
-  const occasion = { app, request, target, operation: 'create', doc: null } as const;
-  const values = await checkedValues(occasion, body, upload?.values);
+  const hookContext = { app, request, target, operation: 'create', doc: null } as const;
+  const values = await checkedValues(hookContext, body, upload?.values);
   const { id, at } = app.ids.next();
   const change = decideCreate(target, id, at, values);
   await append(write, change.stream, async () => {
     return { decision: change, also: await beforeAppend(write, { id, change, version: 0 }), answer: null };
   });
   await recorded(write);
-  return answerChange(write, { occasion, document: target.documentOf(id, change.events[0]?.data ?? {}), version: 1 });
+  return answerChange(write, {
+    hookContext,
+    document: target.documentOf(id, change.events[0]?.data ?? {}),
+    version: 1,
+  });
 }
 
 /** Changes fields of a document or global (contract, sections 4.1 and 4.3). */
@@ -38,14 +42,14 @@ export async function update(write: Write): Promise<ResponseObject> {
   const id = idIn(write);
   const changed = await append(write, streamOf(target, id), async () => {
     const current = await find(write, id);
-    const occasion = { app, request, target, operation: 'update', doc: current.document } as const;
-    const values = await checkedValues(occasion, body, upload?.values);
+    const hookContext = { app, request, target, operation: 'update', doc: current.document } as const;
+    const values = await checkedValues(hookContext, body, upload?.values);
     const change = decide(write, id, current, values);
     const also = await beforeAppend(write, { id, change, version: current.version });
     const set = change?.events[0]?.data.set as JsonObject | undefined;
     const document = target.documentOf(id, { ...current.document, ...set });
     const version = current.version + (change ? 1 : 0);
-    return { decision: change, also, answer: { occasion: change && occasion, document, version } };
+    return { decision: change, also, answer: { hookContext: change && hookContext, document, version } };
   });
   await recorded(write);
   return answerChange(write, changed);
@@ -62,17 +66,17 @@ function decide({ app, target }: Call, id: string, current: Current, values: Jso
 export async function remove(write: Write): Promise<ResponseObject> {
   const { app, request, target, present, h } = write;
   const id = idIn(write);
-  const occasion = await append(write, streamOf(target, id), async () => {
+  const hookContext = await append(write, streamOf(target, id), async () => {
     const current = await find(write, id);
-    const occasion = { app, request, target, operation: 'delete', doc: current.document } as const;
-    await beforeDelete(occasion, current.document);
+    const hookContext = { app, request, target, operation: 'delete', doc: current.document } as const;
+    await beforeDelete(hookContext, current.document);
     const change = decideDelete(target, id, current);
     const also = await beforeAppend(write, { id, change, version: current.version });
-    return { decision: change, also, answer: occasion };
+    return { decision: change, also, answer: hookContext };
   });
   await recorded(write);
-  const answer = await present.document(request, occasion.doc);
-  await after(occasion, 'afterDelete', occasion.doc);
+  const answer = await present.document(request, hookContext.doc);
+  await runAfterHooks(hookContext, 'afterDelete', hookContext.doc);
   return sendText(h, answer);
 }
 
@@ -83,18 +87,18 @@ async function find(write: Write, id: string): Promise<Current> {
   if (!current) return refuseMissing(write, operation, id);
   await authorize(write, operation, { doc: () => current.document, data });
   await admitted(write, current);
-  readNoQuery(request.query);
+  rejectQuery(request.query);
   noteReason(request, target.model);
   return current;
 }
 
-/** A document after a write; `occasion` is null where nothing has changed. */
-type Changed = { occasion: Occasion | null; document: JsonObject; version: number };
+/** A document after a write; `hookContext` is null where nothing has changed. */
+type Changed = { hookContext: HookContext | null; document: JsonObject; version: number };
 
 /** Answers with the document as its hooks leave it. */
-export async function answerChange(write: Write, { occasion, document, version }: Changed): Promise<ResponseObject> {
+export async function answerChange(write: Write, { hookContext, document, version }: Changed): Promise<ResponseObject> {
   const { request, present, h } = write;
-  const shown = occasion ? await after(occasion, 'afterChange', document) : document;
+  const shown = hookContext ? await runAfterHooks(hookContext, 'afterChange', document) : document;
   const answer = await present.document(request, shown);
   return sendTagged(h, answer, present.tag(version, answer, { isStored: shown === document }));
 }

@@ -6,7 +6,6 @@ import { strategy } from '../callers/authentication.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { readParameters } from '../queries/query.ts';
-import { presenterOf } from './answers.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { currentOf, currentThen } from './current.ts';
@@ -15,6 +14,7 @@ import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } fr
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restore } from './past/restore.ts';
 import { sendTagged } from './sending.ts';
+import { serializerFor } from './serialize.ts';
 import { perform, receive, type Writable } from './write-steps.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
@@ -25,7 +25,7 @@ export function globals(server: Server, app: App): void {
 function routesOf(server: Server, app: App, target: Target<Global>): void {
   const { slug, model } = target;
   const path = `/api/globals/${slug}`;
-  const present = presenterOf(app, target);
+  const present = serializerFor(app, target);
   const writable: Writable = {
     app,
     target,

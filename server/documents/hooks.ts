@@ -8,7 +8,7 @@ import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
 
 /** The arguments of hooks: the operation, and the document as it was before it (null on create). */
-export type Occasion = Call & { operation: Operation; doc: JsonObject | null };
+export type HookContext = Call & { operation: Operation; doc: JsonObject | null };
 
 /**
  * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what the
@@ -16,14 +16,14 @@ export type Occasion = Call & { operation: Operation; doc: JsonObject | null };
  *
  * @throws what the hook throws, with its numeric `statusCode` if it has one: nothing is written.
  */
-export async function beforeChange(occasion: Occasion, values: JsonObject): Promise<JsonObject> {
-  const { model, validator } = occasion.target;
+export async function beforeChange(hookContext: HookContext, values: JsonObject): Promise<JsonObject> {
+  const { model, validator } = hookContext.target;
   const result = await aborting(async () => {
-    const changed = await runFieldHooks(model.fields, { kind: 'beforeChange', occasion, values, data: values });
-    return runHooks(model.hooks.beforeChange, occasion, changed);
+    const changed = await runFieldHooks(model.fields, { kind: 'beforeChange', hookContext, values, data: values });
+    return runHooks(model.hooks.beforeChange, hookContext, changed);
   });
   try {
-    return occasion.operation === 'create' ? validator.create(result) : validator.update(result);
+    return hookContext.operation === 'create' ? validator.create(result) : validator.update(result);
   } catch (error) {
     // The caller sent nothing wrong: what does not fit was made by the author's hook.
     throw new Error(`a beforeChange hook of ${model.slug} made a document that is not valid`, { cause: error });
@@ -31,22 +31,22 @@ export async function beforeChange(occasion: Occasion, values: JsonObject): Prom
 }
 
 /** Runs the hooks before a delete; what they return counts for nothing. */
-export async function beforeDelete(occasion: Occasion, document: JsonObject): Promise<void> {
-  await aborting(() => runHooks(occasion.target.model.hooks.beforeDelete, occasion, document));
+export async function beforeDelete(hookContext: HookContext, document: JsonObject): Promise<void> {
+  await aborting(() => runHooks(hookContext.target.model.hooks.beforeDelete, hookContext, document));
 }
 
 /** Runs the hooks after a change or delete. One that throws is logged: what is recorded is recorded. */
-export async function after(
-  occasion: Occasion,
+export async function runAfterHooks(
+  hookContext: HookContext,
   kind: 'afterChange' | 'afterDelete',
   document: JsonObject,
 ): Promise<JsonObject> {
-  const { app, request, target } = occasion;
+  const { app, request, target } = hookContext;
   const { model } = target;
   let result = document;
   for (const hook of model.hooks[kind] ?? []) {
     try {
-      result = (await hook(argsOf(occasion, result))) ?? result;
+      result = (await hook(argsOf(hookContext, result))) ?? result;
     } catch (err) {
       app.log.error({ err, requestId: requestId(request) }, `an ${kind} hook of ${model.slug} threw`);
     }
@@ -55,26 +55,26 @@ export async function after(
 }
 
 /** Runs the hooks of a read on a stored document. */
-export async function onRead(occasion: Occasion, document: JsonObject): Promise<JsonObject> {
-  const { model } = occasion.target;
+export async function onRead(hookContext: HookContext, document: JsonObject): Promise<JsonObject> {
+  const { model } = hookContext.target;
   return aborting(async () => {
-    const read = await runHooks(model.hooks.beforeRead, occasion, document);
-    const fields = await runFieldHooks(model.fields, { kind: 'afterRead', occasion, values: read, data: read });
-    return runHooks(model.hooks.afterRead, occasion, fields);
+    const read = await runHooks(model.hooks.beforeRead, hookContext, document);
+    const fields = await runFieldHooks(model.fields, { kind: 'afterRead', hookContext, values: read, data: read });
+    return runHooks(model.hooks.afterRead, hookContext, fields);
   });
 }
 
-async function runHooks(hooks: Hooks[keyof Hooks], occasion: Occasion, data: JsonObject): Promise<JsonObject> {
+async function runHooks(hooks: Hooks[keyof Hooks], hookContext: HookContext, data: JsonObject): Promise<JsonObject> {
   let result = data;
-  for (const hook of hooks ?? []) result = (await hook(argsOf(occasion, result))) ?? result;
+  for (const hook of hooks ?? []) result = (await hook(argsOf(hookContext, result))) ?? result;
   return result;
 }
 
 /** A run of the hooks of fields: on these values, which stand in or are `data`. */
-type FieldRun = { kind: keyof FieldHooks; occasion: Occasion; values: JsonObject; data: JsonObject };
+type FieldRun = { kind: keyof FieldHooks; hookContext: HookContext; values: JsonObject; data: JsonObject };
 
 async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<JsonObject> {
-  const { kind, occasion, values, data } = run;
+  const { kind, hookContext, values, data } = run;
   const result = { ...values };
   for (const field of fields) {
     const value = memberOf(values, field.name);
@@ -83,7 +83,7 @@ async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<J
       runFieldHooks(inside.fields, { ...run, values: inside.values }),
     );
     for (const hook of field.hooks?.[kind] ?? []) {
-      const returned = await hook({ value: changed, ...argsOf(occasion, data) });
+      const returned = await hook({ value: changed, ...argsOf(hookContext, data) });
       // null clears the field; nothing returned leaves it as it is.
       if (returned !== undefined) changed = returned;
     }
@@ -92,7 +92,7 @@ async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<J
   return result;
 }
 
-function argsOf({ request, operation, doc }: Occasion, data: JsonObject): Parameters<Hook>[0] {
+function argsOf({ request, operation, doc }: HookContext, data: JsonObject): Parameters<Hook>[0] {
   noteRequest(request);
   return { user: userOf(request), req: viewOf(request), operation, data, doc };
 }

@@ -4,16 +4,16 @@ import type { Change } from '../../events/log.ts';
 import { requireCredential } from '../access/access.ts';
 import type { App, Call, Target } from '../app.ts';
 import type { Received, Upload } from '../files/uploads/receive.ts';
-import type { Presenter } from './answers.ts';
+import type { Serializer } from './serialize.ts';
 
 /** A request about documents of a target, and how they are shown. */
-export type ShownCall = Call & { present: Presenter };
+export type ShownCall = Call & { present: Serializer };
 
 /** The means of writing documents of a target, prepared once: the steps in the order in which they are taken. */
 export type Writable = {
   app: App;
   target: Target;
-  present: Presenter;
+  present: Serializer;
   /** Refuses a caller before the body is read. */
   beforeBody?: (call: Call, operation: Write['operation']) => Promise<void>;
   read: (request: Request) => Promise<Received>;

@@ -3,15 +3,15 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, RequestView, User } from '../../config/model.ts';
 import type { Actor, Context } from '../../events/envelope.ts';
-import type { Attempt } from '../../events/log.ts';
+import type { IdempotencyRecord } from '../../events/log.ts';
 
 /** How far a request may look back: to every document that was there, or to those that live today. */
-export type Sight = 'every' | 'living';
+export type ReadScope = 'every' | 'living';
 
-/** A position of the log that a request looks back to; `sightOf` is null where the caller may not. */
-export type Moment = {
+/** A position of the log that a request looks back to; `scopeFor` is null where the caller may not. */
+export type AsOf = {
   position: number;
-  sightOf: (target: { model: Collection | Global; slug: string }) => Sight | null;
+  scopeFor: (target: { model: Collection | Global; slug: string }) => ReadScope | null;
 };
 
 declare module '@hapi/hapi' {
@@ -23,9 +23,9 @@ declare module '@hapi/hapi' {
     readUser?: () => User | null;
     user?: User | null;
     /** How the caller names this attempt to write, so as to repeat it. */
-    attempt?: Attempt | null;
+    attempt?: IdempotencyRecord | null;
     /** The moment that the request looks back to; absent when it looks at today. */
-    moment?: Moment;
+    asOf?: AsOf;
     /** Why the caller writes, once that was looked at; null where it is not told. */
     reason?: string | null;
     /** The rule that admits the write, once one was asked. */
@@ -64,8 +64,8 @@ export function addressOf({ app, info }: Request): string {
 }
 
 /** The moment that the request looks back to; null when it looks at today. */
-export function momentOf({ app }: Request): Moment | null {
-  return app.moment ?? null;
+export function asOfFor({ app }: Request): AsOf | null {
+  return app.asOf ?? null;
 }
 
 /** The actor of the events that this request records. */

@@ -55,7 +55,7 @@ export function settle<P>({ values, errors }: Asked<P>): Values<P> {
 }
 
 /** Checks the query of a route that takes no parameters. */
-export function readNoQuery(query: Query): void {
+export function rejectQuery(query: Query): void {
   refuse(unknownParameters(query, []));
 }
 
@@ -119,7 +119,7 @@ export function count(
     told: { description: capped, ...required(isRequired), schema },
     read(given, name) {
       if (given === undefined && !isRequired) return otherwise ?? null;
-      return Math.min(readWhole(given, name, least), most ?? Number.MAX_SAFE_INTEGER);
+      return Math.min(readInteger(given, name, least), most ?? Number.MAX_SAFE_INTEGER);
     },
   };
 }
@@ -198,7 +198,7 @@ export function tell<T, C>({ told, read }: Parameter<T, C>, more: JsonObject): P
 }
 
 /** Reads a whole number from `least`. @throws DomainError `invalid` naming the parameter. */
-export function readWhole(text: unknown, name: string, least: number): number {
+export function readInteger(text: unknown, name: string, least: number): number {
   const number = Number(text);
   if (typeof text === 'string' && /^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
   throw invalidField(name, `must be one whole number from ${least}, ${cameOf(text)}`);

@@ -4,10 +4,10 @@ import type { Collection, Global, Model } from '../../config/model.ts';
 import { dataFields } from '../../config/schema.ts';
 import { compileDocument, compileGlobal, compileShape } from '../../config/shape.ts';
 import { hasReadHooks, hasReadRules } from '../../config/traits.ts';
-import { readAttempts } from '../../events/attempts.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { createClock } from '../../events/clock.ts';
+import { readIdempotencyRecords } from '../../events/idempotency.ts';
 import { createIds } from '../../events/ids.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { parseVerifierKey } from '../../events/notes.ts';
@@ -79,7 +79,7 @@ export function openApp(options: OpenOptions): OpenApp {
   const events = openDatabase(logFile, { readonly: true });
   const eventReader = readLog(events);
   let upcaster: Upcaster | null = null;
-  let goneAccounts: ReadonlySet<string> | null = null;
+  let removedAuthCollections: ReadonlySet<string> | null = null;
   const targets = openTargets(read, model);
   const past = openPast(readFile);
   const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
@@ -89,16 +89,16 @@ export function openApp(options: OpenOptions): OpenApp {
     ...writing,
     auditIndex: openAuditIndex(read),
     events: eventReader,
-    attempts: readAttempts(events),
-    attemptSecret: shared.attemptSecret,
+    idempotencyRecords: readIdempotencyRecords(events),
+    idempotencySecret: shared.attemptSecret,
     upcaster() {
       // Compiled late: it is needed rarely, and schemas may be many.
       upcaster ??= compileUpcaster(epochsOf(eventReader));
       return upcaster;
     },
-    goneAccounts() {
-      goneAccounts ??= accountsBesides(model, epochsOf(eventReader));
-      return goneAccounts;
+    removedAuthCollections() {
+      removedAuthCollections ??= accountsBesides(model, epochsOf(eventReader));
+      return removedAuthCollections;
     },
     cacheVariant: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,

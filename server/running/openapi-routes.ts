@@ -6,7 +6,7 @@ import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
 import type { Api } from '../ports.ts';
-import { readNoQuery } from '../queries/parameters.ts';
+import { rejectQuery } from '../queries/parameters.ts';
 
 /** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
 export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'openApi'>): void {
@@ -21,7 +21,7 @@ export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'o
       options: { auth: strategy, plugins: { openApi: operation } },
       handler: async (request, h) => {
         requireSchemaAccess(model, request);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         return sendText(h, await app.openApi(api));
       },
     });

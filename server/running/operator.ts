@@ -13,7 +13,7 @@ import { readCandidates } from '../files/blobs/collector.ts';
 import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
-import { readNoQuery } from '../queries/parameters.ts';
+import { rejectQuery } from '../queries/parameters.ts';
 
 /** Enough for the longest list of candidates, independent of the configured limit of bodies. */
 const maxCandidatesBytes = 64 * 1024;
@@ -74,7 +74,7 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): 
 
   function bodyFor(request: Request, maxBytes = app.model.limits.body): Promise<unknown> {
     if (actorOf(request).type !== 'system') throw noRoute(request);
-    readNoQuery(request.query);
+    rejectQuery(request.query);
     request.app.rule = 'operator' satisfies NoRule;
     return readBody(request, maxBytes);
   }

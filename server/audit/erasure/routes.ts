@@ -8,7 +8,7 @@ import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
 import { type AuditRights, requireAudit } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
-import { readNoQuery, readQuery } from '../../queries/parameters.ts';
+import { readQuery, rejectQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
 import { type ErasingApp, eraseDocument, previewErasure, requireMayErase } from './erase.ts';
@@ -54,7 +54,7 @@ export function erasures(server: Server, app: ErasingApp): void {
       options: { auth: strategy, plugins: { openApi: erasureOperation } },
       handler: async (request) => {
         const rights = await requireAudit(app, request, 'headers');
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         return shown(find(request), rights);
       },
     },

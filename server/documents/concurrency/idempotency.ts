@@ -4,7 +4,7 @@ import { DomainError, invalidField } from '../../../config/errors.ts';
 import { isObject, memberOf } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/accounts.ts';
-import { type Attempt, type FirstAnswer, UnknownOutcomeError } from '../../../events/log.ts';
+import { type FirstAnswer, type IdempotencyRecord, UnknownOutcomeError } from '../../../events/log.ts';
 import type { App, RouteCall } from '../../app.ts';
 import { actorOf } from '../../http/requests.ts';
 import { streamOf } from '../current.ts';
@@ -26,7 +26,7 @@ const maxDepth = 500;
  */
 export function idempotency(write: Write): WriteStep {
   const { app, request, upload } = write;
-  let attempt: Attempt | null = null;
+  let attempt: IdempotencyRecord | null = null;
 
   return {
     async repeated() {
@@ -44,11 +44,11 @@ export function idempotency(write: Write): WriteStep {
     },
   };
 
-  function find({ key }: Attempt): FirstAnswer | null {
-    return app.attempts.find(key, app.clock.believed());
+  function find({ key }: IdempotencyRecord): FirstAnswer | null {
+    return app.idempotencyRecords.find(key, app.clock.believed());
   }
 
-  async function answerAgain(attempt: Attempt, first: FirstAnswer | null): Promise<ResponseObject | null> {
+  async function answerAgain(attempt: IdempotencyRecord, first: FirstAnswer | null): Promise<ResponseObject | null> {
     if (!first) return null;
     refuseOther(attempt, first);
     await upload?.hold();
@@ -66,16 +66,16 @@ export function hasIdempotencyKey({ headers }: Request): boolean {
 
 /** True when something was done under the key of a request, before it is known whether it is the same. */
 export function isRecorded({ app, request }: RouteCall): boolean {
-  return hasIdempotencyKey(request) && app.attempts.find(keyOf(app, request), app.clock.believed()) !== null;
+  return hasIdempotencyKey(request) && app.idempotencyRecords.find(keyOf(app, request), app.clock.believed()) !== null;
 }
 
-function refuseOther({ fingerprint }: Attempt, first: FirstAnswer): void {
+function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): void {
   if (first.fingerprint === fingerprint) return;
   const message = `${header} was used before, for another request`;
   throw new DomainError('unprocessable', message, [{ field: header, message }]);
 }
 
-function attemptOf({ app, request, target, body, upload }: Write): Attempt | null {
+function attemptOf({ app, request, target, body, upload }: Write): IdempotencyRecord | null {
   const given: unknown = request.headers[header];
   if (given === undefined) return null;
   const name = String(given);
@@ -102,8 +102,8 @@ function keyOf(app: App, request: Request): string {
 }
 
 /** A hash that tells nothing without the secret, not even whether a guess is right. */
-function keyed({ attemptSecret }: App, kind: string, what: readonly unknown[]): string {
-  return createHmac('sha256', attemptSecret)
+function keyed({ idempotencySecret }: App, kind: string, what: readonly unknown[]): string {
+  return createHmac('sha256', idempotencySecret)
     .update(JSON.stringify([kind, ...what]))
     .digest('base64url');
 }

@@ -14,8 +14,8 @@ import { actorOf, idOf, requestId } from '../../http/requests.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import { isUtf8, pathProblem } from '../../http/url.ts';
 import { readQuery } from '../../queries/parameters.ts';
-import { presenterOf } from '../answers.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
+import { serializerFor } from '../serialize.ts';
 import { watchDownload } from './download.ts';
 import { mediaOperation, mediaParameters } from './operations.ts';
 import { servingOf } from './serving.ts';
@@ -50,7 +50,7 @@ function hasDotSegment(path: string): boolean {
 }
 
 function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {
-  const present = presenterOf(app, target);
+  const present = serializerFor(app, target);
 
   server.route({
     method: 'GET',

@@ -5,7 +5,7 @@ import type { Collection, Global } from '../../../config/model.ts';
 import { documentStream, globalStream } from '../../../events/catalogue.ts';
 import { auditRightsOf, requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
-import { actorOf, type Moment, momentOf, type Sight } from '../../http/requests.ts';
+import { type AsOf, actorOf, asOfFor, type ReadScope } from '../../http/requests.ts';
 import { readMoment } from '../../queries/moments.ts';
 
 /** How long the read tables may be behind the log. */
@@ -19,18 +19,18 @@ type Subject = { model: Collection | Global; slug: string };
  *
  * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` does not name a moment.
  */
-export async function readAsOf(app: App, request: Request, target: Subject): Promise<Moment | null> {
+export async function readAsOf(app: App, request: Request, target: Subject): Promise<AsOf | null> {
   const { asOf } = request.query;
   if (asOf === undefined) return null;
   const rights = await auditRightsOf(app, request);
-  const sightOf = ({ model, slug }: Subject): Sight | null => {
+  const scopeFor = ({ model, slug }: Subject): ReadScope | null => {
     const stream = model.kind === 'global' ? globalStream(slug) : documentStream(slug, '');
     if (rights.seesPayloadsOf(stream)) return 'every';
     return model.kind === 'collection' && model.hasPublicHistory ? 'living' : null;
   };
-  if (sightOf(target) === null) throw refusal(request, target);
-  const moment = { position: await readPosition(app, asOf), sightOf };
-  request.app.moment = moment;
+  if (scopeFor(target) === null) throw refusal(request, target);
+  const moment = { position: await readPosition(app, asOf), scopeFor };
+  request.app.asOf = moment;
   return moment;
 }
 
@@ -39,12 +39,12 @@ export async function readAsOf(app: App, request: Request, target: Subject): Pro
  *
  * @throws DomainError as it does.
  */
-export async function readSchemasAsOf(app: App, request: Request): Promise<Moment | null> {
+export async function readSchemasAsOf(app: App, request: Request): Promise<AsOf | null> {
   const { asOf } = request.query;
   if (asOf === undefined) return null;
   await requireAudit(app, request, 'headers');
-  const moment: Moment = { position: await readPosition(app, asOf), sightOf: () => null };
-  request.app.moment = moment;
+  const moment: AsOf = { position: await readPosition(app, asOf), scopeFor: () => null };
+  request.app.asOf = moment;
   return moment;
 }
 
@@ -77,6 +77,6 @@ const positionHeader = 'annals-position';
 
 /** Says in an answer as of which position it is; in one of today nothing. */
 export function tellPosition(request: Request, response: ResponseObject): ResponseObject {
-  const moment = momentOf(request);
+  const moment = asOfFor(request);
   return moment ? response.header(positionHeader, String(moment.position)) : response;
 }

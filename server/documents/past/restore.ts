@@ -49,9 +49,9 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
   async function decide() {
     const plan = await planOf(write, wanted);
     const { current, end, operation } = plan;
-    const occasion = { app, request, target, operation, doc: current?.document ?? null };
+    const hookContext = { app, request, target, operation, doc: current?.document ?? null };
     const isHooked = hasChangeHooks(target.model) && Object.keys(plan.values).length > 0;
-    const made = isHooked ? await beforeChange(occasion, plan.values) : plan.values;
+    const made = isHooked ? await beforeChange(hookContext, plan.values) : plan.values;
     const restored = { ...plan.document, ...made };
     const change = changeOf(write, { ...plan, document: restored }, app.ids.next().at);
     if (change) await refuseRivals(write, change);
@@ -59,7 +59,7 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
     const also = await beforeAppend(write, { id, change, version: end.version });
     const fields = (change?.events[0]?.data.document ?? current?.document ?? restored) as JsonObject;
     const answer = {
-      occasion: change && occasion,
+      hookContext: change && hookContext,
       document: target.documentOf(id, fields),
       version: end.version + (change ? 1 : 0),
     };

@@ -6,7 +6,7 @@ import { strategy } from '../../callers/authentication.ts';
 import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
-import { readNoQuery, readQuery } from '../../queries/parameters.ts';
+import { readQuery, rejectQuery } from '../../queries/parameters.ts';
 import { sendText } from '../sending.ts';
 import { previewDataOperation, previewParameters, previewTokenOperation } from './operations.ts';
 import { keepPreview, readPreview } from './preview.ts';
@@ -26,7 +26,7 @@ export function preview(server: Server, app: App): void {
       },
       handler: async (request, h) => {
         requireCaller(request);
-        readNoQuery(request.query);
+        rejectQuery(request.query);
         const draft = readDraft(await readBody(request, model.limits.body));
         return unstored(h.response({ token: await keepPreview(app, request, draft) }));
       },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { attemptMilliseconds } from '../../events/attempts.ts';
+import { idempotencyMilliseconds } from '../../events/idempotency.ts';
 import { command, noon, openTestLog, positionsOf } from './logs.ts';
 
 const attempt = (key: string, fingerprint = 'f') => ({ attempt: { key, fingerprint } });
@@ -35,9 +35,9 @@ describe('attempts in the log', () => {
     const { log, db, clock } = openTestLog(t);
     const keys = () => db.prepare('SELECT key FROM commands ORDER BY key').pluck().all();
     log.append([command('posts/a', 0, attempt('k')), command('posts/b', 0, attempt('l'))]);
-    clock.now = noon + attemptMilliseconds - 1;
+    clock.now = noon + idempotencyMilliseconds - 1;
     assert.deepEqual(positionsOf(log.append([command('posts/a', 1, attempt('k'))]).outcomes), ['attempt']);
-    clock.now = noon + attemptMilliseconds;
+    clock.now = noon + idempotencyMilliseconds;
     assert.deepEqual(positionsOf(log.append([command('posts/a', 1, attempt('k'))]).outcomes), [3]);
     assert.deepEqual(keys(), ['k', 'l']);
     clock.now += 120_000;
@@ -58,7 +58,7 @@ describe('attempts in the log', () => {
       log.append([command('posts/a', version)]);
     }
     assert.deepEqual(positionsOf(log.append([command('posts/b', 1, attempt('k'))]).outcomes), ['attempt']);
-    clock.now = behind + attemptMilliseconds + 120_000;
+    clock.now = behind + idempotencyMilliseconds + 120_000;
     log.append([command('posts/a', 4)]);
     assert.deepEqual(positionsOf(log.append([command('posts/b', 1, attempt('k'))]).outcomes), [7]);
   });

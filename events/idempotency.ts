@@ -1,31 +1,31 @@
 import type { Sqlite } from '../storage/sqlite.ts';
-import type { Attempt, FirstAnswer } from './log.ts';
+import type { FirstAnswer, IdempotencyRecord } from './log.ts';
 
 /** How long an attempt may be repeated, in milliseconds: 7 days. */
-export const attemptMilliseconds = 7 * 24 * 3600 * 1000;
+export const idempotencyMilliseconds = 7 * 24 * 3600 * 1000;
 
 /** How many are looked at in one go when old ones are forgotten: no write waits for more than that. */
 const pruned = 500;
 const pauseMilliseconds = 60_000;
 
-export type Attempts = ReturnType<typeof readAttempts>;
+export type IdempotencyRecords = ReturnType<typeof readIdempotencyRecords>;
 
 /** Reads which attempts a log has recorded. */
-export function readAttempts(db: Sqlite) {
+export function readIdempotencyRecords(db: Sqlite) {
   const select = db.prepare<[key: string, since: number], FirstAnswer>(
     'SELECT fingerprint, stream, position, version FROM commands WHERE key = ? AND recorded_at > ?',
   );
 
   /** The first answer to an attempt; null where there was none, or too long ago. */
   function find(key: string, now: number): FirstAnswer | null {
-    return select.get(key, now - attemptMilliseconds) ?? null;
+    return select.get(key, now - idempotencyMilliseconds) ?? null;
   }
 
   return { find };
 }
 
 /** The same for the writer, who keeps them, inside its transactions. */
-export function keepAttempts(db: Sqlite) {
+export function keepIdempotencyRecords(db: Sqlite) {
   const upsert = db.prepare(
     // One that is still there was too long ago.
     `INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint,
@@ -40,7 +40,7 @@ export function keepAttempts(db: Sqlite) {
   let nextPrune = 0;
 
   function keep(
-    { key, fingerprint }: Attempt,
+    { key, fingerprint }: IdempotencyRecord,
     { stream, position, version }: Omit<FirstAnswer, 'fingerprint'>,
     now: number,
   ) {
@@ -51,9 +51,9 @@ export function keepAttempts(db: Sqlite) {
   function prune(now: number): void {
     const isTooSoon = now < nextPrune && now >= nextPrune - pauseMilliseconds;
     if (isTooSoon) return;
-    const { changes } = remove.run(now - attemptMilliseconds);
+    const { changes } = remove.run(now - idempotencyMilliseconds);
     nextPrune = changes === pruned ? now : now + pauseMilliseconds;
   }
 
-  return { ...readAttempts(db), keep, prune };
+  return { ...readIdempotencyRecords(db), keep, prune };
 }

@@ -7,14 +7,14 @@ import { someOf } from '../access/document-access.ts';
 import { readableFields } from '../access/field-access.ts';
 import { scopeElsewhere } from '../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../app.ts';
-import { momentOf } from '../http/requests.ts';
+import { asOfFor } from '../http/requests.ts';
 import type { ListQuery } from '../queries/query.ts';
 import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
 import { onRead } from './hooks.ts';
 import { populate } from './populate.ts';
 
 /** Turns stored documents into what a caller is shown; `depth` levels of relations with them. */
-export type Presenter = {
+export type Serializer = {
   /** A document as it is stored. */
   text: (request: Request, text: string, depth?: number) => string | Promise<string>;
   /** The documents of a page as they are stored. */
@@ -26,7 +26,7 @@ export type Presenter = {
 };
 
 /** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
-export function presenterOf(app: App, target: Target): Presenter {
+export function serializerFor(app: App, target: Target): Serializer {
   const isPlain =
     !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasOtherUrl(app, target);
   // What a global is before its first write depends on the defaults, which are not part of `shape`.
@@ -80,7 +80,7 @@ async function showAll(call: Call, stored: readonly JsonObject[]): Promise<JsonO
 }
 
 function hasOldFile(request: Request, target: Target): boolean {
-  return momentOf(request) !== null && isOfFiles(target);
+  return asOfFor(request) !== null && isOfFiles(target);
 }
 
 /** Whether clients need another URL of a file than the stored one: below a path, or with several sites. */
@@ -102,7 +102,7 @@ function withFoundUrl({ app, request, target }: Call, document: JsonObject): Jso
   if (!isOfFiles(target) || typeof url !== 'string' || !url.startsWith(mediaRoot)) return document;
   const before = app.basePath === '/' ? '' : app.basePath;
   const query = [
-    ...(momentOf(request) ? [`asOf=${momentOf(request)?.position}`] : []),
+    ...(asOfFor(request) ? [`asOf=${asOfFor(request)?.position}`] : []),
     ...(app.site === null ? [] : [`site=${app.site}`]),
   ];
   if (before === '' && query.length === 0) return document;
@@ -130,7 +130,7 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
   if (!scope) return new Map();
   const { where, row } = scope;
   const limit = row ? null : join.limit;
-  const moment = momentOf(request);
+  const moment = asOfFor(request);
   const sources = moment
     ? await app.past.sources(moment.position, join.field, ids, where)
     : join.sources({ ids, where, limit });

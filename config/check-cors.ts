@@ -35,7 +35,7 @@ function problemOf(value: unknown): string {
   return `must be an origin such as "https://app.example.org", got ${show(value)}${hint}`;
 }
 
-/** The origin in a text, in the one form that browsers send; undefined when there is none. */
+/** The origin in a text, in the one form that browsers send; undefined without one. */
 function originIn(text: string): string | undefined {
   return isWeb(text) ? URL.parse(text)?.origin : undefined;
 }

@@ -46,7 +46,7 @@ export function checkFieldAccess(spot: Spot): { access?: FieldAccess; ruleWords?
   };
 }
 
-/** The rule of access to the history, and its author's words on it; null when there is none. */
+/** The rule of access to the history, and its author's words on it; null without a rule. */
 export function checkAudit(spot: Spot): { rule: AuditRule | null; description: string | undefined } {
   const { rule, description } = readRule<AuditRule>(spot);
   return { rule: rule ?? null, description };

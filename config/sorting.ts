@@ -36,7 +36,7 @@ export function readOwnSort(text: string, fields: readonly Field[]): { keys: Own
   return { keys, problems };
 }
 
-/** The field at the end of a path, or why there is none to sort by. */
+/** The field at the end of a path, or the reason why it cannot be sorted by. */
 function follow(path: readonly string[], fields: readonly Field[]): Field | string {
   const shown = show(path.join('.'));
   let level: readonly Field[] = fields;

@@ -38,7 +38,7 @@ type Common = {
   validator: Validator;
   /** A document as it is answered, from its values. */
   documentOf: DocumentShape;
-  /** What a global is before it is written; null in a collection. */
+  /** The document of a global before its first write; null in a collection. */
   defaults: (() => JsonObject) | null;
   unique: readonly UniqueField[];
   joins: readonly Join[];
@@ -78,7 +78,7 @@ export type App = Writing & {
   ids: Ids;
   clock: Clock;
   accounts: Accounts;
-  /** A user of an auth collection as rules, hooks and mails see it; null when there is none. */
+  /** A user of an auth collection as rules, hooks and mails see it; null without such a user. */
   userOf: (collection: string, id: string) => User | null;
   /** Reads the condition that a rule of a target answers with. @throws DomainError `invalid`. */
   readCondition: (target: Target, condition: object) => Promise<Where>;

@@ -9,7 +9,7 @@ if (!isNewEnough()) {
   console.error(`Annals needs ${neededNode}; this is ${process.version}, ${process.execPath}`);
   process.exit(2);
 }
-// What has been compiled once is not compiled again at the next start, nor by each thread: that is half of the time and a
+// Compiled code is kept and not compiled again at the next start, nor by each thread: that is half of the time and a
 // quarter of the memory. By the environment, for worker threads look at nothing else.
 const folder = process.env.NODE_COMPILE_CACHE ?? compileCacheFolder();
 if (folder) {
@@ -19,5 +19,5 @@ if (folder) {
 
 const { run } = await import('./cli/cli.ts');
 const code = await run(process.argv.slice(2), process.env);
-// What the configuration left running, a timer or a connection, must not keep the process from ending.
+// A timer or a connection that the configuration left open must not keep the process from ending.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));

@@ -14,20 +14,20 @@ const beginnings = /\b(?:Who|What|Whoever)\b(?:(?!\n\s*\n)[^.!?|])*([.!?|]?)/g;
 
 /**
  * The number of old habits that are left in the sources, by folder at the top. These are upper bounds that only decrease, until
- * each is 0.
+ * each is 0. The ones in verify/, and all but two in server/, are texts of archives, whose bytes the verifier compares.
  */
 const left: Record<string, number> = {
   bench: 0,
-  client: 64,
-  config: 73,
+  client: 0,
+  config: 0,
   docs: 0,
   events: 0,
   examples: 0,
   projections: 0,
   runtime: 0,
-  server: 627,
+  server: 13,
   storage: 0,
-  test: 435,
+  test: 370,
   verify: 4,
 };
 

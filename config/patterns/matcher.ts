@@ -14,8 +14,8 @@ const codePoints = 0x110000;
 
 /**
  * Tells whether a program matches a whole text. All ways are followed at once, so the time it takes grows as the length of the
- * text, times the steps of the program that are followed at worst: there is nothing to go back to (Thompson, 1968). What is kept
- * makes that as fast as to look it up where the same steps come again, which a text can be written to avoid: see `waysOf`.
+ * text, times the steps of the program that are followed at worst: there is nothing to go back to (Thompson, 1968). The cache
+ * makes that as fast as a look-up where the same steps come again, which a text can be written to avoid: see `waysOf`.
  */
 export function matcherOf(program: Program): (text: string) => boolean {
   const machines = new Map<Program, Machine>();

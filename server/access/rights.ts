@@ -49,7 +49,7 @@ async function scopesOf(app: App, request: Request): Promise<ReadonlySet<AuditSc
   try {
     return readAnswer(await audit({ user, apiKey: type === 'apiKey' ? id : null, req: viewOf(request) }));
   } catch (err) {
-    app.log.error({ err, requestId: requestId(request) }, 'the audit rule failed: it admits nobody');
+    app.log.error({ err, requestId: requestId(request) }, 'the audit rule failed: it admits no caller');
     return none;
   }
 }

@@ -48,7 +48,7 @@ export function cookieCollections({ collections, adminCollection }: Model, path:
 }
 
 /**
- * The value of a cookie; null when there is none, or several of that name. It is read from the header itself: as hapi reads
+ * The value of a cookie; null without one, and with several of that name. It is read from the header itself: as hapi reads
  * that, a cookie of another application that has no value, or the name `__proto__`, takes ours away.
  */
 export function cookieOf({ headers }: Request, name: string): string | null {

@@ -24,7 +24,7 @@ export function requireLiving({ accounts }: App, { auth }: Request): void {
   if (session && accounts.holder(session.sid) === null) throw new DomainError('unauthorized', 'the session has ended');
 }
 
-/** The id of the user with an e-mail address, lower-cased as it is stored; null when there is none. */
+/** The id of the user with an e-mail address, lower-cased as it is stored; null without such a user. */
 export function userWith({ documents }: AuthTarget, email: string): string | null {
   return documents.find({ steps: [], leaf: { name: 'email', kind: 'text' }, operator: 'equals', values: [email] });
 }

@@ -42,7 +42,7 @@ export function signClaims(
 
 /**
  * Reads tokens: null for one that no secret of ours has signed, that is expired, that is no token of a session, or that is one
- * of another site. What was verified once is not again, for that costs more than the rest of a read.
+ * of another site. A token is verified once, for that costs more than the rest of a read.
  */
 export function tokenReader(
   secrets: readonly string[],

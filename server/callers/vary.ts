@@ -9,8 +9,8 @@ const site = 'x-site-id,authorization';
 const siteAndCaller = 'x-site-id,authorization,cookie,x-api-key';
 
 /**
- * Tells caches which answers are not for everybody: those of routes that look at a credential. What came with one is for no shared
- * cache; what anybody gets may be kept there, to be asked for again each time.
+ * Tells caches which answers are not for everybody: those of routes that look at a credential. An answer to a credential is for no shared
+ * cache; a public answer may be kept there, to be revalidated each time.
  */
 export const varyByCaller: AddHeaders = (request, headers) => {
   if (looksAtCaller(request)) addCaller(request, headers, caller);

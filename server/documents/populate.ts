@@ -26,7 +26,7 @@ const maxPopulated = 20_000;
 
 /**
  * Puts related documents in the place of their ids, `depth` levels down (contract, section 4.8): one query per collection
- * and level. What is gone, or may not be read by this caller, stays its id; so does a document inside itself, and what a join
+ * and level. A document that is gone, or that this caller may not read, stays its id; so does a document inside itself, and what a join
  * names in documents other than those that were asked for.
  *
  * @throws DomainError `invalid` when there would be too many of them.

@@ -11,7 +11,7 @@ export function sendTagged(h: ResponseToolkit, text: string, tag: Tag): Response
   const { request } = h;
   const known: unknown = request.headers['if-none-match'];
   if (known !== undefined && isReading(request) && names(String(known), tag)) {
-    // What a cache has is one of the forms that the whole answer would have been sent in.
+    // A cached response is one of the forms that the whole answer would have been sent in.
     return h.response().code(304).etag(tag).vary('accept-encoding');
   }
   return sendText(h, text).etag(tag);

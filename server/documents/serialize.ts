@@ -29,7 +29,7 @@ export type Serializer = {
 export function serializerFor(app: App, target: Target): Serializer {
   const isPlain =
     !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasOtherUrl(app, target);
-  // What a global is before its first write depends on the defaults, which are not part of `shape`.
+  // A global before its first write depends on the defaults, which are not part of `shape`.
   const isTaggedByVersion = isPlain && target.model.kind === 'collection';
 
   async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
@@ -98,7 +98,7 @@ function isOfFiles({ model }: Target): boolean {
  */
 function withFoundUrl({ app, request, target }: Call, document: JsonObject): JsonObject {
   const { url } = document;
-  // What was written before the collection became one of files may hold anything under this name.
+  // A value written before the collection became one of files may hold anything under this name.
   if (!isOfFiles(target) || typeof url !== 'string' || !url.startsWith(mediaRoot)) return document;
   const before = app.basePath === '/' ? '' : app.basePath;
   const query = [
@@ -122,7 +122,7 @@ async function withJoins(call: Call, stored: readonly JsonObject[]): Promise<Jso
   });
 }
 
-/** What points at documents, today or as of then, as far as the caller may read it: the limit counts readable documents only. */
+/** The documents that point at documents, today or as of then, as far as the caller may read it: the limit counts readable documents only. */
 async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<Sources> {
   const target = app.collections.get(join.collection);
   const call = target && { app, request, target };

@@ -39,7 +39,7 @@ export type Write = ShownCall & {
 export type Decision = { id: string; change: Change | null; version: number };
 
 /**
- * The part that one feature has in a write, moment by moment. What `repeated`, `admitted` and `beforeAppend` throw refuses the write.
+ * The part that one feature has in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend` refuses the write.
  * The state of a step is of one write, and its own.
  */
 export type WriteStep = {

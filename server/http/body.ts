@@ -25,7 +25,7 @@ const maxDropped = 32 * 1024 * 1024;
 const dropMilliseconds = 5000;
 
 /**
- * Reads a JSON body to its end; undefined when there is none.
+ * Reads a JSON body to its end; undefined without one.
  *
  * @param patience how many milliseconds the client may take.
  * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes too long.

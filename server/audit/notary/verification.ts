@@ -22,7 +22,7 @@ import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 
 /**
- * The result: the first finding, null when there is none; `isPartial` where a part could not be checked, or nothing is signed. `last`
+ * The result: the first finding, or null; `isPartial` where a part could not be checked, or nothing is signed. `last`
  * goes into the last line.
  */
 export type Verification = { finding: Finding | null; notes: string[]; last: string[]; isPartial: boolean };

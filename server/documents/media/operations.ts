@@ -39,8 +39,8 @@ export function mediaOperation(target: Collection, name: string | null): Operati
     tag: slug,
     summary: `Read the file of a document of ${slug}`,
     description:
-      'Answers the bytes, with the type that they show; the path is the `url` of the document. Whoever may read the document may read ' +
-      'its file. `Range` asks for a part. What could run in a browser is sent so that it does not.',
+      'Returns the bytes, with their content type; the path is the `url` of the document. The right to read the document is the right to read ' +
+      'its file. `Range` asks for a part. Content that could run in a browser is sent so that it does not.',
     params: file,
     query: mediaParameters(name),
     headers: ofFile,

@@ -70,7 +70,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
         throw new DomainError('precondition-failed', `the file is another than if-match names: it is ${tag}`);
       const isKnown = namesTag(String(request.headers['if-none-match']), tag);
       const response = isKnown ? h.response().code(304) : await fileAnswer(app, h, file);
-      // What anybody may read, pages of any origin may show.
+      // Pages of any origin may show a public file.
       if (actorOf(request).type === 'anonymous') response.header('cross-origin-resource-policy', 'cross-origin');
       return tellPosition(request, response.header('etag', tag));
     },
@@ -85,7 +85,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     if (target.hasReadHooks) await present.text(request, text);
     const document: JsonObject & FileValues = JSON.parse(text);
     const filename = String(request.params.filename);
-    // What was written before the collection became one of files may hold anything under these names.
+    // A value written before the collection became one of files may hold anything under these names.
     // As of then the file may have had another name than the one that the caller knows.
     if (!isSha256(String(document.sha256)) || (!moment && document.filename !== filename)) {
       const name = JSON.stringify(filename.slice(0, 100));

@@ -1,7 +1,7 @@
 import { canonicalType } from '../../files/inspection/mime-types.ts';
 
 /**
- * What a document may do that a browser opens: it is shown, with its own styles and the images inside it, in an origin of its
+ * The rights of a document that a browser opens: it is shown, with its own styles and the images inside it, in an origin of its
  * own, without scripts, forms, frames or requests. As `<img>` an SVG does not even that.
  */
 const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:";

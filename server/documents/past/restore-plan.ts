@@ -60,7 +60,7 @@ export async function planOf(call: ShownCall, wanted: Wanted): Promise<Plan> {
   }
   const before = current?.document ?? null;
   const changed = before ? differing(known, before) : known;
-  // What a field of a new document holds nothing of is not written.
+  // A field of a new document without a value is not written.
   await checkFieldsWritable(call, operation, { body: before ? changed : withValue(changed), doc: before });
   const values = await valuesOf(call, operation, changed);
   const end = current ?? { version, document: await endOf(app, stream, version) };
@@ -131,7 +131,7 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
 }
 
 /**
- * The fields as a body would have to bring them. What was in those that the caller may not read, no refusal tells.
+ * The fields as a body would have to bring them. No refusal tells the value of a field that the caller may not read.
  *
  * @throws DomainError `invalid` with what does not fit the fields of today.
  */

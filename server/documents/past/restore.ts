@@ -98,7 +98,7 @@ async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
     JSON.parse(await present.document(request, target.documentOf(id, fields)));
   const after = await shown(document);
   const before = current ? await shown(current.document) : {};
-  // What points here is not part of the document.
+  // Joins are not part of the document.
   const joins = new Set(target.joins.map(({ name }) => name));
   const diff = changesBetween(before, after).filter(({ field }) => !joins.has(field));
   const dangling = danglingIn(app, target.model.fields, after).map(({ field, id }) => ({ field, id }));

@@ -91,7 +91,7 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
 
   return {
     keep,
-    /** The draft of an id; null when there is none, or no longer. */
+    /** The draft of an id; null if it does not exist, or no longer. */
     read: (id: string): KeptDraft | null => drafts.get(id, now()),
     drop: (id: string): void => drafts.delete(id),
     /** Deletes those about a document, and those that it keeps itself, where it is a user. */

@@ -37,7 +37,7 @@ export function previewDataOperation(): Operation {
     tag: 'system',
     summary: 'Read a draft by its token',
     description:
-      'Answers a draft to whoever has its token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
+      'Returns a draft for its token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
     query: previewParameters,
     answers: { 200: json('The draft.', 'Preview'), ...refusals([400, 401, 500]) },
     caller: { kind: 'anybody' },

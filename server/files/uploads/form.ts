@@ -34,7 +34,7 @@ export function longestForm(maxFileSize: number, maxTextBytes: number): number {
 /**
  * The boundary of a form by its content-type; null for other types.
  *
- * @throws DomainError `invalid` when there is none, or one that cannot be.
+ * @throws DomainError `invalid` without one, or for one that cannot be.
  */
 export function boundaryOf(contentType: string): string | null {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());

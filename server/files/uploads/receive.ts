@@ -33,7 +33,7 @@ export type Upload = {
   release: (error: unknown) => Promise<void>;
 };
 
-/** What a write is sent with; `data` is the body as rules may look at it: with what is said of the file. */
+/** The content of a write request; `data` is the body as rules may look at it: with the values of the file. */
 export type Received = { body: unknown; upload: Upload | null; data: unknown };
 
 type Receiving = {

@@ -45,18 +45,20 @@ export function readStamps(db: Sqlite) {
     };
   }
 
+  const around = db.transaction((position: number, size: number): StampedCheckpoint[] => {
+    const found = new Map<number, StampedCheckpoint>();
+    for (const { from, newest } of kinds) {
+      for (const rows of [from.all(position, size), newest.all(size)])
+        for (const row of firsts(rows.map(withTokens))) found.set(row.size, row);
+    }
+    return [...found.values()].sort((a, b) => a.size - b.size);
+  });
+
   return {
     /**
      * Of each who vouches the first checkpoint that holds the event at a position, and the newest one, up to `size` events; by size.
      */
-    around: db.transaction((position: number, size: number): StampedCheckpoint[] => {
-      const found = new Map<number, StampedCheckpoint>();
-      for (const { from, newest } of kinds) {
-        for (const rows of [from.all(position, size), newest.all(size)])
-          for (const row of firsts(rows.map(withTokens))) found.set(row.size, row);
-      }
-      return [...found.values()].sort((a, b) => a.size - b.size);
-    }),
+    around: (position: number, size: number): StampedCheckpoint[] => around(position, size),
     /** When the newest token of an authority was received (ISO 8601); null before the first. */
     newestReceived: (authority: string): string | null => newestReceived.get(authority) ?? null,
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -24,6 +24,7 @@ import { dial, eventually, received, recordedEvents, useService } from '../helpe
 import { type AuditWorld, audit, erasures, reason, right } from './audit-calls.ts';
 import { assertAllRecorded, type NotedCall, noted } from './recorded.ts';
 import { requestsFor } from './requests.ts';
+import { takeRoom } from './trouble.ts';
 import type { World } from './world.ts';
 
 const posts = {
@@ -194,8 +195,7 @@ describe('The answers of the audit routes', () => {
     do {
       rmSync(ballast, { force: true });
       db.exec('DELETE FROM checkpoints');
-      const { bavail, bsize } = statfsSync(disk.folder);
-      writeFileSync(ballast, Buffer.alloc(Number(bavail) * Number(bsize)));
+      takeRoom(ballast);
     } while (db.prepare('SELECT count(*) FROM checkpoints').pluck().get() !== 0);
     db.close();
     return () => rmSync(ballast);

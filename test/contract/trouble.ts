@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { globSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { request as open } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createIds } from '../../events/ids.ts';
 import { openLog } from '../../events/sqlite-log.ts';
+import { codeOf } from '../../storage/errors.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { sealsIn } from '../events/logs.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
@@ -72,11 +73,21 @@ async function begin(world: World, name: string, { path, body, key = apiKey, hea
   return { status: response.statusCode, headers: new Headers(response.headers), body: JSON.parse(text) };
 }
 
+/** Writes a file that takes all the room of its disk. */
+export function takeRoom(path: string): void {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  try {
+    writeFileSync(path, Buffer.alloc(Number(bavail) * Number(bsize)));
+  } catch (error) {
+    // Full all the same: the service has taken some of the room in between.
+    if (codeOf(error) !== 'ENOSPC') throw error;
+  }
+}
+
 /** Fills a disk until the service has no room for the smallest write; gives what makes room again. */
 export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => void> {
   const ballast = join(folder, 'ballast');
-  const { bavail, bsize } = statfsSync(folder);
-  writeFileSync(ballast, Buffer.alloc(Number(bavail) * Number(bsize)));
+  takeRoom(ballast);
   const path = '/api/collections/hooked';
   let refused = 0;
   // What the files of the log have room for inside them is used up first.

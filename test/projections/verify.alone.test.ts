@@ -304,7 +304,8 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
   });
 
   it('of the file itself is found by verify or by SQLite, or every event, tile, head and claim reads as before', () => {
-    const [few, many] = isExhaustive ? [1000, 1000] : [75, 75];
+    // A quarter of those in the small file is found: of 75, by chance, now and then fewer than the sixth that is asked for.
+    const [few, many] = isExhaustive ? [1000, 1000] : [300, 75];
     const found = [flipFile(small, few), flipFile(large, many)] as const;
     assert.ok(found[0] > few / 6 && found[1] > many / 4, `${found} of ${few} and ${many} were found`);
 

@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
 // By its own name, for from here it is farther away once it is built.
 const packageFile = 'annals/package.json';
+/** Holds `config` and `server`, as they are here: the sources, or `dist` once they are built. */
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The version of the package. */
 export function version(): string {
@@ -19,12 +22,12 @@ let known: string | null = null;
  * version. 10 ms, once in a process.
  */
 export function build(): string {
-  known ??= hash('sha256', JSON.stringify([version(), ...['config', 'server', 'dist'].map(filesBelow)]));
+  known ??= hash('sha256', JSON.stringify([version(), ...['config', 'server'].map(filesBelow)]));
   return known;
 }
 
 function filesBelow(name: string): unknown[] {
-  const folder = join(dirname(require.resolve(packageFile)), name);
+  const folder = join(root, name);
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()

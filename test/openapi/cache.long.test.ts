@@ -147,8 +147,9 @@ describe('The cached OpenAPI documents', () => {
   });
 
   it('are made again by another version, and by another state of a checkout', async (t) => {
-    const buildOf = async (version: string, at: number) => {
+    const buildOf = async (version: string, at: number, isBuilt = false) => {
       const folder = temporaryFolder(t);
+      if (isBuilt) mkdirSync(join(folder, 'dist', 'server'), { recursive: true });
       const file = join(folder, 'server', 'platform', 'version.ts');
       cpSync(fileURLToPath(new URL('../../server/platform/version.ts', import.meta.url)), file);
       for (const path of [file, dirname(file)]) utimesSync(path, at, at);
@@ -159,6 +160,7 @@ describe('The cached OpenAPI documents', () => {
     };
     const known = await buildOf('1.0.0', 1_000_000);
     assert.equal(await buildOf('1.0.0', 1_000_000), known);
+    assert.equal(await buildOf('1.0.0', 1_000_000, true), known, 'a build beside the sources that run');
     assert.notEqual(await buildOf('1.0.1', 1_000_000), known);
     assert.notEqual(await buildOf('1.0.0', 1_000_001), known);
   });

@@ -89,7 +89,14 @@ export async function perform(write: Write, run: (write: Write) => Promise<Respo
     problem = error;
     throw error;
   } finally {
-    for (const step of write.steps) await step.ended?.(problem);
+    await end(write, problem);
+  }
+}
+
+/** A step that fails here neither keeps others from ending nor changes the answer: what was recorded is recorded. */
+async function end({ app, steps }: Write, problem: unknown): Promise<void> {
+  for (const result of await Promise.allSettled(steps.map(async (step) => step.ended?.(problem)))) {
+    if (result.status === 'rejected') app.log.error({ err: result.reason }, 'the end of a write failed');
   }
 }
 

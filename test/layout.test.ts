@@ -14,7 +14,7 @@ type Rule = {
   packages: readonly string[];
 };
 
-/** What the files of a folder may import: the one direction of the house style, section 1.1. */
+/** The folders that the files of a folder may import: the one direction of the house style, section 1.1. */
 const rules: Record<string, Rule> = {
   config: { folders: [], packages: ['joi', 'fastest-levenshtein', '@eslint-community/regexpp'] },
   storage: { folders: [], packages: ['better-sqlite3', 'minio'] },
@@ -46,13 +46,13 @@ const rules: Record<string, Rule> = {
   },
   // It runs in browsers: of the configuration it takes the types, and types alone.
   client: { folders: ['config'], packages: [] },
-  // Whoever trusts nobody reads this file alone: it shares nothing with the service.
+  // A reader who trusts no one reads this file alone: it shares nothing with the service.
   verify: { folders: [], packages: [] },
   examples: { folders: ['config', 'server'], packages: ['world-countries'] },
 };
 
 /**
- * What `server/` is made of, from the ground up: a file imports its own folder, and what stands before it here. Nobody imports the
+ * The rooms of `server/`, from the ground up: a file imports its own folder, and what stands before it here. No file imports the
  * last two: the shell and npm start them.
  */
 const floors = [
@@ -84,7 +84,7 @@ function importsOf(text: string): string[] {
   return [...code.matchAll(statements)].map(([, statement, call]) => statement ?? call ?? '');
 }
 
-/** What is wrong with an import of a file, or null. */
+/** The fault of an import of a file, or null. */
 function problemOf(file: string, specifier: string): string | null {
   const [folder = ''] = file.split('/');
   const { folders, packages } = rules[folder] as Rule;
@@ -94,14 +94,14 @@ function problemOf(file: string, specifier: string): string | null {
     const [target = ''] = normalize(join(dirname(file), specifier)).split('/');
     if (target !== folder && !folders.includes(target)) return `${file} may not import ${specifier}`;
     if (specifier.endsWith('.ts') || specifier.endsWith('.json')) return null;
-    // What an older Node has to read as well.
+    // These files must run on an older Node too.
     return existsSync(join(root, dirname(file), specifier)) ? null : `${file} imports ${specifier} without .ts`;
   }
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   return packages.includes(name) ? null : `${file} may not import the package ${name}`;
 }
 
-/** What is wrong with an import inside `server/`, or null. */
+/** The fault of an import inside `server/`, or null. */
 function climbOf(file: string, specifier: string): string | null {
   const floorOf = (path: string) => floors.findIndex((name) => `${path}/`.startsWith(`server/${name}/`));
   const target = normalize(join(dirname(file), specifier)).replaceAll('\\', '/');
@@ -332,7 +332,7 @@ function statusesIn(text: string): string[] {
 }
 
 describe('The status of an error', () => {
-  // What is described is in openapi/, and commands look at answers.
+  // The descriptions are in openapi/, and commands look at answers.
   const sources = globSync('server/**/*.ts', {
     cwd: root,
     exclude: ['server/openapi/**', 'server/**/*operations.ts'],

@@ -27,7 +27,7 @@ const left: Record<string, number> = {
   runtime: 0,
   server: 13,
   storage: 0,
-  test: 370,
+  test: 0,
   verify: 4,
 };
 

@@ -172,7 +172,7 @@ describe('Anonymous callers (5, 7)', () => {
     );
   });
 
-  it('get 401 where a rule says no and where there is none', async () => {
+  it('get 401 where a rule says no and where there is no rule', async () => {
     for (const slug of ['denied', 'plain', 'laterDenied']) {
       assert.deepEqual(await statuses(slug, anonymous), refused(401), slug);
     }
@@ -262,7 +262,7 @@ describe('A rule that fails', () => {
     }
   });
 
-  it('answers a bare 500 when it returns what is no answer, and leaves why in the log', async () => {
+  it('answers a bare 500 when it returns an invalid value, and leaves why in the log', async () => {
     assert.deepEqual(await statuses('wrong', anonymous), refused(500));
     const { headers, body } = await attempt('list', 'wrong', anonymous);
     assert.deepEqual(body, {
@@ -278,13 +278,13 @@ describe('A rule that fails', () => {
   });
 });
 
-describe('What caches are told', () => {
+describe('The headers for caches', () => {
   const caller = 'authorization,cookie,x-api-key';
   const told = ({ headers }: Answer) => [headers.get('cache-control'), headers.get('vary')];
   const withCookie: Caller = { key: null, headers: { cookie: 'theirs=1' } };
   const calls = ['', `/${'0'.repeat(8)}`].map((rest) => `/api/collections/public${rest}`);
 
-  it('of an answer to a credential or a cookie, a refusal too: it is for nobody else', async () => {
+  it('of an answer to a credential or a cookie, a refusal too: it is for that caller alone', async () => {
     for (const path of [...calls, '/api/collections/plain', '/api/schemas', '/api/nothing']) {
       for (const as of [{}, { key: 'wrong' }, withCookie]) {
         assert.deepEqual(told(await service.call('GET', path, undefined, as)), ['private, no-cache', caller], path);
@@ -298,7 +298,7 @@ describe('What caches are told', () => {
     assert.deepEqual([again.status, ...told(again)], [304, 'private, no-cache', `accept-encoding,${caller}`]);
   });
 
-  it('of an answer to nobody: it may be kept, is asked for again, and is not for who has a credential', async () => {
+  it('of an answer without a credential: it may be kept, is asked for again, and is not for who has a credential', async () => {
     for (const path of [...calls, '/api/collections/plain', '/api/schemas'])
       assert.deepEqual(told(await service.call('GET', path, undefined, anonymous)), ['no-cache', caller], path);
   });
@@ -313,9 +313,9 @@ describe('What caches are told', () => {
 
 describe('Keys in the log', () => {
   it('are nowhere, neither right nor wrong ones', async () => {
-    await service.call('GET', '/api/collections/plain', undefined, { key: 'a-wrong-key-nobody-knows' });
+    await service.call('GET', '/api/collections/plain', undefined, { key: 'a-wrong-key-of-no-use' });
     await eventually(() => logLines(service).length > 100);
     const { stdout, stderr } = service.output();
-    for (const key of [apiKey, secondKey, 'a-wrong-key-nobody-knows']) assert.ok(!(stdout + stderr).includes(key));
+    for (const key of [apiKey, secondKey, 'a-wrong-key-of-no-use']) assert.ok(!(stdout + stderr).includes(key));
   });
 });

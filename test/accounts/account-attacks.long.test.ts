@@ -243,7 +243,7 @@ describe('A token', () => {
     assert.equal((await post(articles, { title: 'x' }, as)).status, 403);
   });
 
-  it('of one collection is none of another', async () => {
+  it('of one collection is not one of another', async () => {
     const member = await newUser('milo', 'members');
     for (const [method, path] of [
       ['GET', 'me'],
@@ -361,7 +361,7 @@ describe('The credential of the operator', () => {
     }
     assert.equal((await get(users, as(`Bearer ${right}`))).status, 401);
     assert.equal((await get(users, { key: right })).status, 401);
-    // It is nobody, so it has no session and invites nobody in its name.
+    // It is anonymous: it has no session, and no name to invite in.
     assert.equal((await me(as(`Annals-Operator ${right}`))).status, 401);
     assert.equal((await invite('friend@example.org', as(`Annals-Operator ${right}`))).status, 401);
   });
@@ -453,7 +453,7 @@ describe('A one-time token', () => {
     assert.equal((await reset({ token: second, password: 'by the token before' })).status, 400);
     const third = await resetToken('cyril@example.org');
     assert.equal((await service.call('DELETE', `${users}/${id}`, undefined, admin.as)).status, 200);
-    assert.equal((await reset({ token: third, password: 'of nobody any more' })).status, 400);
+    assert.equal((await reset({ token: third, password: 'of no account now' })).status, 400);
     await newUser('cyril');
     assert.equal((await reset({ token: third, password: 'of somebody else' })).status, 400);
   });
@@ -495,7 +495,7 @@ describe('A one-time token', () => {
 });
 
 describe('A password', () => {
-  it('that nobody may choose is refused wherever one is set, without being shown', async () => {
+  it('that no user may choose is refused wherever one is set, without being shown', async () => {
     const { id, as } = await newUser('dan');
     const invited = await inviteToken('daisy@example.org');
     const resetting = await resetToken('dan@example.org');
@@ -730,7 +730,7 @@ describe('A body of an account route', () => {
     assert.equal((await post(`${users}/login`, twice)).status, 200);
   });
 
-  it('of 20 MB is refused, and one that comes slowly keeps nobody waiting', async () => {
+  it('of 20 MB is refused, and one that comes slowly keeps no other waiting', async () => {
     const large = Buffer.alloc(20_000_000, 'x');
     for (const route of [...Object.keys(right), 'logout', 'refresh-token']) {
       const response = await fetch(`${service.url}${users}/${route}`, {
@@ -1008,7 +1008,7 @@ describe('A cookie', () => {
     assert.equal(own.status, 200);
   });
 
-  it('of one collection is nobody on the account routes of another', async () => {
+  it('of one collection is anonymous on the account routes of another', async () => {
     await newUser('hugo');
     await newUser('hilda', 'members');
     const user = await login(service, 'users', 'hugo@example.org', password);
@@ -1025,7 +1025,7 @@ describe('A cookie', () => {
     const both = withCookie(`${memberCookie}; ${userCookie}`);
     assert.equal((await me(both)).body.id, user.body.user.id);
     assert.equal((await me(both, 'members')).body.id, member.body.user.id);
-    // The token of one under the name of the other is none.
+    // The token of one under the name of the other is invalid.
     const swapped = withCookie(`annals-users=${member.body.token}; annals-members=${user.body.token}`);
     for (const slug of ['users', 'members']) assert.equal((await me(swapped, slug)).status, 401);
     assert.equal((await get(users, swapped)).status, 401);
@@ -1086,7 +1086,7 @@ describe('A cookie', () => {
     assert.equal((await me({ key: 'wrong', headers: { cookie } })).status, 401);
     const bad = { key: 'wrong', headers: { authorization: 'Bearer x', cookie: 'annals-users=x' } };
     assert.equal((await post(`${users}/login`, { email: 'admin@example.org', password }, bad)).status, 200);
-    assert.equal((await post(`${users}/forgot-password`, { email: 'nobody@example.org' }, bad)).status, 200);
+    assert.equal((await post(`${users}/forgot-password`, { email: 'unknown@example.org' }, bad)).status, 200);
   });
 
   it('is not got by a form of another site', async () => {
@@ -1109,17 +1109,17 @@ describe('A cookie', () => {
   });
 });
 
-describe('Who has an account', () => {
+describe('The existence of an account', () => {
   it('is not told by login, a forgotten password, an invitation or a refused write', async () => {
     await newUser('ida');
     const editor = await newUser('ivo');
     const silent = await post(users, { email: 'silent@example.org' }, admin.as);
     assert.equal(silent.status, 201, 'an account without a password');
-    const [known, unknown] = ['ida@example.org', 'nobody@example.org'];
+    const [known, unknown] = ['ida@example.org', 'unknown@example.org'];
     const same = async (what: string, send: (email: string) => Promise<Answer>, ...others: string[]) => {
       const shown = async (email: string) => {
         const { status, headers, body } = await send(email);
-        // What differs with every request.
+        // These differ with every request.
         const varying = ['date', 'x-request-id', 'content-length'];
         const told = [...headers].filter(([name]) => !varying.includes(name));
         return { status, told, body: JSON.stringify(body).replaceAll(email, 'EMAIL') };
@@ -1135,9 +1135,9 @@ describe('Who has an account', () => {
     assert.equal(await same('forgot', (email) => forgot(email), 'silent@example.org', 'no address at all'), 200);
     assert.equal(await same('invite', (email) => invite(email, editor.as)), 403);
     assert.equal(await same('invite by a key', (email) => invite(email, {})), 401);
-    assert.equal(await same('invite by nobody', (email) => invite(email, anonymous)), 401);
+    assert.equal(await same('anonymous invite', (email) => invite(email, anonymous)), 401);
     assert.equal(await same('create', (email) => post(users, { email, password }, editor.as)), 403);
-    assert.equal(await same('create by nobody', (email) => post(users, { email, password })), 401);
+    assert.equal(await same('anonymous create', (email) => post(users, { email, password })), 401);
     assert.equal(await same('create by a key', (email) => post(members, { email, password }, {})), 403);
     const path = `${users}/${admin.id}`;
     assert.equal(await same('update', (email) => service.call('PATCH', path, { email }, editor.as)), 403);
@@ -1231,7 +1231,7 @@ describe('Who has an account', () => {
         assert.equal((await get(members + query, caller)).status, expected, query);
       assert.equal((await get(`${members}/${zoe.id}`, caller)).status, expected);
     }
-    // A field that nobody reads is for nobody to filter by, but for the key.
+    // A field that no reader sees can be filtered by with the key alone.
     assert.equal((await get(`${users}?where[salary][exists]=true`, admin.as)).status, 400);
     assert.equal((await get(`${users}?sort=salary`, admin.as)).status, 400);
     assert.equal((await get(`${users}?where[salary][exists]=true`, {})).status, 200);
@@ -1252,7 +1252,7 @@ describe('Who has an account', () => {
   });
 });
 
-describe('What a client says of itself', () => {
+describe('The description of a client', () => {
   it('does not get into the links of mails, nor into what is recorded as its address', async () => {
     const { id } = await newUser('jack');
     const body = JSON.stringify({ email: 'jack@example.org' });

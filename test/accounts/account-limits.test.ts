@@ -153,11 +153,11 @@ describe('The limit of calls', () => {
     const attempt = (forwarded: string, number: number) =>
       call(`${users}/login`, { email: `${number} ${forwarded}`, password }, from(forwarded));
     assertLimited(await atOnce(12, (n) => attempt(`10.0.0.${n}, 203.0.113.200`, n)), limits.address, 'the last one');
-    // What one client of IPv6 can choose from, and one address in both its forms.
+    // The addresses that one IPv6 client can choose from, and one address in both its forms.
     assertLimited(await atOnce(12, (n) => attempt(`2001:db8:1:2::${n}`, n)), limits.address, 'IPv6');
     const mapped = ['203.0.113.201', '::ffff:203.0.113.201', '::FFFF:cb00:71c9'];
     assertLimited(await atOnce(12, (n) => attempt(mapped[n % 3] as string, n)), limits.address, 'IPv4 in IPv6');
-    // What is no address is not counted as one: then it is the proxy's own.
+    // An invalid address does not count: then it is the proxy's own.
     const garbage = ['x', '', 'unknown', '203.0.113.9:80', '1.2.3.4, x', '[::1]', '999.1.1.1', '1.2.3.4,', '203.0.113'];
     assertLimited(await atOnce(garbage.length, (n) => attempt(garbage[n] as string, n)), limits.address, 'garbage');
   });

@@ -22,7 +22,7 @@ describe('The account pages', () => {
     }
   });
 
-  it('are not kept, not framed, and tell nobody where they are', async () => {
+  it('are not kept, not framed, and send no referrer', async () => {
     const { headers } = await fetch(`${service.url}/account/members/accept-invite?token=x`);
     assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
     assert.equal(headers.get('cache-control'), 'no-store');

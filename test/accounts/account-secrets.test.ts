@@ -100,7 +100,7 @@ async function tour(): Promise<void> {
   const setup = { setupToken, email: first, password: chosen, role: 'admin', name: 'First' };
   const admin = bearer(okay(await call('POST', `${users}/first-user`, setup), 201).body.token);
 
-  // Who types a password where the e-mail belongs, and other ways to send one where it does not.
+  // Users who type a password where the e-mail belongs, and other ways to send one where it does not.
   okay(await call('POST', `${users}/login`, { email: password('in the e-mail'), password: password('wrong') }), 401);
   okay(await call('POST', `${users}/login`, { email: password('in the e-mail'), password: '' }), 401);
   okay(await call('POST', `${users}/forgot-password`, { email: password('in the e-mail') }));
@@ -128,7 +128,7 @@ async function tour(): Promise<void> {
 
   for (const [email, count] of [
     [first, 2],
-    ['nobody@example.org', 4],
+    ['unknown@example.org', 4],
   ] as const)
     for (let n = 0; n < count; n += 1)
       okay(await call('POST', `${users}/login`, { email, password: password('wrong') }), n < 3 ? 401 : 429);
@@ -179,7 +179,7 @@ async function tour(): Promise<void> {
   okay(await call('GET', `${users}/me`, undefined, bearer(`${[...tokens].at(-1)}x`)), 401);
 }
 
-/** What a secret looks like wherever it is written down. */
+/** The form of a secret wherever it is written down. */
 function formsOf(secret: string): Buffer[] {
   const bytes = Buffer.from(secret);
   // In the middle of other bytes it begins at any of three places of a group of base64, whose edges are not its own.
@@ -257,7 +257,7 @@ describe('After a tour through every route', () => {
       mailbox.received.map(({ mail }) => [mail.subject, mail.text, mail.html, mail.headers]),
     );
     assertNone(new Map([['a mail', Buffer.from(mails)]]), [...passwords, ...digests, ...own]);
-    // An answer shows what was sent with it: a filter, and what is no e-mail.
+    // An answer shows what was sent with it: a filter, and an invalid e-mail.
     const shown = [...passwords].filter((one) => !one.startsWith('in '));
     assertNone(new Map([['an answer', Buffer.from(bodies.join('\n'))]]), [...shown, ...digests, ...own]);
 
@@ -266,7 +266,7 @@ describe('After a tour through every route', () => {
     assert.ok(gone.length >= 3);
     assertNone(filesOf(true), [...passwords, ...parts, ...gone, ...gone.map((hash) => hash.slice(29))]);
 
-    // What is looked for would be found.
+    // The search would find it.
     const [log, hashed] = [stopped.get('log.db'), filesOf(true).get('vault.db')];
     assert.ok(log?.includes('invited@example.org') && log.includes('session.started'));
     assert.ok([...kept].every((hash) => hashed?.includes(hash)));

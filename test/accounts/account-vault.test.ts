@@ -24,7 +24,7 @@ describe('A vault that was lost', () => {
     const setupToken = /setup\?token=(\S+)/.exec(first.setupUrl ?? '')?.[1];
     const gone = await first.call('POST', '/api/collections/users', { email: 'first@example.org', password });
     await first.call('DELETE', `/api/collections/users/${gone.body.id}`);
-    // The link that was printed when nobody had ever been there is not for later.
+    // The link that was printed before the first account is not for later.
     const mallory = { setupToken, email: 'mallory@example.org', password };
     assert.equal((await first.call('POST', '/api/collections/users/first-user', mallory)).status, 403);
     const { body } = await first.call('POST', '/api/collections/users', { email: 'ada@example.org', password });

@@ -41,7 +41,7 @@ export default {
         update: ({ user, doc }) => Boolean(user) && doc?.owner === user.id,
         delete: isAdmin,
       },
-      hooks: { beforeChange: ({ user, data }) => ({ ...data, text: data.text + ' by ' + (user?.email ?? 'nobody') }) },
+      hooks: { beforeChange: ({ user, data }) => ({ ...data, text: data.text + ' by ' + (user?.email ?? 'unknown') }) },
     },
   ],
 };`,
@@ -101,7 +101,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
       assertRecorded(service, () => login(service, ...words), types);
     const failed = `login.failed accounts/users/${id}`;
     const wrong = await refused([failed], 'users', 'bob@example.org', 'wrong password');
-    const unknown = await refused([], 'users', 'nobody@example.org', 'wrong password');
+    const unknown = await refused([], 'users', 'unknown@example.org', 'wrong password');
     const elsewhere = await refused([], 'members', 'bob@example.org', password);
     assert.equal(wrong.status, 401);
     assert.deepEqual(unknown.body, wrong.body);
@@ -128,7 +128,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, bearer(body.token))).body.id, id);
   });
 
-  it('is logged out at once, and nobody else is', async () => {
+  it('is logged out at once, and no other user is', async () => {
     const first = await newUser('emil');
     const second = await loggedIn(service, 'users', 'emil@example.org', password);
     const { status, headers } = await assertRecorded(
@@ -175,7 +175,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
   });
 });
 
-describe('What a user has begun', () => {
+describe('The work a user has begun', () => {
   it('is not carried out when they are logged out before it has arrived', async () => {
     const { token, id, as } = await newUser('hans');
     const body = JSON.stringify({ email: 'thief@example.org' });
@@ -343,7 +343,7 @@ describe('A password (2.2, 4.4)', () => {
       `password.reset.requested accounts/users/${id}`,
       'email.sent',
     ]);
-    const unknown = await assertRecorded(service, () => forgot('nobody@example.org'), []);
+    const unknown = await assertRecorded(service, () => forgot('unknown@example.org'), []);
     assert.deepEqual([known.status, known.body], [unknown.status, unknown.body]);
     assert.equal(known.body.success, true);
     const old = await mailbox.token('paul@example.org');

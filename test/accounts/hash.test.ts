@@ -98,7 +98,7 @@ describe('the threads that hash passwords', () => {
     assert.deepEqual(good, { status: 'fulfilled', value: 'after' });
   });
 
-  it('end when they are closed, and leave nobody waiting', async (t) => {
+  it('end when they are closed, and leave no call waiting', async (t) => {
     const threads = start(t, 1);
     const results = Promise.allSettled([threads.hash('running', 12), threads.hash('waiting', 4)]);
     await threads.close();

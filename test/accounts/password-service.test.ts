@@ -125,7 +125,7 @@ describe('keeping passwords', () => {
     const { passwords, folder } = start(t);
     const credential = await keep(passwords);
     await login(passwords, credential, 'a wrong horse');
-    await login(passwords, null, 'a wrong horse', 'nobody@example.com');
+    await login(passwords, null, 'a wrong horse', 'unknown@example.com');
     const bytes = Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
     assert.ok(bytes.includes(credential));
     for (const text of [password, 'a wrong horse', 'example.com']) assert.ok(!bytes.includes(text), text);
@@ -139,7 +139,7 @@ describe('keeping passwords', () => {
     assert.equal(ada, `hmac-sha256:${createHmac('sha256', key).update(hash).digest('hex')}`);
     const old = randomUUID();
     const db = openDatabase(join(folder, 'vault.db'), { durability: 'full' });
-    // One of before this was so: nobody can say of it what its hash should be.
+    // One from before this rule: its hash cannot be checked.
     db.prepare('INSERT INTO passwords VALUES (?, ?)').run(old, hash);
     db.prepare(
       'UPDATE passwords SET hash = (SELECT hash FROM passwords WHERE credential = ?) WHERE credential = ?',
@@ -269,10 +269,10 @@ describe('locking accounts', () => {
     const { passwords, restart } = start(t);
     const credential = await keep(passwords);
     await times(3, () => login(passwords, credential, 'a wrong horse'));
-    await times(5, () => login(passwords, null, 'a wrong horse', 'nobody@example.com'));
+    await times(5, () => login(passwords, null, 'a wrong horse', 'unknown@example.com'));
     const { passwords: next } = await restart(60_000);
-    const nobody = () => login(next, null, password, 'nobody@example.com');
-    assert.deepEqual(await nobody(), { kind: 'locked', seconds: 540 });
+    const unknown = () => login(next, null, password, 'unknown@example.com');
+    assert.deepEqual(await unknown(), { kind: 'locked', seconds: 540 });
     await login(next, credential, 'a wrong horse');
     const fifth = await login(next, credential, 'a wrong horse');
     assert.deepEqual(fifth, { kind: 'wrong', lockedUntil: start2026 + 660_000 });
@@ -342,7 +342,7 @@ describe('many logins at once', () => {
     assert.deepEqual(await login(passwords, credentials.at(-1) as string), { kind: 'right' });
   });
 
-  it('leaves nobody waiting when it is closed', async (t) => {
+  it('leaves no call waiting when it is closed', async (t) => {
     const { passwords, main } = start(t);
     const results = Promise.allSettled(Array.from({ length: 20 }, () => login(passwords, null)));
     await main.close();

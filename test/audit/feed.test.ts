@@ -197,7 +197,7 @@ describe('The change feed', () => {
     socket.destroy();
   });
 
-  it('withholds payloads from whoever may see headers only, and ends when the session does', async () => {
+  it('withholds payloads from a caller who may see headers only, and ends when the session does', async () => {
     const [, setupToken = ''] = /setup\?token=([\w-]+)/.exec(service.output().stdout) ?? [];
     const first = { setupToken, email: 'ada@example.com', password: 'a long password' };
     const { token } = (await service.call('POST', '/api/collections/users/first-user', first, { key: null })).body;

@@ -377,7 +377,7 @@ describe('Who may not look', () => {
   });
 });
 
-describe('What is no name of anything', () => {
+describe('An unknown name', () => {
   it('is not found, and names nothing else', async () => {
     const long = 'x'.repeat(10_000);
     const names = [

@@ -149,7 +149,7 @@ describe('The history of a stream', () => {
 });
 
 describe('A JSON Patch between two states', () => {
-  // Who applies them here refuses that name.
+  // The patch library refuses that name.
   const json = fc
     .jsonValue({ maxDepth: 3 })
     .filter((value) => !JSON.stringify(value).includes('__proto__')) as fc.Arbitrary<Json>;

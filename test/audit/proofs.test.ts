@@ -33,7 +33,7 @@ async function bytesOf(path: string): Promise<Buffer> {
   return bytes;
 }
 
-/** What the key in the vault signed; anything else fails. */
+/** The note that the key in the vault signed; anything else fails. */
 function headOf(note: string) {
   const db = new Database(join(service.data, 'vault.db'), { readonly: true });
   const key = db.prepare('SELECT verifier_key FROM log_keys').pluck().get() as string;
@@ -100,7 +100,7 @@ describe('GET /api/audit/tile', () => {
     assert.deepEqual(await bytesOf('tile/0/000.p/3'), Buffer.concat((nodes[0] ?? []).slice(0, 3)));
   });
 
-  it('may be kept for ever by who fetched it, and by nobody else', async () => {
+  it('may be kept for ever by its reader, and by no shared cache', async () => {
     for (const path of ['tile/0/000', 'tile/0/001.p/1', 'tile/entries/000']) {
       const { headers } = await get(path);
       assert.equal(headers.get('content-type'), 'application/octet-stream');

@@ -54,7 +54,7 @@ before(async () => {
   ada = body.user.id;
   asAda = bearer(body.token);
   await service.call('PATCH', `${posts}/${post}`, { title: 'Two' }, withReason('signed off'));
-  // Who may do it no longer, and did it while she might.
+  // A user who may do it no longer, and did it while she might.
   await service.call('PATCH', `/api/collections/users/${ada}`, { role: 'chief' }, asAda);
   await service.call('DELETE', `${posts}/${gone}`);
   await service.call('POST', '/api/audit/erasures', { collection: 'posts', id: erased, reason: 'asked for' }, asAda);
@@ -87,7 +87,7 @@ const asPage = (stdout: string) => ({ events: linesOf(stdout) });
 type Report = {
   call: () => string;
   command: () => string[];
-  /** What is compared of an answer, and of what a command printed. */
+  /** The compared parts of an answer, and of the output of a command. */
   of: (answer: Answered) => unknown;
   read?: (stdout: string) => Answered;
   /** As the call answers it, where the two have other forms. */
@@ -436,7 +436,7 @@ describe('annals show, access and events', () => {
     assert.match((await annals('events', '--type', 'log.exported')).stdout, /^ +RECORDED.*\n\d+ .* log\.exported /);
   });
 
-  it('say what there is not, and what is no moment, type, actor or collection', async () => {
+  it('name missing things, and an invalid moment, type, actor or collection', async () => {
     const refusals: [args: string[], code: number, message: RegExp][] = [
       [['show', 'posts/none'], 1, /^there is nothing about "posts\/none" in the log\n$/],
       [['show', 'pots'], 1, /^there is no collection "pots" in the log; did you mean "posts"\?\n$/],

@@ -132,7 +132,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
 
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
 
-  /** What stands beside the input that has the focus: seen, and told by a screen reader. */
+  /** The text beside the input that has the focus: visible, and read by a screen reader. */
   async function problemAtFocus(page: Page): Promise<string> {
     const input = page.locator('input:focus');
     assert.equal(await input.getAttribute('aria-invalid'), 'true');
@@ -217,7 +217,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
 
   for (const [where, site] of Object.entries({ '/': plain, 'a path of a proxy': behindProxy })) {
     describe(`reached under ${where}`, () => {
-      it('tell nobody the token, and keep it nowhere', async () => {
+      it('reveal the token to no other site, and keep it nowhere', async () => {
         const token = await tokenFor(site, 'reset-password', 'members', newEmail());
         const { page, requests } = await follow(site, 'members', 'reset-password', token);
         await choose(page, 'a new password');
@@ -237,7 +237,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
     });
   }
 
-  describe('for whoever makes mistakes', () => {
+  describe('for users who make mistakes', () => {
     const site = plain;
 
     it('say what is missing, too short or not the same, and send nothing', async () => {

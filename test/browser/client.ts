@@ -41,7 +41,7 @@ const configuration = `export default {
   ],
 }`;
 
-/** What a script in the page has at hand. */
+/** The globals of a script in the page. */
 type Place = { library: typeof Library; client: Library.Client; told: Library.ApiError[] };
 
 describeInBrowser('The client in a browser, on a page of another origin', (browser) => {

@@ -70,7 +70,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     });
     afterEach(() => opened.forget());
 
-    it('shows every operation without a complaint, and asks nobody else', async () => {
+    it('shows every operation without a complaint, and calls no other host', async () => {
       const { page, complaints, requests } = opened;
       await operation(page, 'notes', 'list_notes').waitFor();
       const { body } = await service.call('GET', '/api/openapi.json');

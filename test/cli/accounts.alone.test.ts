@@ -180,7 +180,7 @@ describe('annals create-user', () => {
   });
 
   it('prints what the service refuses, a line for each field, and exits with 1', async () => {
-    const command = 'create-user users --email nobody --field code=long --field age=-1 --field links=[{"url":"x"}]';
+    const command = 'create-user users --email unknown --field code=long --field age=-1 --field links=[{"url":"x"}]';
     const run = () => annals(command, { input: 'x'.repeat(100_000) });
     const { code, stdout, stderr } = await assertRecorded(service, run, []);
     assert.deepEqual([code, stdout], [1, '']);
@@ -244,7 +244,7 @@ describe('annals create-user', () => {
 });
 
 describe('The password of a new user', () => {
-  it('is in no event, file or line of the log, whoever makes the user', async (t) => {
+  it('is in no event, file or line of the log, however the user is made', async (t) => {
     const secret = 'a most peculiar pass phrase';
     const input = `${secret}\n`;
     const alone = newData(t);
@@ -487,9 +487,9 @@ describe('A command about an account', () => {
 
   it('names a collection or an account that there is not', async () => {
     for (const command of commands) {
-      const unknown = await annals(`${command} users --email nobody@example.org`);
-      assert.deepEqual([unknown.code, unknown.stderr], [1, 'there is no account "nobody@example.org" in users\n']);
-      const misspelt = await annals(`${command} membres --email nobody@example.org`);
+      const unknown = await annals(`${command} users --email unknown@example.org`);
+      assert.deepEqual([unknown.code, unknown.stderr], [1, 'there is no account "unknown@example.org" in users\n']);
+      const misspelt = await annals(`${command} membres --email unknown@example.org`);
       assert.equal(misspelt.code, 2);
       assert.match(misspelt.stderr, /did you mean "members"\?/);
     }
@@ -497,7 +497,7 @@ describe('A command about an account', () => {
     assert.deepEqual([code, stderr], [1, 'there is no account "a@b.co" in members\n']);
   });
 
-  it('makes no data directory, where there is none to have accounts', async (t) => {
+  it('makes no data directory, where there is no log with accounts', async (t) => {
     const data = newData(t);
     for (const command of commands) {
       const { code, stderr } = await annals(`${command} users --email a@b.co`, { data });

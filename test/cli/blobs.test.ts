@@ -229,11 +229,11 @@ describe('annals blobs gc beside a running service', () => {
 
   it('is done by the service for its operator alone, who names its store, a position there is, and files', async () => {
     const path = '/api/operator/blobs/collect';
-    const order = { store: folder, position: 1, sha256: [sha('nobody’s')] };
+    const order = { store: folder, position: 1, sha256: [sha('unnamed')] };
     for (const key of [apiKey, null]) assert.equal((await service.call('POST', path, order, { key })).status, 404);
     const authorization = `Annals-Operator ${readSecret(join(service.data, 'vault.db'), 'operator')}`;
     const asOperator = (body: unknown) => service.call('POST', path, body, { key: null, headers: { authorization } });
-    assert.deepEqual((await asOperator(order)).body, { removed: [sha('nobody’s')], held: [] });
+    assert.deepEqual((await asOperator(order)).body, { removed: [sha('unnamed')], held: [] });
     assert.deepEqual((await asOperator({ ...order, sha256: [sha('the first')] })).body, { removed: [], held: [] });
     const elsewhere = await asOperator({ ...order, store: 'the bucket "files"' });
     assert.equal(elsewhere.status, 409);
@@ -271,7 +271,7 @@ describe('annals blobs where no service runs', () => {
     assert.equal((await blobs('verify', data)).code, 0);
   });
 
-  it('gc shows at most 20 names that nobody asked for', async (t) => {
+  it('gc shows at most 20 unknown names', async (t) => {
     const data = copy(t);
     for (let n = 0; n < 22; n += 1) store(data, `left over ${n}`);
     const lines = (await blobs('gc --dry-run', data)).stdout.split('\n');

@@ -112,7 +112,7 @@ describe('A log whose clock was years ahead', () => {
     await service.stop();
   });
 
-  it('is corrected by nobody who does not know the day, nor without a reason', async () => {
+  it('is not corrected without the day and a reason', async () => {
     const { size } = { size: recordedEvents(data).length };
     const missing = await annals(data, 'clock correct');
     assert.equal(missing.code, 2);

@@ -27,7 +27,7 @@ const annals = (command: string) =>
 const usersMade = () =>
   recordedEvents(data).filter(({ stream, type }) => /^users\//.test(stream) && /created$/.test(type));
 
-/** What a process does with a connection. It has the directory until `leave` is called. */
+/** The handler of a process for a connection. It has the directory until `leave` is called. */
 type Ending = (socket: Socket, leave: () => void) => void;
 
 /** Holds the directory as a service does that is about to end. Gives what was sent to it, by connection. */
@@ -178,7 +178,7 @@ describe('A command that calls a process while that ends', () => {
     const lock = lockDirectory(data, 'annals serve');
     t.after(lock.release);
     const take = { signal: AbortSignal.timeout(300), receive: () => Promise.reject(new Error('nothing comes')) };
-    const alone = async () => lockDirectory(data, 'nobody', 0) as never;
+    const alone = async () => lockDirectory(data, 'unknown', 0) as never;
     const waiting = callOrDoAlone({ data, site: null } as Settings, { path: '/health', take }, alone);
     await assert.rejects(waiting, { name: 'CallError', message: 'stopped' });
   });

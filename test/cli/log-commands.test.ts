@@ -83,7 +83,7 @@ describe('annals history, diff and log tail', () => {
     assert.equal(lines[2].data.set.title, hostile);
   });
 
-  it('say what is not there, and what is no number', async () => {
+  it('name a missing position, and an invalid number', async () => {
     assert.deepEqual(
       (await annals('history', 'posts/none')).stderr,
       'there is nothing about "posts/none" in the log\n',
@@ -102,7 +102,7 @@ describe('annals history, diff and log tail', () => {
   });
 });
 
-describe('What is printed on a terminal', () => {
+describe('Output on a terminal', () => {
   it('has colours there only, and not with NO_COLOR', () => {
     assert.equal(terminalOf({ isTTY: true, columns: 60 }, {}).red('x'), '\u001b[31mx\u001b[0m');
     assert.equal(terminalOf({ isTTY: true }, { NO_COLOR: '1' }).red('x'), 'x');

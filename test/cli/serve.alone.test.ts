@@ -63,7 +63,7 @@ describe('annals serve', () => {
     assert.equal((await get(next, key)).status, 200);
   });
 
-  it('prints where mail in development is shown, and not where mail goes out or nobody gets any', async (t) => {
+  it('prints where mail in development is shown, and not where mail goes out or is off', async (t) => {
     const folder = temporaryFolder(t);
     const accounts = { bcryptCost: 4, collections: [{ slug: 'users', auth: true, fields: [] }] };
     const args = ['serve', '--config', writeConfig(folder, accounts), '--port', '0', '--data'];
@@ -242,7 +242,7 @@ describe('annals serve', () => {
   for (const [what, args, environment, message] of [
     ['a port that is no port', ['--port', 'http'], {}, /^--port must be a port number from 0 .* to 65535, got "http"/m],
     ['a port that is too high', ['--port=65536'], {}, /^--port must be a port number/m],
-    ['a port from the environment that is none', [], { ANNALS_PORT: '1.5' }, /^ANNALS_PORT must be a port number/m],
+    ['an invalid port from the environment', [], { ANNALS_PORT: '1.5' }, /^ANNALS_PORT must be a port number/m],
     ['an empty API key in a file', [], { ANNALS_API_KEY_FILE: '/dev/null' }, /^ANNALS_API_KEY holds an empty value/m],
     [
       'a configuration that is not there',

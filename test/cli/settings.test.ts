@@ -6,7 +6,7 @@ import { readSettings } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
-/** What a command line of `annals create-user` is refused for, line by line. */
+/** The refusals of a command line of `annals create-user`, line by line. */
 function problemsOf(...args: string[]): string[] {
   try {
     readUser(...args);

@@ -100,7 +100,7 @@ export type Me = [
   Is<Equal<Given<typeof users.login>['user']['team'], string | null>>,
 ];
 
-// Whoever is invited gives what an account of the collection needs.
+// An invited user gives the fields that an account of the collection needs.
 const named = defineConfig({
   collections: [
     {

@@ -39,7 +39,7 @@ const mailbox = await useMailbox();
 const folder = useFolder();
 const service = useServiceHere(configuration, { smtpUrl: mailbox.url, mailFrom: 'Annals <a@example.org>' });
 
-/** What the client has asked for, as `METHOD /path`. */
+/** The requests of the client, as `METHOD /path`. */
 const asked = new Set<string>();
 const recording: NonNullable<ClientOptions['fetch']> = (url, init) => {
   asked.add(`${init.method} ${new URL(url).pathname}`);
@@ -55,7 +55,7 @@ function trusted(options: Partial<ClientOptions> = {}): Client {
   return clientOf({ apiKey, ...options });
 }
 
-/** What a call is refused with. */
+/** The error of a refused call. */
 async function refusalOf(call: Promise<unknown>): Promise<ApiError> {
   const error = await call.then(
     () => assert.fail('the call succeeded'),
@@ -190,7 +190,7 @@ describe('Documents by the client', () => {
     const unknown = await refusalOf(posts.find({ limt: 5 } as object));
     assert.match(unknown.message, /limt is not a query parameter; did you mean "limit"/);
     assert.equal((await refusalOf(posts.update('nope', {}))).status, 404);
-    // Of a collection that is not there, nobody is told that it has no such document.
+    // For an unknown collection, the answer does not say that it has no such document.
     assert.equal((await refusalOf(trusted().collection('nope').findOne('x'))).status, 404);
     assert.equal((await refusalOf(clientOf().collection('authors').find())).status, 401);
     for (const id of ['', '.', '..', undefined as unknown as string]) {
@@ -300,7 +300,7 @@ describe('Accounts by the client', () => {
     await client.collection('posts').create({ title: 'by Ada' });
     const refreshed = await admins.refreshToken();
     assert.equal(client.token, refreshed.token);
-    // What was kept elsewhere goes on.
+    // Tokens kept elsewhere remain valid.
     assert.deepEqual(await clientOf({ token }).collection('__admins').me(), user);
     await admins.logout();
     // Within one second they are the same.
@@ -342,7 +342,7 @@ describe('Accounts by the client', () => {
       [401, 401, 401],
     );
     assert.deepEqual([client.token, told.map(({ status }) => status)], [null, [401]]);
-    // That nobody is logged in is no news.
+    // An absent login is not an event.
     await refusalOf(authors.find());
     assert.equal(told.length, 1);
 
@@ -460,7 +460,7 @@ describe('Files by the client', () => {
 });
 
 describe('Previews by the client', () => {
-  it('show a draft to whoever has the token, and are no login', async () => {
+  it('show a draft to every holder of the token, and are no login', async () => {
     const told: ApiError[] = [];
     const client = await loggedIn({ onUnauthorized: (error) => told.push(error) });
     const { id } = await client.collection('posts').create({ title: 'as it is' });
@@ -537,7 +537,7 @@ describe('Failures between the client and the service', { concurrency: true }, (
     const stream = () => new Blob(['x']).stream();
     const calls: Record<string, () => Promise<unknown>> = {
       'a login': () => clientOf({ baseUrl: url }).collection('__admins').login(credentials),
-      nobody: () => clientOf({ baseUrl: url }).collection('posts').create({ title: 'x' }),
+      anonymous: () => clientOf({ baseUrl: url }).collection('posts').create({ title: 'x' }),
       'a password': () => admins.create({ email: 'x@example.org', password: 'notes on the engine' }),
       'a stream': () => trusted({ baseUrl: url }).collection('files').upload(stream()),
       'no retries': () => trusted({ baseUrl: url, retries: 0 }).collection('posts').create({ title: 'x' }),
@@ -763,7 +763,7 @@ describe('createClient', () => {
       name: 'TypeError',
       message: /^reason must be Unicode/,
     });
-    // A reference to nobody must not give somebody.
+    // A reference to no user must not give a user.
     await assert.rejects(posts.findOne(null as never), {
       name: 'TypeError',
       message: /findOne needs an id.*got null$/,

@@ -1,7 +1,7 @@
 import type { CreateInput, DocumentOf, GlobalInput, GlobalOf, UpdateInput } from '../../client/types/config.ts';
 import type config from './rich.config.ts';
 
-// What a service of `rich.config.ts` takes and answers, as the compiler sees it: a member too many or too few is an error here,
+// Requests and answers of a service of `rich.config.ts`, as the compiler sees them: a member too many or too few is an error here,
 // and `types.test.ts` holds the same against a service. Ids are names, times are 'now'.
 
 type C = typeof config;
@@ -194,7 +194,7 @@ type Refused<Slug extends string> = { slug: Slug; input: CreateInput<C, Slug> };
 const post = <T>(input: T & CreateInput<C, 'posts'>): Refused<'posts'> => ({ slug: 'posts', input });
 const { plain: sound } = inputs;
 
-/** What the compiler refuses, the service refuses too. */
+/** The service refuses these as the compiler does. */
 export const refused: { slug: string; input: object }[] = [
   // @ts-expect-error required, without a default
   post({ title: 'x', author: 'ada' }),

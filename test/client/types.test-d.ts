@@ -72,7 +72,7 @@ export type Fields = [
       )[]
     >
   >,
-  // What is not for every reader may be missing; who may write it says nothing of that.
+  // A field with a read rule may be missing; its write rule has no part in that.
   Is<Equal<Pick<Post, 'notes'>, { notes?: string | null }>>,
   Is<Equal<Pick<Post, 'log'>, { log: string | null }>>,
   Is<Equal<DocumentOf<C, 'pictures'>, Whole<Picture<string>>>>,
@@ -166,7 +166,7 @@ export type Inputs = [
   Is<Equal<NewPost['settings'], { layout?: 'wide' | 'narrow'; colour?: string | null } | undefined>>,
   Is<Equal<UpdateInput<C, 'posts'>['title'], string | undefined>>,
   Is<Equal<UpdateInput<C, 'posts'>['views'], number | null | undefined>>,
-  // What was read can be sent back.
+  // A document that was read can be sent back.
   Is<Extends<DocumentOf<C, 'posts'>, UpdateInput<C, 'posts'>>>,
   Is<Extends<DocumentOf<C, 'authors'>, CreateInput<C, 'authors'>>>,
   Is<Extends<DocumentOf<C, 'pictures'>, CreateInput<C, 'pictures'>>>,
@@ -279,7 +279,7 @@ export type Untyped = [
 ];
 export const looseWhere: WhereOf<Config, 'posts'> = { 'a.b': { equals: 3 }, or: [{ c: { like: 'x' } }] };
 
-// Nor does a plain object, but that it is none is no error.
+// Nor does a plain object, but the compiler cannot refuse it.
 const plain = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 export type PlainObject = [
   Is<Equal<CollectionSlug<typeof plain>, string>>,
@@ -326,7 +326,7 @@ export type NoCollections = [
 
 export const member: CreateInput<C, 'members'> = { email: 'x', role: 'chief' };
 
-// What `annals types` writes says the same, to the letter.
+// The output of `annals types` says the same, to the letter.
 type Same<Name extends CollectionSlug<C>> = [
   Equal<DocumentOf<Annals, Name>, DocumentOf<C, Name>>,
   Equal<DocumentOf<Annals, Name, 1>, DocumentOf<C, Name, 1>>,

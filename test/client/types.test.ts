@@ -137,7 +137,7 @@ describe('The types of the client', () => {
 
   type Condition = { path: string; filter: string; operator: string };
 
-  /** What a service has against these conditions. */
+  /** The errors of a service about these conditions. */
   async function wrongFilters(slug: string, conditions: readonly Condition[]): Promise<string[]> {
     const and = conditions.map(({ path, filter, operator }) => ({
       [path]: { [operator]: valueFor(path, filter, operator) },

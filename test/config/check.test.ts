@@ -417,7 +417,7 @@ describe('functions', () => {
     const field = { name: 'head', type: 'text', access: { read: { rule, description: 'Shown to users' } } };
     const blocks = [{ slug: 'hero', fields: [field] }];
     const { rules, collections, audit } = checkConfig({
-      audit: { rule, description: 'Who is logged in' },
+      audit: { rule, description: 'The users who are logged in' },
       globals: [{ slug: 'posts', fields: [], access: { update: rule } }],
       collections: [
         {
@@ -434,7 +434,7 @@ describe('functions', () => {
     });
     const [sha256, hookSha256] = [rule, hook].map((one) => createHash('sha256').update(one.toString()).digest('hex'));
     assert.deepEqual(Object.entries(rules), [
-      ['audit', { sha256, description: 'Who is logged in' }],
+      ['audit', { sha256, description: 'The users who are logged in' }],
       ['globals/posts.update', { sha256 }],
       ['posts.fields.layout.hero.head.read', { sha256, description: 'Shown to users' }],
       ['posts.fields.seo.title.update', { sha256 }],

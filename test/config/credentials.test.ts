@@ -33,7 +33,7 @@ function validatorOf(slug: string) {
   return compileValidator(collection);
 }
 
-/** What `run` is refused for: field → message. */
+/** The errors of `run`: field → message. */
 function errorsOf(run: () => unknown): { [field: string]: string } {
   try {
     run();
@@ -170,10 +170,10 @@ describe('the password of an account', () => {
 describe('the body of a login', () => {
   it('is an e-mail in its one form, and a password', () => {
     assert.deepEqual(readLogin({ email: ' Ada@Example.org ', password }), { email: 'ada@example.org', password });
-    assert.equal(readLogin({ email: 'nobody', password }).email, 'nobody');
+    assert.equal(readLogin({ email: 'unknown', password }).email, 'unknown');
   });
 
-  it('with a password that nobody can have chosen is a wrong one, not a wrong body', () => {
+  it('with a password that no user can have chosen is a wrong one, not a wrong body', () => {
     const longest = 'x'.repeat(72);
     assert.equal(readLogin({ email: 'a@b.co', password: longest }).password, longest);
     for (const text of ['', 'short', `${longest}x`, 'NUL inside \0 it', 'x'.repeat(500_000)]) {
@@ -219,11 +219,11 @@ describe('the body of a login', () => {
 
 describe('the bodies of the other account routes', () => {
   it('take any text for a forgotten e-mail, but invite only an address', () => {
-    assert.deepEqual(readForgotten({ email: 'NOBODY' }), { email: 'nobody' });
+    assert.deepEqual(readForgotten({ email: 'UNKNOWN' }), { email: 'unknown' });
     assert.deepEqual(readInvite({ email: 'Ada@Example.org' }), { email: 'ada@example.org' });
     assert.deepEqual(
-      errorsOf(() => readInvite({ email: 'nobody' })),
-      { email: 'email must be an e-mail address, got "nobody"' },
+      errorsOf(() => readInvite({ email: 'unknown' })),
+      { email: 'email must be an e-mail address, got "unknown"' },
     );
     for (const read of [readForgotten, readInvite]) {
       assert.deepEqual(Object.keys(errorsOf(() => read({ email: 3 }))), ['email']);

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../helpers/service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What the compiler says of these files, the first line of each error. */
+/** The errors of the compiler in these files, the first line of each. */
 async function compiled(t: TestContext, files: Record<string, string>): Promise<string[]> {
   const folder = temporaryFolder(t);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

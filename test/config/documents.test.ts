@@ -13,7 +13,7 @@ function fieldsOf(...fields: unknown[]) {
 
 const validatorOf = (...fields: unknown[]) => compileValidator({ fields: fieldsOf(...fields) });
 
-/** What `run` is refused for: field → message. */
+/** The errors of `run`: field → message. */
 function errorsOf(run: () => unknown): { [field: string]: string } {
   try {
     run();
@@ -279,7 +279,7 @@ describe('defaults', () => {
     });
   });
 
-  it('are the document that nobody has written yet', () => {
+  it('are the document that was never written', () => {
     const fields = fieldsOf(
       { name: 'a', type: 'text', required: true },
       { name: 'b', type: 'number', defaultValue: 0 },

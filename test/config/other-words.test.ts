@@ -4,14 +4,14 @@ import { fieldTypeNames, fieldTypes } from '../../config/fields.ts';
 import { otherWords } from '../../config/other-words.ts';
 import { problemsOf } from './problems.ts';
 
-/** What a field is refused for, without its path. */
+/** The error of a field, without its path. */
 function fieldProblems(field: object): string[] {
   const problems = problemsOf({ collections: [{ slug: 'posts', fields: [{ name: 'a', ...field }] }] });
   return problems.map((line) => line.replace('collections.posts.fields.a.', ''));
 }
 
 describe('the words of others', () => {
-  it('are answered with ours, or with that there is none', () => {
+  it('are answered with ours, or with the note that we have no such word', () => {
     const typed = (type: string) => fieldProblems({ type }).join();
     assert.equal(typed('checkbox'), 'type: "checkbox" is not a type of field; write "boolean"');
     assert.equal(typed('string'), 'type: "string" is not a type of field; write "text"');
@@ -84,7 +84,7 @@ describe('the words of others', () => {
         assert.equal(word, word.toLowerCase());
         assert.ok(!lower.has(word) || known === ours['a type of field'], `${what}: ${word} is one of ours`);
         for (const [, written = ''] of hint.matchAll(/write "(\w+)"/g)) {
-          assert.ok(known.has(written), `${what}: ${word}: ${written} is none of ours`);
+          assert.ok(known.has(written), `${what}: ${word}: ${written} is not one of ours`);
         }
       }
     }

@@ -8,7 +8,7 @@ import { readPattern } from '../../config/patterns/pattern.ts';
 
 const runs = Number(process.env.TEST_RUNS ?? 1000);
 
-/** What reads a character: of each kind, and what is odd about it. */
+/** Pieces that read one character: each kind, and its oddities. */
 const singles = [
   ...['a', 'b', 'k', 's', '1', '-', ' ', '_', 'é', '\\u{1f600}', '\\ud83d\\ude00', '😀', '\\n', '\\cJ', '\\x61', '\\/'],
   ...['.', '\\d', '\\D', '\\w', '\\W', '\\s', '\\S', '\\p{L}', '\\P{L}', '\\p{Script=Greek}', '\\p{Lu}'],

@@ -15,7 +15,7 @@ type Provoke = (world: World, operation: Operation) => Promise<unknown>;
  */
 export async function provoke(world: World, operation: Operation, status: string): Promise<void> {
   const how = special[`${operation.kind} ${status}`] ?? general[status];
-  assert.ok(how, `nobody knows how ${operation.name} comes to answer ${status}`);
+  assert.ok(how, `it is unknown how ${operation.name} comes to answer ${status}`);
   await how(world, operation);
 }
 
@@ -67,7 +67,7 @@ async function succeed(world: World, operation: Operation, status: number): Prom
   if (parameters.has('depth')) all.push({ query: 'depth=3' });
   if (parameters.has('asOf')) all.push({ query: now() });
   if (parameters.has('dryRun')) all.push({ query: 'dryRun=true' });
-  // Half of a document in JSON is none.
+  // Half of a JSON text is not JSON.
   if (operation.name.startsWith('GET')) all.push({ headers: { range: 'bytes=0-3' } });
   if (parameters.has('where')) all.push({ query: 'limit=1&page=2' }, { query: 'limit=1' });
   await sendAll(world, operation, status, all);

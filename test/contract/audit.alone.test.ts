@@ -40,14 +40,14 @@ const users = { slug: 'users', auth: true, fields: [] };
 const staff = { slug: 'staff', auth: { cookies: false }, fields: [] };
 const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 
-/** Who may look, and how many operations may refuse them: those about accounts that once were, exports by a link, all. */
+/** The callers who may look, and how many operations may refuse them: those about accounts that once were, exports by a link, all. */
 const callers = {
   'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 16 },
   'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 17 },
   'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 32 },
 };
 
-/** The scopes of a caller are what its header says; without one, whoever has a credential may everything. */
+/** The scopes of a caller are what its header says; without one, a caller with a credential may everything. */
 const config = `export default {
   bcryptCost: 4,
   limits: { body: 2000 },
@@ -92,7 +92,7 @@ describe('The OpenAPI document of the audit routes', () => {
   }
 });
 
-/** What holds for every operation. */
+/** The rules for every operation. */
 function assertWhole(document: OpenApi): void {
   const text = JSON.stringify(document);
   assert.doesNotMatch(text, /"x-(?!api-key")[^"]*":/, 'there are extensions of hapi-swagger left');
@@ -133,7 +133,7 @@ const scoped = (scopes: string): Sent => ({ headers: { 'x-scopes': scopes } });
 
 /** As it is called with all right, with something otherwise. */
 async function vary(operation: string, wanted: number, query: string, sent: Sent = {}): Promise<Answer> {
-  const [path, own = {}] = right[operation]?.(world) ?? assert.fail(`nobody knows how to call ${operation}`);
+  const [path, own = {}] = right[operation]?.(world) ?? assert.fail(`it is unknown how to call ${operation}`);
   const address = query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
   return call(operation, wanted, address, { ...own, ...sent, headers: { ...own.headers, ...sent.headers } });
 }
@@ -474,7 +474,7 @@ describe('The answers of the audit routes', () => {
     const db = new Database(join(service.data, 'log.db'));
     for (const name of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").pluck().all())
       db.exec(`DROP TRIGGER "${name}"`);
-    // Too many events after each, which nobody has to have made for that.
+    // Too many events after each, which need not exist for that.
     db.exec('UPDATE head SET size = size + 200000; DELETE FROM checkpoints');
     sealAnew(db, readSecret(join(service.data, 'vault.db'), sealSecret) ?? assert.fail('there is no key'));
     for (const operation of withStatus(422)) await vary(operation, 422, 'complete=true');

@@ -84,10 +84,10 @@ const globalOf = ({ documents }: World, slug: string) =>
     ? { title: fresh(), links: [{ a: 'x', b: null }, { a: 'y' }], home: documents.things.id }
     : { text: fresh(), near: documents.near.id };
 
-/** What makes a document another. */
+/** The fields that change a document. */
 const changeOf = (slug: string) => ({ [firstText[slug] ?? 'text']: fresh() });
 const firstText: Record<string, string> = { files: 'alt', users: 'name', members: 'nick' };
-/** What becomes a user by a token. */
+/** The body that makes a user with a token. */
 export const acceptance = (slug: string, token: string) => ({
   token,
   password,
@@ -98,11 +98,11 @@ export const pathOf = (slug: string, rest: string) => `/api/collections/${slug}/
 
 /** A call of an operation that is all right, each time another where it can be made once. */
 export async function rightCall(world: World, { name, kind, slug }: Operation): Promise<Call> {
-  const make = right[kind] ?? assert.fail(`nobody knows how to call ${name}: its kind is ${kind}`);
+  const make = right[kind] ?? assert.fail(`it is unknown how to call ${name}: its kind is ${kind}`);
   return make(world, slug);
 }
 
-/** What is otherwise in a call; a header that is undefined is left out. */
+/** The differences of a call; a header that is undefined is left out. */
 export type Variation = Omit<Partial<Call>, 'headers'> & {
   query?: string;
   headers?: Record<string, string | undefined> | undefined;

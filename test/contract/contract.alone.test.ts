@@ -26,7 +26,7 @@ const service = useService(
   ...(disk.skip ? [] : [join(disk.folder, 'data')]),
 );
 
-/** What a schema does not say of a value. */
+/** The rules of a value that a schema does not state. */
 const excuses = new RegExp(
   [
     'must be the id of a document of',
@@ -134,13 +134,13 @@ describe('The contract (1)', () => {
       const [method = '', path = ''] = name.split(' ');
       const asked = requestsFor(world, operation, await poolOf(operation));
       const property = fc.asyncProperty(asked, async ({ call, plain }) => {
-        // What ends sessions is to leave that of the others.
+        // A call that ends sessions must leave the others'.
         const isEnd = /^(logout|endSession)$/.test(kind) && call.headers?.authorization;
         const answer = await world.send(name, isEnd ? vary(call, await world.session(slug)) : call);
         assert.notEqual(answer.status, 500, 'a fault');
         if (plain?.type !== 'application/json') return;
         const taken = compile('paths', path, method.toLowerCase(), 'requestBody', 'content', plain.type, 'schema');
-        // Who becomes the first user has to have the token before anything else is looked at.
+        // The first user must have the token before anything else is checked.
         const refusals = kind === 'createFirstUser' ? [400, 403] : [400];
         if (!taken(JSON.parse(inJson(plain.value))))
           assert.ok(refusals.includes(answer.status), JSON.stringify(answer));

@@ -67,7 +67,7 @@ function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 }
 
-/** Who may do it, as a rule. */
+/** The callers who may do it, as a rule. */
 function usualCaller({ admin, member, caller }: World, { kind, slug }: Operation): Sent {
   if (kind === 'invite') return admin;
   if (!/^(me|logout|refreshToken|listSessions|endSession)$/.test(kind)) return caller(slug);

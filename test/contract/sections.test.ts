@@ -6,7 +6,7 @@ const root = new URL('../../', import.meta.url);
 
 /** The numbered sections of the contract; those that only hold others (2, 4) are left out. */
 const sections: Record<string, string> = {
-  1: 'What the service does',
+  1: 'The service',
   2.1: 'Document',
   2.2: 'Auth collection additions',
   2.3: 'Upload collection',

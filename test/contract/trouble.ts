@@ -90,7 +90,7 @@ export async function fill(world: Pick<World, 'send'>, folder: string): Promise<
   takeRoom(ballast);
   const path = '/api/collections/hooked';
   let refused = 0;
-  // What the files of the log have room for inside them is used up first.
+  // The free pages inside the files of the log are used up first.
   for (let count = 0; refused < 3; count += 1) {
     assert.ok(count < 20_000, 'there is room still');
     const { status } = await world.send(`POST ${path}`, {

@@ -14,13 +14,13 @@ export type Call = Sent & { path: string };
 // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
 type Documents = Record<string, any>;
 
-/** A service of the rich configuration with something in it, and whoever calls it. */
+/** A service of the rich configuration with something in it, and its callers. */
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
 export const password = 'correct horse battery';
 const email = 'ada@example.org';
 
-/** An address from which nobody called: calls of the public account routes are counted by address. */
+/** An address without earlier calls: calls of the public account routes are counted by address. */
 export function newAddress(): Record<string, string> {
   return { 'x-forwarded-for': `2001:db8:${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}::1` };
 }
@@ -77,7 +77,7 @@ export async function createWorld(
   const admin = bearer(made.body.token);
   const cookie = String(made.headers.get('set-cookie')).split(';', 1)[0] as string;
 
-  /** Who may do everything in a collection. */
+  /** The caller who may do everything in a collection. */
   const caller = (slug: string): Sent => (slug === 'members' ? admin : { key: apiKey });
 
   const documents: Documents = {};
@@ -165,7 +165,7 @@ export function formOf(
   return form;
 }
 
-/** What a document needs at least: all else is null. */
+/** The fields that a document needs: all else is null. */
 const least: Record<string, () => unknown> = {
   hooked: () => ({}),
   near: () => ({}),

@@ -8,7 +8,7 @@ import { logFile } from '../../projections/files.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { bodyOf, type Call, path, type Story } from './clients.ts';
 
-/** What the log says of one marker: its documents, and the notes and the end that each had. */
+/** The events of one marker: its documents, and the notes and the end that each had. */
 type Recorded = { id: string; document: JsonObject | null; notes: string[]; isDeleted: boolean };
 
 /**
@@ -23,7 +23,7 @@ export async function checkStories(call: Call, data: string, stories: readonly S
   for (const story of stories) checkStory(story, recorded.get(story.marker) ?? [], listed.get(story.marker) ?? []);
   const known = new Set(stories.map(({ marker }) => marker));
   for (const marker of [...recorded.keys(), ...listed.keys()])
-    assert.ok(known.has(marker), `${marker}: nobody wrote it`);
+    assert.ok(known.has(marker), `${marker}: no client wrote it`);
   return stories.filter(({ marker }) => recorded.has(marker));
 }
 
@@ -93,7 +93,7 @@ function checkStory(story: Story, recorded: readonly Recorded[], listed: readonl
     return;
   }
   assert.ok(story.id === null || story.id === record.id, `${marker} has another id than was answered`);
-  if (record.isDeleted) assert.ok(deleted, `${marker} is gone, and nobody deleted it`);
+  if (record.isDeleted) assert.ok(deleted, `${marker} is gone, and no client deleted it`);
   else assert.ok(!deleted?.isAcknowledged, `${marker} was deleted, acknowledged, and is still there`);
   checkNotes(story, record.notes);
 

@@ -149,7 +149,7 @@ describe('asOf', () => {
   });
 });
 
-describe('Who reads as of then', () => {
+describe('The rights of a reader as of then', () => {
   const slugs = ['rowed', 'looking', 'answering'];
   const ids: Record<string, Record<string, string>> = {};
   let then = 0;
@@ -348,7 +348,7 @@ describe('As of then', () => {
     assert.equal(forHead.body.collections.find(({ slug }: { slug: string }) => slug === 'open').access.read, true);
     assert.deepEqual((await later.call('GET', '/api/schemas?asOf=2001-01-01')).body, { collections: [], globals: [] });
 
-    // What was said of accounts is for no key, also when the collection is configured no longer.
+    // Events about accounts are for no key, also when the collection is not configured any more.
     assert.ok(!JSON.stringify(events).includes(guest.email));
     for (const path of [`documents/guests/${account.id}/versions/1`, `bundles/guests/${account.id}`])
       assert.equal((await later.call('GET', `/api/audit/${path}`)).status, 403, path);

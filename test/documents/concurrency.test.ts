@@ -108,7 +108,7 @@ describe('Twenty callers at once', () => {
     assert.deepEqual([count(answers, 200), count(answers, 404)], [1, 19]);
   });
 
-  it('who change and delete one document: nobody changes it once it is gone', async () => {
+  it('who change and delete one document: no change follows its deletion', async () => {
     const id = await create();
     const answers = await atOnce((index) =>
       index === 10 ? service.call('DELETE', `${path}/${id}`) : service.call('PATCH', `${path}/${id}`, { n: index }),
@@ -121,7 +121,7 @@ describe('Twenty callers at once', () => {
     assert.equal((await service.call('GET', `${path}/${id}`)).status, 404);
   });
 
-  it('who change different fields of a global nobody has written yet: all changes survive', async () => {
+  it('who change different fields of a global before its first write: all changes survive', async () => {
     const answers = await atOnce((index) =>
       service.call('PATCH', '/api/globals/site', { [`field${index}`]: `${index}` }),
     );

@@ -215,7 +215,7 @@ describe('Cycles', () => {
   });
 });
 
-describe('What stays an id', () => {
+describe('Relations that stay an id', () => {
   it('is a document that is gone', async () => {
     const gone = await create('nodes', { name: 'gone' });
     const there = await create('nodes', { name: 'there' });

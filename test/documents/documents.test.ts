@@ -258,7 +258,7 @@ describe('The values of fields (2.1)', () => {
     ],
     richText: [[{ x: ['\udfff'] }, /surrogates/]],
     email: [
-      ['nobody', /must be an e-mail address/],
+      ['unknown', /must be an e-mail address/],
       ['', /must be an e-mail address|must not be empty/],
       [1, /must be an e-mail address/],
     ],
@@ -469,20 +469,20 @@ describe('Relationships', () => {
     const post = await create(posts, { title: 'x' });
     const body = {
       title: 'x',
-      author: 'nobody',
-      editors: [id, 'nobody'],
+      author: 'unknown',
+      editors: [id, 'unknown'],
       notes: [{ by: id }, { by: post.id }],
-      layout: [{ blockType: 'cast', who: ['nobody', id] }],
+      layout: [{ blockType: 'cast', who: ['unknown', id] }],
     };
     const answer = await service.call('POST', posts, body);
     assert.equal(answer.status, 400);
     assert.deepEqual(fieldsOf(answer).sort(), ['author', 'editors.1', 'layout.0.who.0', 'notes.1.by']);
-    assert.match(errorsOf(answer).author ?? '', /must be the id of a document of authors, got "nobody"/);
+    assert.match(errorsOf(answer).author ?? '', /must be the id of a document of authors, got "unknown"/);
     const patched = await service.call('PATCH', `${posts}/${post.id}`, { notes: [{ by: 'x' }] });
     assert.deepEqual([patched.status, fieldsOf(patched)], [400, ['notes.0.by']]);
   });
 
-  it('refuse what is no id', async () => {
+  it('refuse an invalid id', async () => {
     const answer = await service.call('POST', posts, { title: 'x', author: 3, editors: 'x' });
     assert.deepEqual(errorsOf(answer), {
       author: 'author must be the id of a document, got 3',

@@ -122,7 +122,7 @@ describe('PATCH /api/globals/:slug (2.4, 4.3)', () => {
       seo: 'seo must be an object, got a list of 0',
       tagine: 'tagine is not a field; did you mean "tagline"?',
     });
-    const missing = await service.call('PATCH', path('site'), { home: 'nobody' });
+    const missing = await service.call('PATCH', path('site'), { home: 'unknown' });
     assert.deepEqual([missing.status, fieldsOf(missing)], [400, ['home']]);
     assert.deepEqual((await service.call('GET', path('site'))).body, before);
   });

@@ -21,7 +21,7 @@ const bounds = {
 type Bound = { field: 'author' | 'editors'; limit?: number; sort?: string };
 const joins: [string, Bound][] = Object.entries(bounds);
 
-/** Who may read which posts: everybody all, or what is open, by a condition or by a look at each. */
+/** The readers of posts: everybody all, or what is open, by a condition or by a look at each. */
 const kinds = ['free', 'where', 'row'] as const;
 type Kind = (typeof kinds)[number];
 
@@ -72,7 +72,7 @@ before(async () => {
   for (const name of ['Ada', 'Grace', 'Mary']) authors.push((await call('POST', 'collections/authors', { name })).id);
 });
 
-/** What a join of an author has in it, for who may see all, or what is open. */
+/** The contents of a join of an author, for readers of all posts, or of open ones. */
 function expected(then: World, kind: Kind, author: string, bound: Bound, seesAll: boolean): Doc[] {
   const { field, limit = Number.POSITIVE_INFINITY, sort = 'id' } = bound;
   const found = [...then[kind].values()].filter((post) => {
@@ -156,7 +156,7 @@ describe('A join with a limit and a sort', () => {
           for (const [index, author] of authors.entries()) {
             for (const kind of kinds) {
               for (const [name, bound] of joins) {
-                // Who looks back by reading alone sees what is there today, and may be read as it is.
+                // A reader without the audit right sees today's documents, and may be shown them as they are.
                 const seen = (post: Doc) => {
                   const today = world[kind].get(post.id);
                   return isKey || !isPast || (today && (kind === 'free' || today.isOpen === true));
@@ -183,7 +183,7 @@ describe('A join with a limit and a sort', () => {
       }),
       { numRuns: Number(process.env.TEST_RUNS ?? 6), endOnFailure: true },
     );
-    // What never happened was not tested.
+    // A case that never came up was not tested.
     for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);
   });
 

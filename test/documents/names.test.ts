@@ -64,7 +64,7 @@ describe('Fields that are named as what every object inherits', () => {
     assert.deepEqual([changed.title, changed.constructor, changed.toString], ['y', null, []]);
     const linked = await patch('related', id, { constructor: id, toString: [id], valueOf: { isPrototypeOf: id } });
     assert.deepEqual([linked.constructor, linked.toString, linked.valueOf], [id, [id], { isPrototypeOf: id }]);
-    const wrong = await service.call('PATCH', `/api/collections/related/${id}`, { constructor: 'nobody' });
+    const wrong = await service.call('PATCH', `/api/collections/related/${id}`, { constructor: 'unknown' });
     assert.equal(wrong.status, 400);
   });
 

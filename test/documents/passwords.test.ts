@@ -39,7 +39,7 @@ describe('a password that is kept before it is recorded', () => {
       assert.deepEqual(await left(failing(new DomainError(code, 'no'))), [], code);
   });
 
-  it('stays when nobody knows whether it was recorded, so that no account loses its password', async () => {
+  it('stays when its outcome is unknown, so that no account loses its password', async () => {
     const errors = [new UnknownOutcomeError('the writer thread ended'), new UnreadError('unavailable', 'not shown')];
     for (const error of errors) assert.deepEqual(await left(failing(error)), ['a password'], error.message);
   });

@@ -202,7 +202,7 @@ describe('Restoring a document', () => {
     assert.equal((await anonymous('POST', path, { version: 1 }, { 'x-auditor': 'yes' })).status, 200);
   });
 
-  it('is 400 for what is no version, and for values that no longer fit', async () => {
+  it('is 400 for an invalid version, and for values that no longer fit', async () => {
     const id = await history('posts', { title: 'a' });
     const wrong: [object, string, string][] = [
       [{}, 'version', 'version or position, exactly one of them, must say what to restore'],
@@ -349,7 +349,7 @@ describe('Restoring a document', () => {
       assert.deepEqual([status, body.title], isRestored ? [200, 'a'] : n % 2 === 0 ? [404, undefined] : [200, 'b']);
       assert.equal((await next.call('POST', `${at('open', id)}/restore`, { version: 1 })).status, 200);
     }
-    // What was in a field that the caller may not read, and does not fit any more, is not told.
+    // An old value that does not fit any more is not told where the caller may not read the field.
     const refused = await next.call('POST', `${at('open', unfit.id)}/restore`, { version: 1 }, { key: null });
     assert.deepEqual([refused.status, errorsOf(refused)], [400, { kind: 'kind was something that it may not be now' }]);
     const told = await next.call('POST', `${at('open', unfit.id)}/restore`, { version: 1 });

@@ -14,7 +14,7 @@ const collections = `
     fields: [
       { name: 'title', type: 'text', required: true, access: { read: () => false }, hooks: { afterRead: () => {} } },
       { name: 'status', type: 'select', options: ['draft', { label: 'Live', value: 'live' }], defaultValue: 'draft' },
-      { name: 'made', type: 'number', defaultValue: () => 3, admin: { description: 'secret of nobody' } },
+      { name: 'made', type: 'number', defaultValue: () => 3, admin: { description: 'secret of no reader' } },
       { type: 'row', fields: [{ name: 'author', type: 'relationship', relationTo: 'authors' }] },
       { name: 'body', type: 'blocks', blocks: [{ slug: 'quote', fields: [{ name: 'text', type: 'text' }] }] },
     ],
@@ -51,7 +51,7 @@ const schemas = {
           ],
           defaultValue: 'draft',
         },
-        { name: 'made', type: 'number', admin: { description: 'secret of nobody' } },
+        { name: 'made', type: 'number', admin: { description: 'secret of no reader' } },
         { type: 'row', fields: [{ name: 'author', type: 'relationship', relationTo: 'authors' }] },
         { name: 'body', type: 'blocks', blocks: [{ slug: 'quote', fields: [{ name: 'text', type: 'text' }] }] },
       ],
@@ -180,7 +180,7 @@ export default {
     return (await loggedIn(service, slug, values.email, password)).as;
   }
 
-  /** What is said of a collection: the first letters of what may be done. */
+  /** The flags of a collection: the first letters of the operations that are allowed. */
   const rights = (access: unknown) =>
     Object.entries(access as Record<string, boolean>)
       .map(([right, flag]) => (flag ? right[0] : '-'))
@@ -242,7 +242,7 @@ export default {
     assert.deepEqual(await flagsFor({ key: null, headers: { cookie: `annals-users=${token}` } }), wanted);
   });
 
-  it('has no flags for a key alone, nor for nobody', async () => {
+  it('has no flags for a key alone, nor without a credential', async () => {
     for (const options of [{}, anonymous]) {
       assert.deepEqual([...new Set(Object.values(await flagsFor(options)))], [undefined]);
     }
@@ -291,7 +291,7 @@ describe('GET /api/schemas where a rule has a bug (4.5)', () => {
     ]);
   });
 
-  it('is what it was elsewhere: 500 where a rule answers what is no answer', async () => {
+  it('is what it was elsewhere: 500 where a rule gives an invalid answer', async () => {
     const { as } = await loggedIn(service, 'users', 'ada@example.org', 'correct horse battery');
     assert.equal((await service.call('GET', '/api/collections/wrong', undefined, as)).status, 500);
     assert.equal((await service.call('GET', path)).status, 200);

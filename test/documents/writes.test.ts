@@ -19,7 +19,7 @@ const service = useService(
       slug: 'notes',
       access: { read: () => true, create: () => true },
       fields: [{ name: 'post', type: 'relationship', relationTo: 'posts' }, { name: 'seenBy', type: 'text' }],
-      hooks: { afterRead: ({ data, req }) => ({ ...data, seenBy: req.headers['x-who'] ?? 'nobody' }) },
+      hooks: { afterRead: ({ data, req }) => ({ ...data, seenBy: req.headers['x-who'] ?? 'unknown' }) },
     },
     {
       slug: 'drafts',
@@ -52,7 +52,7 @@ const service = useService(
   { ANNALS_THREADS: '2' },
 );
 
-/** Who and why, of the events of a stream. */
+/** The actors and reasons of the events of a stream. */
 function reasonsOf(stream: string): (string | undefined)[] {
   const db = new Database(join(service.data, 'log.db'), { readonly: true });
   const rows = db.prepare('SELECT body FROM events JOIN payloads USING (position) WHERE stream = ? ORDER BY version');
@@ -158,7 +158,7 @@ describe('ETag', () => {
     assert.notEqual(await tags('?depth=1'), deep);
     // Made by a hook that knows who asks.
     const anonymous = await service.call('GET', path, undefined, { key: null });
-    assert.deepEqual([anonymous.status, anonymous.body.seenBy], [200, 'nobody']);
+    assert.deepEqual([anonymous.status, anonymous.body.seenBy], [200, 'unknown']);
     assert.equal((await service.call('GET', path, undefined, { headers: { 'x-who': 'ada' } })).body.seenBy, 'ada');
     assert.notEqual(
       await tags(),
@@ -185,7 +185,7 @@ describe('ETag', () => {
     const site = await service.call('GET', '/api/globals/site');
     const known = { 'if-none-match': site.headers.get('etag') ?? '' };
     assert.equal((await service.call('GET', '/api/globals/site', undefined, { headers: known })).status, 304);
-    // Who may not read it is not told that it is still the same.
+    // A caller who may not read it is not told that it is still the same.
     const closed = await service.call('GET', path, undefined, { key: null, headers: { 'if-none-match': '*' } });
     assert.equal(closed.status, 401);
   });
@@ -423,7 +423,7 @@ describe('Idempotency-Key', () => {
     assert.equal(secret.status, 400);
   });
 
-  it('keeps neither keys nor bodies, but hashes that nobody can try', async () => {
+  it('keeps neither keys nor bodies, but hashes that cannot be tried', async () => {
     await service.call('POST', posts, { title: 'plain words' }, named('plain-key'));
     const db = new Database(join(service.data, 'log.db'), { readonly: true });
     const rows = db.prepare('SELECT key, fingerprint FROM commands').all() as { key: string; fingerprint: string }[];

@@ -77,7 +77,7 @@ function sealedIn(data: string): { format: number; sealed: number } {
   return { format, sealed };
 }
 
-/** What the log says that operators accepted. */
+/** The events about foreign writes that operators accepted. */
 function acceptances(data: string): object[] {
   const db = openLogToRead(join(data, 'log.db'));
   const found = readAcceptances(readLog(db)).map(({ from, to, reason }) => ({ from, to, reason }));
@@ -90,7 +90,7 @@ const today = () => new Date().toISOString().slice(0, 10);
 const annals = (data: string, command: string, ...more: string[]) =>
   runHere([...command.split(' '), ...more, '--data', data]);
 
-/** What a start says that refuses. */
+/** The message of a refused start. */
 async function refusal(t: TestContext, data: string, declared: object = config): Promise<string> {
   const file = writeConfig(temporaryFolder(t), declared);
   const { code, stderr } = await annals(data, `serve --port 0 --config ${file}`);
@@ -199,7 +199,7 @@ describe('a log of an earlier format', () => {
       assert.match(await refusal(t, lost), /the log lost events: .* the signing key has seen position 20/);
       assert.match((await annals(lost, 'keys replace --reason x')).stderr, /the log lost events/);
       assert.deepEqual(sealedIn(lost), before);
-      // What has made nothing of it keeps nobody from starting.
+      // A projection without a trace of it does not keep the service from starting.
       await (await startHere(t, config, { data: schema })).stop();
       assert.deepEqual(sealedIn(schema), { format: 3, sealed: 1 });
     });
@@ -250,7 +250,7 @@ describe('a log that was turned back into one of an earlier format', () => {
     const words = /log\.db has format 2, and vault\.db has sealed a log of format 3 before: .*--accept-foreign-writes/;
     assert.match(await refusal(t, data), words);
     assert.match((await annals(data, `clock correct --today ${today()} --reason x`)).stderr, words);
-    // What has seen more of it would say that it lost events.
+    // A reader that has seen more of it would say that it lost events.
     for (const name of readdirSync(data)) if (name.startsWith('read-')) rmSync(join(data, name));
     const { code, stdout } = await annals(data, 'verify');
     assert.deepEqual([code, /^NOT SOUND: log\.db has format 2, and vault\.db has sealed/m.test(stdout)], [1, true]);

@@ -230,7 +230,7 @@ describe('appending to the log', () => {
         verifyLog(db, () => {}),
         null,
       );
-      // What is random differs from log to log: ids, salts and what follows from them.
+      // Random values differ from log to log: ids, salts and their hashes.
       const events = headersOf(db).map(({ position, stream, version }) => ({ position, stream, version }));
       return { content: { events, claims: contentOf(db).claims }, outcomes, recorded: recorded.length };
     }
@@ -620,7 +620,7 @@ describe('the log', () => {
 /** A log as simple as it can be: the versions of streams, and who holds which value. */
 type Model = { size: number; versions: ReadonlyMap<string, number>; held: ReadonlyMap<string, string> };
 
-/** What a command comes to. Without an outcome, it wants to give up a value that its stream does not hold. */
+/** The outcome of a command. Without an outcome, it wants to give up a value that its stream does not hold. */
 function recordIn(before: Model, { otherStreams = [], ...own }: Command): { outcome: Outcome | null; after: Model } {
   const changes: Change[] = [own, ...otherStreams];
   const versions = new Map(before.versions);

@@ -14,10 +14,10 @@ import { temporaryFolder } from '../helpers/service.ts';
 
 export const noon = Date.parse('2026-11-20T12:00:00.000Z');
 
-/** What the heads of logs in tests are sealed with. */
+/** The key that seals the heads of logs in tests. */
 export const seals: Seals = { key: Buffer.alloc(32, 7).toString('base64url'), sealed: [], known: [] };
 
-/** What the vault of a folder has for that, made if it is missing: a service can be started there. */
+/** The key in the vault of a folder, made if it is missing: a service can be started there. */
 export function sealsIn(folder: string): Seals {
   mkdirSync(folder, { recursive: true });
   const vault = openVault(join(folder, 'vault.db'));
@@ -66,7 +66,7 @@ export function claim(value: string, scope = 'posts.slug'): Claim {
   return { scope, value: JSON.stringify(value) };
 }
 
-/** What is in every table, so that "leaves no trace" is a comparison. */
+/** The contents of every table, so that "leaves no trace" is a comparison. */
 export function contentOf(db: Sqlite): Record<string, unknown[]> {
   const tables = ['head', 'events', 'payloads', 'claims', 'tiles'];
   return Object.fromEntries(tables.map((table) => [table, db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all()]));

@@ -43,7 +43,7 @@ function assertSound(db: Sqlite): void {
   );
 }
 
-/** What does not differ from log to log, as ids, salts and what follows from them do. */
+/** The parts that are the same in each log, unlike ids, salts and their hashes. */
 function factsOf(db: Sqlite) {
   const events = headersOf(db).map(({ position, stream, version, type }) => [position, stream, version, type]);
   return { events, claims: contentOf(db).claims };

@@ -27,7 +27,7 @@ const files = {
 /** The examples of the client are one program: each prints what stands in the comment behind it. */
 const programs = /^```ts\n([^`]*(?:`[^`]+`[^`]*)*?)```$/gm;
 
-/** What is run: a block of `sh`, and right after it the answer as a block of `json`, where `…` stands for anything. */
+/** A step: a block of `sh`, and right after it the answer as a block of `json`, where `…` stands for anything. */
 const examples = /^```sh\n([^`]*)```\n\n```json\n([^`]*)```$/gm;
 
 /** Describes them, as of a service that has loaded the atlas and has no users yet. */

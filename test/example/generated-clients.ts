@@ -16,7 +16,7 @@ const [serializer = '', ofFetch = '', ofHey = '', ofOrval = ''] = [...section.ma
   ([, code = '']) => code,
 );
 
-/** What is wrong, or right, in a filter. */
+/** Wrong and right filters. */
 const uses = `
   import createClient from 'openapi-fetch';
   import type { paths } from './annals';

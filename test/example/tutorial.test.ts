@@ -50,7 +50,7 @@ describe('The tutorial', { skip: process.platform === 'win32' }, () => {
       return stdout;
     }
 
-    /** What the page does when Ada logs in there and writes a post. */
+    /** The calls of the page when Ada logs in there and writes a post. */
     async function visitPage(): Promise<void> {
       const credentials = { email: 'ada@example.org', password };
       const { body } = await call('POST', '/api/collections/writers/login', credentials, { key: null });

@@ -16,7 +16,7 @@ import { createListener, guardListener } from '../../server/http/listener.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { eventually } from '../helpers/shared.ts';
 
-/** More than the system takes of an answer that nobody reads. */
+/** More than the system takes of an unread answer. */
 const large = 12 * 1024 * 1024;
 const text = 'x'.repeat(large);
 const address = '192.0.2.1';
@@ -133,7 +133,7 @@ async function statusOf({ to }: Served, path: string, from = address, method = '
 describe('An answer', () => {
   const paced = { pace: { bytes: 64 * 1024, milliseconds: 1000 }, lookMilliseconds: 50 };
 
-  it('that nobody reads is cut off, and one that is read at the pace is sent whole, however long that takes', async (t) => {
+  it('that is not read is cut off, and one that is read at the pace is sent whole, however long that takes', async (t) => {
     const served = await serve(t, paced);
     const unread = await ask(served, '/large');
     const trickled = await ask(served, '/large');
@@ -208,7 +208,7 @@ describe('Answers that wait', () => {
     assert.deepEqual(await Promise.all(asked), [503, 200]);
   });
 
-  it('over a Unix socket, where nobody has an address, count as for one address', async (t) => {
+  it('over a Unix socket, where clients have no address, count as for one address', async (t) => {
     const folder = temporaryFolder(t);
     const full = await serve(t, { perAddress: 2.5 * large }, undefined, join(folder, 'full'));
     const heads = [];

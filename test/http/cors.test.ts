@@ -44,7 +44,7 @@ before(async () => {
 
 type Headers = Record<string, string>;
 
-/** What a browser asks before a request that is not a simple one; it sends no credential with it. */
+/** The preflight of a browser before a request that is not a simple one; it sends no credential with it. */
 async function preflight(path: string, origin: string, others: Headers = {}): Promise<Response> {
   const asked = { origin, 'access-control-request-method': 'POST', ...others };
   return fetch(service.url + path, { method: 'OPTIONS', headers: asked });
@@ -100,7 +100,7 @@ describe('A preflight', () => {
     }
   });
 
-  it('says nothing of what is for nobody else: the operator, and our own pages for accounts', async () => {
+  it('says nothing of routes for our own pages alone: the operator, and our own pages for accounts', async () => {
     for (const path of ['/api/operator/unlock', '/account/users/setup', '/account/account.js']) {
       const { status, headers } = await preflight(path, app);
       assert.deepEqual([status, corsHeaders(headers)], [404, {}], path);
@@ -119,7 +119,7 @@ describe('A preflight', () => {
     assert.deepEqual([line.level, line.method, line.status], [30, 'OPTIONS', 204]);
   });
 
-  it('is told from an OPTIONS that is none', async () => {
+  it('is told from another OPTIONS', async () => {
     const plain = await service.call('OPTIONS', '/api/collections/posts', undefined, { headers: { origin: app } });
     assert.deepEqual([plain.status, plain.body.message], [404, 'there is no OPTIONS /api/collections/posts']);
     const { status } = await fetch(`${service.url}/health`, {
@@ -240,7 +240,7 @@ describe('An answer', () => {
     assert.ok(text.includes(`\r\nvary: origin,${caller},accept-encoding\r\n`), text.slice(0, 1000));
   });
 
-  it('about what is for nobody else cannot be read, and is the same for all', async () => {
+  it('about routes for our own pages cannot be read, and is the same for all', async () => {
     for (const path of ['/api/operator/unlock', '/account/users/setup', '/account/account.js']) {
       const method = path.includes('operator') ? 'POST' : 'GET';
       const { headers } = await fetch(service.url + path, { method, headers: { origin: app } });
@@ -331,7 +331,7 @@ describe('A page that is refused', () => {
     ]);
   });
 
-  it('is not where it is no page of others, calls nothing, or wants what nobody else may have', async (t) => {
+  it('is not where it is no page of others, calls nothing, or wants routes for our own pages', async (t) => {
     const here = await startHere(t, { collections: [posts] });
     const { origin } = new URL(here.url);
     await from(here, origin, 'POST');
@@ -347,7 +347,7 @@ describe('A page that is refused', () => {
     assert.deepEqual([said(here), said(any)], [[], []]);
   });
 
-  it('is not by what is no origin, nor when it is one of very many', async (t) => {
+  it('is not by an invalid origin, nor when it is one of very many', async (t) => {
     const here = await startHere(t, { collections: [posts] });
     for (const odd of [
       "https://a',process.exit(),'",

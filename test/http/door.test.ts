@@ -73,7 +73,7 @@ describe('Writes that come together', () => {
     );
   });
 
-  it('are refused where too many wait, not all at once, and nobody behind them waits for that', async () => {
+  it('are refused where too many wait, not all at once, and no one behind them waits for that', async () => {
     let isCrowded = true;
     const { come, begun, shed } = opened(() => isCrowded);
     for (const name of named(200)) come('POST', name);
@@ -104,7 +104,7 @@ describe('Writes that come together', () => {
     first?.emit('close');
     await turn();
     assert.deepEqual([begun.at(-1), stood.at(-1)], ['1', 250]);
-    // Whoever has gone is not served any more.
+    // A client that has gone is not served any more.
     socket.destroy();
     second?.emit('close');
     await turn();

@@ -49,7 +49,7 @@ function assertError({ status, body }: Pick<Answer, 'status' | 'body'>, about = 
   assert.deepEqual([statusCode, rest], [status, {}], about);
   assert.ok(typeof error === 'string' && error !== '' && typeof message === 'string' && message !== '', about);
   for (const one of errors ?? []) assert.deepEqual(Object.keys(one), ['field', 'message'], about);
-  // What the client sent itself may stand in a message.
+  // A message may hold the client's own text.
   if (!/node_modules|SELECT/.test(about)) {
     assert.doesNotMatch(text, /node_modules|\.[jt]s[:"]|\n\s+at |SELECT|SQLITE|better-sqlite|\/tmp\/|\/home\//, about);
   }
@@ -224,7 +224,7 @@ const almostHttp: [string, string, number | null][] = [
   ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n', null],
   ['TRACE', head('TRACE /health'), 404],
   ['an absolute target', head('GET http://elsewhere.example/health'), 200],
-  ['an absolute target that is none', head('GET http://elsewhere.example:99999/health'), 400],
+  ['an invalid absolute target', head('GET http://elsewhere.example:99999/health'), 400],
   ['the target *', head('GET *'), 400],
   ['a control character in the target', head('GET /hea\x01lth'), 400],
   ['an upgrade', head('GET /health', 'connection: upgrade', 'upgrade: websocket'), 200],
@@ -466,7 +466,7 @@ describe('Nasty requests to every route', () => {
   });
 });
 
-describe('Answers that nobody reads', () => {
+describe('Unread answers', () => {
   it('are bounded for an address: a large one more is a 503, all else is answered', async () => {
     const text = 'x'.repeat(1_000_000);
     for (let count = 0; count < 10; count += 1) await limited.call('POST', '/api/collections/open', { text });
@@ -543,7 +543,7 @@ describe('Thousands of connections', () => {
     // A connection that says nothing for 5 seconds is closed, and it may take that long until the first is turned away.
     const alive = setInterval(() => known.write(head('GET /health')), 1000);
     await eventually(() => sockets.some(({ closed }) => closed), 10_000).finally(() => clearInterval(alive));
-    // Who is connected already is served, to the disk.
+    // Connected clients are served, to the disk.
     const text = '{"text":"full"}';
     known.write(`${head(`POST ${notes}`, key, json, `content-length: ${text.length}`)}${text}`);
     await eventually(() => answers().includes('HTTP/1.1 201'));
@@ -572,7 +572,7 @@ async function sendFirst(bytes: string): Promise<Pick<Answer, 'status' | 'body'>
   }
 }
 
-/** What the service occupies in memory; 0 where the system does not tell. */
+/** The memory of the service; 0 where the system does not tell. */
 function residentMegabytes({ child }: Service): number {
   try {
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');

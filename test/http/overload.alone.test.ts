@@ -74,7 +74,7 @@ describe('Writes when too many wait', () => {
   it('are taken as long as they are few, however long the first has waited', async () => {
     waiting.push(create('waits too'), create('waits as the last'));
     await eventually(() => service.output().stderr.includes('hook for waits as the last'));
-    assert.equal(await Promise.race([...waiting, wait(100, 'nobody is answered')]), 'nobody is answered');
+    assert.equal(await Promise.race([...waiting, wait(100, 'no answer yet')]), 'no answer yet');
   });
 
   it('are refused at once then, with when to come again, before a hook runs or a password is looked at', async () => {
@@ -109,7 +109,7 @@ describe('Writes when too many wait', () => {
     assert.ok(!readdirSync(blobs).some((name) => /^[0-9a-f]{2}$/.test(name)));
   });
 
-  it('keep nobody from reading, nor from asking for what is recorded later', async () => {
+  it('keep no client from reading, nor from asking for what is recorded later', async () => {
     for (const path of ['/health', '/ready', `${posts}?limit=1`, '/api/schemas'])
       assert.equal((await service.call('GET', path)).status, 200, path);
     const path = '/api/collections/users/forgot-password';

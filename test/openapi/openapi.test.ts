@@ -17,7 +17,7 @@ const inside = [
   { name: 'b', type: 'number', defaultValue: 1 },
 ];
 
-/** Every type of field that there can be today, wide open and otherwise; nobody can log in. */
+/** Every type of field that there can be today, wide open and otherwise; without accounts. */
 const keysOnly = {
   collections: [
     {
@@ -205,7 +205,7 @@ const admins: Record<string, string> = { rich: 'users', atlas: 'editors' };
 type Made = { document: OpenApi; routes: string[] };
 const known = new Map<object, Promise<Made>>();
 
-/** What is made of a configuration: once, for it takes its time. */
+/** The document of a configuration: made once, for it takes its time. */
 function made(config: object): Promise<Made> {
   const found =
     known.get(config) ??
@@ -296,7 +296,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
       'GET /api/collections/kept': ['200', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/kept': ['201', '422', ...refusalsOfWrites],
       'DELETE /api/collections/kept/{id}': ['200', '422', '412', '404', '409', '503', 'default', ...refusalsOfReads],
-      // What a write answers goes through the read hooks too, and what `depth` adds through those of its collection.
+      // The answer of a write goes through the read hooks too, and what `depth` adds through those of its collection.
       'GET /api/collections/lawful': ['200', 'default', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/lawful': ['201', '422', 'default', ...refusalsOfWrites],
       'DELETE /api/collections/lawful/{id}': ['200', '422', '412', '404', '409', '503', 'default', ...refusalsOfReads],
@@ -628,7 +628,7 @@ const withoutBody = /\/(logout|refresh-token)$/;
 const withoutAnswer = /\/logout 200$|^get .* 304$/;
 const isFile = /^get \/api\/media\/.* 20[06]$/;
 
-/** What holds for every operation. */
+/** The rules for every operation. */
 function assertWhole(document: OpenApi): void {
   const ids = new Set<string>();
   const tags = new Set(document.tags.map(({ name }: { name: string }) => name));

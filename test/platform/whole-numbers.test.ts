@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { lostNumberProblem, lostNumbers } from '../../server/platform/whole-numbers.ts';
 
-/** What a reviver is told of a value: its text, which the types of the compiler do not know yet. */
+/** The context of a value for a reviver: its text, which the types of the compiler do not know yet. */
 type Revive = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 
 /** The same by a reviver, which sees the text of each number and wraps it, so that its path is found afterwards. */

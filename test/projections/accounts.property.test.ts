@@ -160,7 +160,7 @@ function holderOf({ header }: RecordedEvent): string {
 }
 
 /**
- * What must hold after a history. Unlike the fold, which goes on from event to event, this works each thing out by itself:
+ * The conditions after a history. Unlike the fold, which goes on from event to event, this works each thing out by itself:
  * it is there if it began, and nothing that came after ended it.
  */
 function expectedOf(events: readonly RecordedEvent[]) {

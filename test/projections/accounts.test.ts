@@ -34,7 +34,7 @@ function of(stream: string) {
   };
 }
 
-/** What happens to the account of one user, told in a word each. */
+/** The events of the account of one user, in a word each. */
 function accountOf({ record }: Directory, slug: string, id: string) {
   const change = of(accountStream(slug, id));
   const one = (...args: Parameters<typeof change>) => record(change(...args))[0] as RecordedEvent;
@@ -55,7 +55,7 @@ function inviteTo({ record }: Directory, slug: string, id: string, email: string
   return record(created, { actor: { type: 'user', id: 'users/9' } })[0] as RecordedEvent;
 }
 
-/** A session by its id, whoever has it. */
+/** A session by its id, of any user. */
 function sessionIn(accounts: Accounts, sid: string): Session | null {
   const [slug = '', id = ''] = accounts.holder(sid)?.split('/') ?? [];
   return accounts.sessions(slug, id).find((session) => session.sid === sid) ?? null;
@@ -222,7 +222,7 @@ describe('an account', () => {
     user.setPassword('c1');
     for (const sid of ['s1', 's2']) user.start(sid, 'c1');
     setClock(years);
-    // What is over by its own time takes no others away.
+    // A session that has expired removes no others.
     user.start('s3', 'c1');
     for (const sid of ['s2', 's3']) user.refresh(sid, ahead);
     assert.deepEqual(sidsOf(directory, 'users', '1').sort(), ['s1', 's2', 's3']);

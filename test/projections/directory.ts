@@ -28,11 +28,11 @@ export type Directory = Booted & {
   update: (slug: string, id: string, values: JsonObject) => void;
   remove: (slug: string, id: string) => void;
   setGlobal: (slug: string, values: JsonObject) => void;
-  /** Null when there is none. */
+  /** Null without one. */
   document: (slug: string, id: string) => JsonObject | null;
   /** The text of a document as it was at a position; null when it was not there. `key` is as in {@link Tables}. */
   asOf: (key: string, id: string, position: number) => string | null;
-  /** What the log says about accounts, as a thread that answers requests reads it. */
+  /** The accounts of the log, as a thread that answers requests reads it. */
   accounts: Accounts;
   /** Records what is decided elsewhere, and brings the read file up to date. Gives the events. */
   record: (decision: Change, rest?: Partial<Command>) => RecordedEvent[];
@@ -143,7 +143,7 @@ export function quickFolder(): string {
   return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'annals-test-'));
 }
 
-/** What `annals verify` finds; null when all is sound. */
+/** The finding of `annals verify`; null when all is sound. */
 export function findingIn(directory: string): string | null {
   return verifyDirectory(directory, true, { log: () => {}, replay: () => {} }).finding;
 }

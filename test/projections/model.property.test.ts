@@ -26,7 +26,7 @@ type Setup = { posts: ModelField[]; notes: ModelField[]; hasNotes: boolean; labe
 /** A document of the model: its values by storage key, with the times that the events gave it. */
 type Doc = { values: Map<string, Json>; createdAt: Json; updatedAt: Json };
 
-/** What was true after each position: every document there was then, by stream. */
+/** The state after each position: every document there was then, by stream. */
 type State = Map<string, Doc>;
 
 const slugs = ['posts', 'notes'] as const;
@@ -109,7 +109,7 @@ function inOneForm(value: Json, kind: Kind): Json {
   return kind === 'time' && typeof value === 'string' ? value.replace(/^(..:..):00$/, '$1') : value;
 }
 
-/** What a unique field of the model holds in a document; null when nothing. */
+/** The value of a unique field of the model in a document; null without one. */
 function uniqueValue({ storage, kind }: ModelField, doc: Doc): string | null {
   const value = inOneForm(doc.values.get(storage) ?? null, kind);
   const found = kind === 'object' && value !== null ? ((value as JsonObject).code ?? null) : value;
@@ -437,7 +437,7 @@ function createRun(folder: string) {
     remember();
   }
 
-  /** What is read now, and every version that ever was, is what the model says. */
+  /** Compares all current reads, and every past version, with the model. */
   function check(): void {
     const shown: [key: string, fields: readonly ModelField[]][] = [['posts', setup.posts]];
     if (setup.hasNotes) shown.push(['notes', setup.notes]);
@@ -565,7 +565,7 @@ describe('the service against a plain model of it', () => {
         endOnFailure: false,
       },
     );
-    // What never happened was not tested.
+    // A case that never came up was not tested.
     for (const [name, count] of Object.entries(totals)) assert.ok(count > 0, name);
   });
 });

@@ -145,7 +145,7 @@ describe('the versions of a document', () => {
     );
     const db = applied(events, [4]);
     const empty = applied([], [1]);
-    // What is about all events has them too.
+    // A projection of all events has them too.
     const ofDocuments = (file: Sqlite) =>
       dump(file).replace(/^-- (checkpoint|audit|audit_words)$[\s\S]*?(?=^-- )/gm, '');
     assert.equal(ofDocuments(db), ofDocuments(empty));
@@ -170,7 +170,7 @@ describe('the versions of a document', () => {
   });
 });
 
-/** What is kept, and what is counted, of each collection and global. */
+/** The rows and counts of each collection and global. */
 function countsOf(db: Sqlite): { kept: object; counted: object } {
   const kept = db.prepare('SELECT key, documents FROM counts').raw().all() as [string, number][];
   const counted = tables.map(({ key, documents }) => [

@@ -30,7 +30,7 @@ function filesIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name));
 }
 
-/** What a start says of a configuration, and that a look beforehand said the same. */
+/** The message of a start about a configuration, the same as that of a check beforehand. */
 function changesOf(folder: string, config: Config): string[] {
   const ahead = lookAhead(folder, checkConfig(config));
   const lines: string[] = [];
@@ -278,7 +278,7 @@ describe('what a schema changes for documents', () => {
           for (const document of documents) directory.create('posts', document);
           directory.close();
           const lines: string[] = [];
-          // What documents stand against is refused, and told of all the same.
+          // A change that existing documents contradict is refused, and reported all the same.
           try {
             openDirectory(folder, posts(...after), { onChanges: (some) => lines.push(...some) }).close();
           } catch (error) {

@@ -114,7 +114,7 @@ function copyOf({ folder, log, read }: Target): Target {
   return openTarget(copy);
 }
 
-/** What is found after a change that is not taken back. */
+/** The findings after a change that is not taken back. */
 function findingAfter(target: Target, change: (copy: Target) => void): string {
   const copy = copyOf(target);
   try {
@@ -337,7 +337,7 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
   });
 });
 
-/** What verify or SQLite says, and nothing but them: a fault of our own is no finding. */
+/** The finding of verify or SQLite, and nothing else: a fault of our own is not a finding. */
 function verdictOn(folder: string): string | null {
   try {
     return findingIn(folder);

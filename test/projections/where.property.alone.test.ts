@@ -178,7 +178,7 @@ const foldings = new Map([
   ] as const),
 ]);
 
-/** What two texts have in common that differ in case alone, or in how they are composed. Sorted as upper case is. */
+/** The common form of texts that differ in case alone, or in how they are composed. Sorted as upper case is. */
 function caseless(text: string): string {
   const folded = [...text.normalize('NFD')].flatMap((one) => [...(foldings.get(one) ?? one.toLowerCase())]);
   return folded
@@ -628,7 +628,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
       ),
       { seed, numRuns: Number(process.env.TEST_RUNS ?? 45), endOnFailure: false },
     );
-    // What never happened was not tested.
+    // A case that never came up was not tested.
     for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);
   });
 

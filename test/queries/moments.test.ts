@@ -40,7 +40,7 @@ describe('A moment of the log', () => {
     assert.equal(until(new Date().toISOString().slice(0, 10)), 4);
   });
 
-  it('is refused with its name when it is none, or is not there yet', () => {
+  it('is refused with its name when it is invalid, or is not there yet', () => {
     const future = new Date(Date.now() + 3_600_000).toISOString();
     for (const text of [
       '0',

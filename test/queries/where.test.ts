@@ -17,7 +17,7 @@ const options = ['red', 'green', 'blue'];
 const to = { type: 'relationship', relationTo: 'marks' };
 const hidden = { name: 'hidden', type: 'text', access: { read: no } };
 const shown = { name: 'shown', type: 'text' };
-const owned = ({ req }) => ({ owner: { equals: req.headers['x-owner'] ?? 'nobody' } });
+const owned = ({ req }) => ({ owner: { equals: req.headers['x-owner'] ?? 'unknown' } });
 const ofOwner = { read: owned, update: owned, delete: owned, create: owned };
 const notes = [{ name: 'name', type: 'text' }, { name: 'owner', type: 'text' }, { name: 'n', type: 'number' }];
 export default { collections: [
@@ -79,7 +79,7 @@ export default { collections: [
   { slug: 'undefinedValue', fields: notes, access: { read: () => ({ owner: { equals: undefined } }) } },
 ] };`);
 
-/** What no answer may tell. */
+/** Values that no answer may tell. */
 const innards = /SQLITE|SqliteError|SELECT |json_each|no such column|near "|\.ts\b|node_modules|\/tmp\//;
 
 async function call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer> {
@@ -762,7 +762,7 @@ describe('The notations', () => {
   });
 });
 
-describe('What the caller may not read', () => {
+describe('Fields that the caller may not read', () => {
   const anonymous: CallOptions = { key: null };
 
   before(async () => {
@@ -865,7 +865,7 @@ describe('Access rules that return a where', () => {
         [0, 3, 6].map((n) => `${slug}${n}`),
       );
       assert.equal((await found(slug, '', as("bob' OR 1=1 --"))).length, 6);
-      assert.deepEqual(await found(slug, '', as('nobody else')), []);
+      assert.deepEqual(await found(slug, '', as('somebody else')), []);
       assert.equal((await found(slug, '')).length, 9);
       const { body } = await query(slug, 'limit=2&page=2&sort=n', as('ann'));
       assert.deepEqual(

@@ -108,7 +108,7 @@ describe('A data directory that cannot be worked on', { skip }, () => {
     return stderr;
   }
 
-  /** What a start says to a user who owns nothing: root may do everything, and becomes nobody for it. */
+  /** The message of a start to a user who owns nothing: root may do everything, so it becomes another user. */
   function refusalToOthers(data: string): string {
     const module = new URL('../../storage/data-directory.ts', import.meta.url).href;
     const source = `

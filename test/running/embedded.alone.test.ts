@@ -22,7 +22,7 @@ import { dial, eventually, received, sendRaw } from '../helpers/shared.ts';
 
 const password = 'correct horse battery';
 
-/** What a mail of the test was: its transport keeps it. */
+/** A mail of the test: its transport keeps it. */
 type Kept = { to: { address: string }; text: string };
 
 function configWith(mails: Kept[]): Config {
@@ -50,7 +50,7 @@ function configWith(mails: Kept[]): Config {
 /** A server that somebody has, with our service under `/cms`, and what there is to know of it. */
 type Host = Pick<Service, 'call' | 'data'> & { origin: string; url: string; mails: Kept[]; close: () => Promise<void> };
 
-/** What is to be done after all tests of a `describe`, instead of after one. */
+/** The hook after all tests of a `describe`, instead of after one. */
 function useUndoing(): TestContext {
   const undo: (() => unknown)[] = [];
   after(async () => {
@@ -169,7 +169,7 @@ async function hapiHost(t: TestContext): Promise<HapiHost> {
   return { server, answered, origin, url, data, mails, call: callerOf(url, data), close };
 }
 
-/** What holds wherever the service is. */
+/** The rules wherever the service is mounted. */
 function answersAsAlone(useHost: () => Host): void {
   const bytes = Buffer.alloc(3_000_000, 'abcdefgh');
   const call: Host['call'] = (...args) => useHost().call(...args);
@@ -480,19 +480,19 @@ describe('Inside of a server of node:http', () => {
     }
   });
 
-  it('leaves a request to whoever answers it meanwhile, and answers once what comes twice', async () => {
-    const refused = '/api/collections/posts/nobody';
+  it('leaves a request to the handler that answers it meanwhile, and answers once what comes twice', async () => {
+    const refused = '/api/collections/posts/missing';
     for (const path of ['/api/schemas', refused]) {
       const answer = await fetch(host.url + path, { headers: { 'x-impatient': 'yes' } });
       assert.deepEqual([answer.status, await answer.text()], [503, 'the host waits no longer']);
-      // What hapi throws, and nobody catches, keeps it from telling that it is done.
+      // An uncaught error of hapi keeps it from telling that it is done.
       await eventually(() => host.lines.some((line) => line.path === path));
     }
     assert.equal((await fetch(host.url + refused, { headers: { 'x-twice': 'yes' } })).status, 404);
     assert.equal(host.lines.filter((line) => line.path === refused).length, 2);
   });
 
-  it('answers over a Unix socket, where nobody has an address', async (t) => {
+  it('answers over a Unix socket, where clients have no address', async (t) => {
     const socketPath = join(temporaryFolder(t), 's');
     const server = createServer(host.answer).listen(socketPath);
     t.after(() => server.close());
@@ -503,7 +503,7 @@ describe('Inside of a server of node:http', () => {
       const [answer]: IncomingMessage[] = await once(asked.end(JSON.stringify(body)), 'response');
       return { status: answer?.statusCode, body: (await json(answer as IncomingMessage)) as { id: string } };
     };
-    const login = await post('/api/collections/editors/login', { email: 'nobody@example.org', password });
+    const login = await post('/api/collections/editors/login', { email: 'unknown@example.org', password });
     assert.equal(login.status, 401);
     const { status, body } = await post('/api/collections/posts', { title: 'x' }, { 'x-api-key': apiKey });
     assert.equal(status, 201);
@@ -573,7 +573,7 @@ describe('mount', () => {
       () => Promise.reject(new Error('full')),
     ]) {
       const { options } = quietOptions(t, config, 'http://127.0.0.1/cms');
-      // What is wrong with it is logged at once.
+      // Its faults are logged at once.
       const cms = mount({ ...options, config: '/nowhere/annals.config.ts', logger: { write } });
       await assert.rejects(cms.ready, /there is no configuration/);
       await cms.close();
@@ -602,7 +602,7 @@ describe('mount', () => {
     await second.close();
     assert.equal(lines.filter(({ level }) => level === 60).length, 1);
     await first.close();
-    // Whoever closes it before it is ready is not left waiting.
+    // A caller that closes it before it is ready is not left waiting.
     const third = mount(options);
     await Promise.all([third.close(), assert.rejects(third.ready, { message: 'the service was closed' })]);
     await mount(options).close();

@@ -56,7 +56,7 @@ describe("The operator's routes", () => {
     const { token } = await loggedIn(service, 'users', 'ada@example.org', password);
     await fail('ada@example.org');
     const callers: Record<string, CallOptions> = {
-      nobody: anonymous,
+      anonymous,
       'an API key': {},
       'a user': { key: null, headers: { authorization: `Bearer ${token}` } },
       'a user with a key': { headers: { authorization: `Bearer ${token}` } },
@@ -114,7 +114,7 @@ describe("The operator's routes", () => {
   });
 });
 
-describe('Who is the operator', () => {
+describe('The operator', () => {
   it('is not somebody with another secret, on any route', async () => {
     const unknown = await service.call('POST', '/api/nothing', {}, as('wrong'));
     assert.equal(unknown.status, 401);
@@ -268,10 +268,10 @@ describe('POST /api/operator/sessions/revoke', () => {
     assert.equal((await me(joe.as)).status, 200);
   });
 
-  it('records nothing where there is none, and says when there is no such account', async () => {
+  it('records nothing where there is no account, and says when there is no such account', async () => {
     const id = await user('kim@example.org');
     const none = await assertRecorded(service, () => call({ email: 'kim@example.org' }), []);
     assert.deepEqual(none.body, { id, ended: 0 });
-    assert.equal((await call({ email: 'nobody@example.org' })).status, 404);
+    assert.equal((await call({ email: 'unknown@example.org' })).status, 404);
   });
 });

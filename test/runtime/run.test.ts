@@ -22,7 +22,7 @@ function run(
   environment: Record<string, string> = {},
   command = process.execPath,
 ): Running {
-  // What the runner of this test tells its own processes is none of this one's.
+  // The variables of this test's runner are not for this process.
   const { NODE_TEST_CONTEXT: _, ...env } = { ...inherited(), ...environment };
   const child = spawn(command, args, { cwd, env });
   t.after(() => child.kill('SIGKILL'));

@@ -8,7 +8,7 @@ import { useFolder } from '../helpers/shared.ts';
 /** Each in a folder of its own, for a module is loaded once. */
 const folder = useFolder();
 
-/** What a configuration is refused for, without the folder; it is the first of these files. */
+/** The error of a configuration, without the folder; it is the first of these files. */
 async function refusalOf(name: string, files: Record<string, string>): Promise<string> {
   const own = join(folder, name);
   for (const [file, text] of Object.entries(files)) {

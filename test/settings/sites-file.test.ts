@@ -20,7 +20,7 @@ function write(t: TestContext, sites: unknown): string {
   return file;
 }
 
-/** What the file is refused for, without its own name. */
+/** The error of the file, without its own name. */
 function problemsOf(t: TestContext, sites: unknown, environment: Record<string, string> = {}): string[] {
   const file = write(t, sites);
   try {

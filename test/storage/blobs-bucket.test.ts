@@ -71,7 +71,7 @@ describeWithBucket('a bucket that is configured wrongly', () => {
 
   it('is refused in one line that names the variable', async (t) => {
     const cases: [Partial<typeof settings>, RegExp][] = [
-      [{ accessKey: 'nobody' }, /: ANNALS_S3_ACCESS_KEY is wrong/],
+      [{ accessKey: 'unknown' }, /: ANNALS_S3_ACCESS_KEY is wrong/],
       [{ accessKey: 'no\nbody' }, /: ANNALS_S3_ACCESS_KEY is wrong/],
       [{ secretKey: 'secret-0815' }, /: ANNALS_S3_SECRET_KEY is wrong/],
       [{ bucket: '127.0.0.1' }, /: ANNALS_S3_BUCKET is wrong/],
@@ -199,7 +199,7 @@ describeWithBucket(
       assert.equal(Buffer.concat(await (await store.open(file.sha256)).toArray()).length, file.size);
     });
 
-    it('is none when it is the reader who takes his time', async (t) => {
+    it('is not one when the reader takes his time', async (t) => {
       const store = open(t, {}, 400);
       const file = receivedFile(8_000_000);
       await open(t, {}).keep(file);

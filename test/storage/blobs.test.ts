@@ -38,7 +38,7 @@ contract('a folder', { kind: 'folder', folder: keptInFolder }, plantInFolder);
 const { name, ...reach } = bucket;
 contract('a bucket', { kind: 'bucket', incoming: join(folder, 'received'), bucket: name, ...reach }, plantInBucket);
 
-/** What every store of files does. */
+/** The behaviour of every store of files. */
 function contract(name: string, settings: BlobSettings, plant: Plant): void {
   const describeFiles = settings.kind === 'bucket' ? describeWithBucket : describe;
   describeFiles(`files in ${name}`, () => {
@@ -111,7 +111,7 @@ function contract(name: string, settings: BlobSettings, plant: Plant): void {
       const { sha256 } = await keep(randomBytes(5_000_000));
       const isOpen = () => process.getActiveResourcesInfo().length + descriptors();
       await read(store, sha256, { start: 0, end: 9 });
-      // What tests before this one have left may still be closing.
+      // Streams of earlier tests may still be closing.
       let idle = -1;
       while (idle !== isOpen()) {
         idle = isOpen();
@@ -348,7 +348,7 @@ describeWithBucket('texts that are kept for ever in a bucket', () => {
 });
 
 describeWithBucket('texts that are kept for ever in a bucket with Object Lock', () => {
-  // It goes with its server: nobody can remove what is locked.
+  // It goes with its server: locked files cannot be removed.
   const locked = { ...reach, bucket: `annals-test-locked-${randomBytes(8).toString('hex')}` };
   const settings = { kind: 'bucket' as const, incoming: join(folder, 'locked'), ...locked, checkpointDays: 1 };
   const store = openBlobStore(settings);
@@ -373,7 +373,7 @@ describeWithBucket('texts that are kept for ever in a bucket with Object Lock', 
     assert.equal((await Array.fromAsync(store.anchors())).length, 2);
   });
 
-  it('are refused where there is none', async () => {
+  it('are refused where there is no such lock', async () => {
     const plain = openBlobStore({ ...settings, bucket: bucket.name });
     await plain.prepare('annals/one');
     await assert.rejects(plain.anchor('0003-ab', 'x\n'), /has no Object Lock: .*ANNALS_S3_CHECKPOINT_DAYS/);

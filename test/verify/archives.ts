@@ -14,7 +14,7 @@ import { type Entry, hexOf, noteOf, type Signer, type Thing, writeLog } from './
 /** The files of an archive, as it says them. */
 export type Files = Record<string, Buffer | string>;
 
-/** What every archive is made of. */
+/** The parts of every archive. */
 type Common = Pick<Bundle, 'log' | 'blobs' | 'checkpoint' | 'verifierKey' | 'earlier' | 'stamped'>;
 
 export type ArchiveOptions = { filters?: Filters; withPayloads?: boolean };

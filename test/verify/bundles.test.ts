@@ -205,7 +205,7 @@ function withProofs(bundle: Thing, entries: readonly Entry[]): Thing {
   return { ...bundle, earlier: [{ size: 6, proof: encoded(consistencyOf(6, hashes)) }] };
 }
 
-/** What a lying server gives out, and what is said about it. */
+/** The answers of a lying server, and the findings about them. */
 const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<string, Buffer>; args?: string[] }> = {
   'a document rewritten, with a tree and a valid signature of its own': {
     bundle: () => honest(rewrite()),
@@ -580,7 +580,7 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
     says: /^1 NOT SOUND: files\/\w+ is in the bundle, and files does not say so/,
   },
   'a file that is not there': { bundle: mediumBundle, says: /^1 NOT SOUND: event 10 .*and it is not in the bundle/ },
-  'a file that an event names and nobody lists': {
+  'a file that an event names and no list has': {
     bundle: () => mediumBundle([]),
     says: /^1 NOT SOUND: event 10 .*names the file \w+, files does not/,
   },
@@ -603,7 +603,7 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
     files: { 'checkpoint.txt': Buffer.from(noteOf(log, [signer], 12)) },
     says: /^1 NOT SOUND: checkpoint\.txt is not the checkpoint of the bundle/,
   },
-  'a member that nobody knows': {
+  'an unknown member': {
     bundle: () => ({ ...honest(), verified: true }),
     says: /^2 UNDECIDED: bundle\.json has verified, which this verifier does not know/,
   },

@@ -109,7 +109,7 @@ describe('annals-verify compare', () => {
       { ...honest, proof: [...honest.proof, honest.proof[0]] },
     ])
       assert.match(await compare(four, all, saved('lie', lie)), says);
-    // What leads there says of another root that it does.
+    // The proof that leads there claims to lead to another root.
     const other = { ...answerOf(log, 6, 16), toRoot: answerOf(forked, 6, 16).toRoot };
     assert.match(await compare(six, all, saved('other', other)), /^2 UNDECIDED: other\.json does not lead/);
   });

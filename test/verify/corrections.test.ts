@@ -113,7 +113,7 @@ describe('annals-verify on a log whose clock was corrected', () => {
     assert.match(await verdictOf('--trust-inside', logFrom(early)), goesBack);
   });
 
-  it('takes nothing for a correction that is none, or is not proven', async () => {
+  it('takes nothing for a correction that is invalid, or not proven', async () => {
     const other = { corrections: [shown(log[3] as Entry, log)] };
     const isNone = /^1 NOT SOUND: event 4 .* is no correction of the clock/;
     assert.match(await verdictOf(...pinned, bundleFrom(log, other)), isNone);

@@ -249,7 +249,7 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
     made: () => lie(honest(), { erasures: [] }),
     says: /^1 NOT SOUND: event 3 .*no document\.erased declares it/,
   },
-  'an erasure that is none': {
+  'an invalid erasure': {
     made: () => lie(honest(), { erasures: [shown(log[15] as Entry, log)] }),
     says: /^1 NOT SOUND: event 16 .*is no erasure/,
   },

@@ -164,7 +164,7 @@ const bundles: [string, RegExp, (bundle: Thing) => void][] = [
   ['stream that is not the first', /does not say which streams/, (bundle) => bundle.streams.unshift(person)],
   ['no streams', /does not say which streams/, (bundle) => Object.assign(bundle, { streams: {} })],
   ['events that are no list', /events is not a list/, (bundle) => Object.assign(bundle, { events: {} })],
-  ['event that is none', /events\[0\] is no event/, (bundle) => bundle.events.splice(0, 1, 1)],
+  ['invalid event', /events\[0\] is no event/, (bundle) => bundle.events.splice(0, 1, 1)],
   ['header that is no text', /events\[0\] has no header/, (bundle) => Object.assign(bundle.events[0], { header: {} })],
   [
     'payload that is no text',
@@ -200,15 +200,15 @@ const bundles: [string, RegExp, (bundle: Thing) => void][] = [
     (bundle) => Object.assign(bundle, { events: [], versions: { [post]: 0 } }),
   ],
   ['event in two lists', /event 8 .*is no erasure/, (bundle) => bundle.erasures.push(bundle.events[2])],
-  ['schema that is none', /event 4 .*is no schema/, (bundle) => bundle.schemas.splice(1, 1, bundle.events[1])],
-  ['rest that is none', /rest is no object/, (bundle) => Object.assign(bundle, { rest: 1 })],
+  ['invalid schema', /event 4 .*is no schema/, (bundle) => bundle.schemas.splice(1, 1, bundle.events[1])],
+  ['invalid rest', /rest is no object/, (bundle) => Object.assign(bundle, { rest: 1 })],
   [
     'headers that are no list',
     /the headers of rest are no list/,
     (bundle) => Object.assign(bundle.rest, { headers: {} }),
   ],
   ['header of rest that is no text', /a header of rest is no text/, (bundle) => bundle.rest.headers.splice(0, 1, 1)],
-  ['earlier that is none', /earlier is not a list/, (bundle) => Object.assign(bundle, { earlier: 1 })],
+  ['invalid earlier', /earlier is not a list/, (bundle) => Object.assign(bundle, { earlier: 1 })],
   [
     'earlier of nothing',
     /earlier holds something that is not a proof/,
@@ -220,9 +220,9 @@ const bundles: [string, RegExp, (bundle: Thing) => void][] = [
     (bundle) => Object.assign(bundle, { earlier: [{ size: 17, proof: [] }] }),
   ],
   ['files that are none', /files is not a list/, (bundle) => Object.assign(bundle, { files: 1 })],
-  ['file that is none', /files holds something that is not a file/, (bundle) => Object.assign(bundle, { files: [1] })],
+  ['invalid file', /files holds something that is not a file/, (bundle) => Object.assign(bundle, { files: [1] })],
   [
-    'key that is none',
+    'invalid key',
     /verifierKey of the bundle is no verifier key/,
     (bundle) => Object.assign(bundle, { verifierKey: 'x' }),
   ],
@@ -259,7 +259,7 @@ const texts: [string, string, RegExp, (text: string) => string][] = [
     (text) => text.replace(/^.*?,"payload":\{"salt"/, '{"header":"","payload":{"salt"'),
   ],
   ['ndjson', 'proof where none belongs', /line 16 has another form/, (text) => text.replace(/\}\n$/, ',"proof":[]}\n')],
-  ['cloudevents', 'event that is none', /line 1 is no event/, (text) => `1\n${text}`],
+  ['cloudevents', 'invalid event', /line 1 is no event/, (text) => `1\n${text}`],
   ['cloudevents', 'other version', /line 1 is no CloudEvent of Annals/, (text) => text.replace('"1.0"', '"1.1"')],
   ['cloudevents', 'short sequence', /line 1 is no CloudEvent of Annals/, (text) => text.replace('"0000000001"', '"1"')],
   [
@@ -318,7 +318,7 @@ describe('annals-verify knows by its form', () => {
     }
   });
 
-  it('a checkpoint that is none', async () => {
+  it('an invalid checkpoint', async () => {
     for (const [what, says, note] of notes)
       assert.match(await verdictOnNote(note()), new RegExp(`^1 NOT SOUND: .*(${says.source})`), what);
   });

@@ -61,7 +61,7 @@ function idleBytes(zip: Buffer): Set<number> {
     range(local + 4, local + 6);
     range(local + 10, local + 14);
     idle.add(data + zip.readUInt32LE(at + 20) - 1);
-    // What of the extra fields is there, names the time once more.
+    // An extra field, where there is one, names the time once more.
     range(at + 46 + zip.readUInt16LE(at + 28), at + 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30));
     range(local + 30 + zip.readUInt16LE(local + 26), data);
     at += 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30);

@@ -8,7 +8,7 @@ export const post = 'posts/019a0000-0000-7000-8000-0000000000a1';
 export const person = 'users/019a0000-0000-7000-8000-0000000000b1';
 export const medium = 'media/019a0000-0000-7000-8000-0000000000c1';
 export const account = `accounts/${person}`;
-/** What the events of {@link post} make of it. */
+/** The document that the events of {@link post} make. */
 export const postNow = { id: post.slice(6), title: 'Back', tags: ['a'] };
 export const mediumNow = {
   id: medium.slice(6),

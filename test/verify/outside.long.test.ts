@@ -31,7 +31,7 @@ const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status ===
 const skip = hasPython ? false : 'there is no python3 with the package cryptography';
 const folder = useFolder();
 
-/** What is shown to both verifiers, and what both should say: their exit codes differ only where docs/verify.py says so. */
+/** The inputs of both verifiers, and their expected results: their exit codes differ only where docs/verify.py says so. */
 type Case = { says: string; path: string; exit: number; outside: number };
 const cases: Case[] = [];
 let made = 0;
@@ -454,7 +454,7 @@ describeWithPython('a verifier that was written from the documents alone', () =>
       ),
     );
     write('an event of another log', 1, replace(5, { log: 'annals/019a0000-0000-7000-8000-000000000002' }));
-    write('an actor of a kind that is none', 1, replace(5, { actor: { type: 'robot' } } as object));
+    write('an actor of an unknown kind', 1, replace(5, { actor: { type: 'robot' } } as object));
     write(
       'an erasure that was not declared',
       1,
@@ -463,7 +463,7 @@ describeWithPython('a verifier that was written from the documents alone', () =>
     write('an erased payload that is there', 1, lively());
     write('signed by a stranger', 1, entries, [createSigner()]);
     write('a type of tomorrow', 0, replace(5, { type: 'document.dreamt' } as object));
-    write('signed by nobody', 1, entries, []);
+    write('not signed', 1, entries, []);
     await agree(keys);
 
     const none = ['--files', join(folder, 'no-blobs')];

@@ -379,7 +379,7 @@ const lies: Record<string, Lie> = {
     tell: inTable((text) => row(text, 3)),
     says: /^1 NOT SOUND: events\.csv is not what the events make: it differs first in event 6 /,
   },
-  'CSV with data where there is none': {
+  'CSV with data where the event has no data': {
     from: () => archives.range(events, 'csv', 1, all, { withPayloads: false }),
     tell: inTable((text) => text.replace('"","",""', '"","title","{}"')),
     says: /^1 NOT SOUND: events\.csv is not what the events make/,

@@ -67,7 +67,7 @@ describe('annals-verify on the time that a checkpoint says', () => {
     assert.doesNotMatch(before.text, /the clock was right/);
   });
 
-  it('takes a line of a time that is none, or two of them, for no checkpoint of a log', async () => {
+  it('takes an invalid line of a time, or two of them, for no checkpoint of a log', async () => {
     for (const lines of [
       ['time yesterday'],
       ['time 2026-11-31T00:00:00.000Z'],
@@ -89,7 +89,7 @@ describe('annals-verify on the time that a checkpoint says', () => {
     const lying = changed((bundle) => Object.assign(bundle, { checkpoint, signedAt: other }));
     const says = `1 NOT SOUND: signedAt is "${other}", the checkpoint says ${signedAt}`;
     assert.equal((await verdictOf(...pinned, lying)).replaceAll('"', ''), says.replaceAll('"', ''));
-    // What names no version of its texts is asked in its page.
+    // A checkpoint without a version of its texts is asked in its page.
     const quiet = changed((bundle) => {
       Object.assign(bundle, { checkpoint });
       delete bundle.texts;
@@ -121,7 +121,7 @@ describe('annals-verify on how old the newest proven event is', () => {
       const { text: json } = await run([...pinned, '--json', thing]);
       assert.equal(JSON.parse(json).newest.recordedAt, time);
     }
-    // Of CSV that was picked nothing is proven, and of a range without events there is none.
+    // Of CSV that was picked nothing is proven, and a range without events proves nothing.
     for (const made of [
       exportOf(log, signer, 1, 16, { kind: 'csv', filters: { collection: 'posts' } }),
       exportOf(log, signer, 5, 4),
@@ -273,7 +273,7 @@ describe('annals-verify on witnesses', () => {
     );
     assert.match(text, /^newest time vouched for from outside: none$/m);
     assert.equal(existsSync(folderOut), false);
-    // Nothing is written of what nobody is known to have made, or is a lie.
+    // Nothing is written of an unknown signer, or of a lie.
     assert.match(await verdictOf('--tokens', folderOut, bundle), /^2 UNDECIDED/);
     assert.equal(existsSync(folderOut), false);
     assert.match(await verdictOf(...pinned, '--tokens', folderOut, bundle), /^0 SOUND/);
@@ -299,7 +299,7 @@ describe('annals-verify on witnesses', () => {
       );
   });
 
-  it('takes nothing for the key of a witness that is none', async () => {
+  it('takes nothing for the key of a witness that is invalid', async () => {
     for (const key of [signer.verifierKey, 'x', witness.verifierKey.replace('w1', 'w3')]) {
       const verdict = await verdictOf(...pinned, '--witness', key, bundleIn(folder, name(), whole()));
       assert.match(verdict, /^2 UNDECIDED: .* is no verifier key of a witness/);

@@ -83,7 +83,7 @@ describe('The way to the writer', () => {
     await Promise.all(large.appended);
   });
 
-  it('takes what nobody would send again however long the line is, and nothing refused comes to the writer', async (t) => {
+  it('takes writes that no client would send again however long the line is, and nothing refused comes to the writer', async (t) => {
     const { append, appendAnyway, answer, came, last } = connected(t);
     append(commands);
     append(5);

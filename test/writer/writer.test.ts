@@ -76,7 +76,7 @@ describe('The writer thread', () => {
     }
   });
 
-  it('that fails settles nothing: nobody knows what became of what it was sent', async (t) => {
+  it('that fails settles nothing: the outcome of its writes is unknown', async (t) => {
     const { promise: death, resolve } = Promise.withResolvers<Error>();
     const { readFile, writer } = await openWriter(t, resolve);
     const [append, late] = [writer.connect(), writer.connect()].map((port) => connectWriter(port).append) as [

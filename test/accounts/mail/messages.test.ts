@@ -114,7 +114,7 @@ describe('The page that a mail links to', () => {
     assert.equal(linkOf('passwordChanged', { ...pages, urls }, null), urls.login);
   });
 
-  it('is none where nobody has said where to log in', () => {
+  it('is absent where no login page is configured', () => {
     assert.equal(linkOf('welcome', pages, null), null);
     assert.equal(linkOf('passwordChanged', pages, null), null);
   });

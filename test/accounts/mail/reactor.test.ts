@@ -23,7 +23,7 @@ type World = {
   recorded: Command[];
   users: Map<string, User>;
   lines: LogLine[];
-  /** What was recorded, as type, mail and reason. */
+  /** The recorded events, as type, mail and reason. */
   endings: () => unknown[];
   ask: (kind: MailKind, parts?: Partial<WaitingMail>) => WaitingMail;
   start: (mailer: Mailer, input?: Partial<ReactorInput>) => Reactor;

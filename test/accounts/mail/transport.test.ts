@@ -49,7 +49,7 @@ describe('A mail that is sent', concurrently, () => {
     assert.ok(Number.isFinite(Date.parse(String(email.date))));
   });
 
-  it('has an id that is the same when it is sent again, and says that nobody wrote it by hand', async (t) => {
+  it('has an id that is the same when it is sent again, and says that a program wrote it', async (t) => {
     const { port, received } = await startPostOffice(t);
     const mailer = await openedTo(t, port);
     await mailer.send(mailOf());
@@ -283,7 +283,7 @@ describe('A mail server that does not answer', () => {
     await sending;
   });
 
-  it('is not believed with a certificate that nobody vouches for', async (t) => {
+  it('is not believed with a certificate without a trusted issuer', async (t) => {
     const { port, received } = await startPostOffice(t, { disabledCommands: [] });
     const mailer = await openedTo(t, port);
     await assert.rejects(mailer.send(mailOf()), /certificate/);
@@ -334,8 +334,8 @@ describe('The settings of mail', () => {
       { from: 'smtp://cms:s3cret@a.example', smtpUrl: 'smtp://a.example' },
       /^ANNALS_MAIL_FROM must be/,
     ],
-    'what is no URL': [{ email: { from, transport: 'smtp://cms:s3cret@[' } }, /^email\.transport is no/],
-    'a host that is none': [{ from, smtpUrl: 'smtp://cms:s3cret@a%00b' }, /^ANNALS_SMTP_URL is no/],
+    'an invalid URL': [{ email: { from, transport: 'smtp://cms:s3cret@[' } }, /^email\.transport is no/],
+    'an invalid host': [{ from, smtpUrl: 'smtp://cms:s3cret@a%00b' }, /^ANNALS_SMTP_URL is no/],
   };
   for (const [what, [settings, message]] of Object.entries(wrong)) {
     it(`are refused at start when there is ${what}`, async (t) => {

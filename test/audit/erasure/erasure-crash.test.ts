@@ -150,7 +150,7 @@ describe('an erasure that is broken off', () => {
       const erasures = ids.map(async (id, index) => {
         await sleep(index * 4);
         const body = { collection: 'files', id, reason: 'asked to' };
-        // What is under way when the process dies has no answer.
+        // Requests in flight when the process dies have no answer.
         const answer = await service.call('POST', '/api/audit/erasures', body).catch(() => null);
         if (answer?.status === 201 || answer?.status === 202) done.add(index);
       });

@@ -58,7 +58,7 @@ function erase(collection: string, id: string, as = {}, query = ''): Promise<Ans
   return service.call('POST', path + query, { collection, id, reason }, as);
 }
 
-/** What the log is up to a position: nothing that is erased may change it. */
+/** The log up to a position: no erasure may change it. */
 function headAt(size?: number): { size: number; root: string } {
   const db = openDatabase(join(service.data, 'log.db'), { readonly: true });
   try {
@@ -103,7 +103,7 @@ describe('An erasure', () => {
     }
     assert.equal((await login(service, 'users', email, 'wrong')).status, 401);
     await service.call('PATCH', `/api/collections/users/${id}`, { email: other });
-    // To the address of before: nobody has it now.
+    // To the former address: no account has it now.
     await service.call('POST', '/api/collections/users/invite', { email }, admin.as);
     await service.call('POST', '/api/collections/users/forgot-password', { email: other }, anonymous);
     const reset = await caught(other, 'passwordReset');
@@ -208,7 +208,7 @@ describe('An erasure', () => {
     const { body } = await service.call('GET', `${path}?limit=1`);
     const { id: open, waitsFor, obstacle } = body.erasures[0];
     assert.deepEqual([open, waitsFor, obstacle], [id, 'store', 'the store of files cannot be used']);
-    // What is in the data files goes all the same.
+    // The contents of the data files go all the same.
     await eventually(() => remainsIn(service.data, ['Mulgara-Alt', 'm.txt']).length === 0);
     rmSync(shard);
     renameSync(`${shard}.away`, shard);
@@ -223,7 +223,7 @@ describe('An erasure', () => {
     assert.deepEqual(all.map(({ status }) => status).sort(), [201, 409, 409, 409]);
     const again = await erase('posts', id, {}, '?dryRun=true');
     assert.match(again.body.message, /was erased already/);
-    assert.equal((await erase('posts', 'nobody')).status, 404);
+    assert.equal((await erase('posts', 'unknown')).status, 404);
     const unknown = await erase('psts', id);
     assert.deepEqual([unknown.status, /did you mean "posts"/.test(unknown.body.message)], [404, true]);
   });
@@ -272,8 +272,8 @@ describe('An erasure', () => {
     assert.deepEqual(await statuses('posts', id, callers), [401, 403, 200, 200]);
     assert.deepEqual(await statuses('users', admin.id, callers), [401, 403, 200, 200]);
     assert.deepEqual(await statuses('staff', staff.id, callers), [401, 403, 200, 403]);
-    // Who may not is told nothing of what there is.
-    assert.deepEqual(await statuses('posts', 'nobody', callers), [401, 403, 404, 404]);
+    // A caller without the right learns nothing.
+    assert.deepEqual(await statuses('posts', 'unknown', callers), [401, 403, 404, 404]);
     const list = await Promise.all(
       [anonymous, staff.as, admin.as].map((as) => service.call('GET', path, undefined, as)),
     );

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { csvRow, harmless, jsonCell } from '../../../server/audit/exports/csv.ts';
 
-/** What a program makes of a row, given the character that it takes for the separator. */
+/** The cells that a program reads from a row, given the character that it takes for the separator. */
 function cellsOf(row: string, separator: string): string[] {
   const cells = [''];
   let isQuoted = false;
@@ -20,7 +20,7 @@ function splitPlainly(row: string, separator: string): string[] {
   return row.split(separator);
 }
 
-/** Behind what programs pass over. A text that was made harmless begins with an apostrophe, which is none of that. */
+/** Behind what programs pass over. A text that was made harmless begins with an apostrophe, which programs do not pass over. */
 const formula = /^[\s"\u200b\u00a0\ufeff]*[=+\-@＝＋－＠﹦﹢﹣﹫−]/u;
 const nasty = fc.string({
   unit: fc.constantFrom(...'=+-@\t\r\n"\',; aé1＝＋－＠﹣−\u200b\u00a0\ufeff|'),
@@ -40,7 +40,7 @@ describe('A row of CSV', () => {
     );
   });
 
-  it('leaves texts as they are that nobody takes for a formula', () => {
+  it('leaves texts as they are that no program takes for a formula', () => {
     for (const text of ['', 'posts/01a2', '2026-11-22T05:00:00Z', '{"a":-1}', 'a-b', '3 = 3', 'Grüße, Welt']) {
       assert.equal(harmless(text), text);
     }

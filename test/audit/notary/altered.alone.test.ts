@@ -32,7 +32,7 @@ function fill(folder: string): string {
   return id;
 }
 
-/** Somebody with `log.db` at hand. What was done is undone by what it gives. */
+/** Somebody with `log.db` at hand. The functions that it gives undo each change. */
 type Lie = { name: string; tell: (db: Sqlite) => void; told: RegExp; found: RegExp; at: [number, number] | null };
 
 function change(table: string, column: string, position: number, make: (value: never) => unknown): Lie['tell'] {
@@ -119,7 +119,7 @@ const lies: Lie[] = [
   },
 ];
 
-/** What was proven once of a tile is remembered, so this one is told by a service that has not looked at it yet. */
+/** A proven tile is remembered, so a service that has not read it yet must find this one. */
 const zeroed: Lie = {
   name: 'a tile of zeros',
   tell: (db) => db.exec('UPDATE tiles SET hashes = zeroblob(8192) WHERE level = 0 AND idx = 0'),
@@ -197,7 +197,7 @@ async function ask(service: HereService, method: string, path: string, body?: ob
     });
     return { status: response.status, body: Buffer.from(await response.arrayBuffer()).toString('latin1') };
   } catch {
-    // Cut off: nobody takes that for whole.
+    // Cut off: no client takes that for whole.
     return { status: 0, body: '' };
   }
 }
@@ -217,7 +217,7 @@ describe('A log that somebody has written into', () => {
     return startHere(t, config, { data, verifyPercent: 0 });
   });
 
-  /** What reads the second version of the document; with `late`, what reads the third. */
+  /** The reads of the second version of the document; with `late`, of the third. */
   const reads = (late: boolean): [string, string, object?][] => {
     const [version, position] = late ? [3, small.late] : [2, 3];
     return [
@@ -231,7 +231,7 @@ describe('A log that somebody has written into', () => {
       ['POST', `/api/collections/posts/${id}/restore`, { version }],
     ];
   };
-  /** What reads headers and hashes alone. */
+  /** The reads of headers and hashes alone. */
   const proofs = (late: boolean): [string, string][] => {
     const position = late ? small.late : 3;
     return [
@@ -409,7 +409,7 @@ describe('A service that goes through its log', () => {
   });
 });
 
-/** What something comes to at last. */
+/** The last value of something. */
 async function eventually<T>(look: () => Promise<T | null>): Promise<T> {
   for (let tries = 0; tries < 300; tries += 1) {
     const found = await look();

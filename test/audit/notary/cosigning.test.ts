@@ -40,7 +40,7 @@ async function cosigned(service: HereService, name: string): Promise<string> {
   for (const end = Date.now() + 5000; ; ) {
     const note = await newest(service);
     if (note.includes(`— ${name} `)) return note;
-    assert.ok(Date.now() < end, `nobody cosigned ${note}`);
+    assert.ok(Date.now() < end, `no witness cosigned ${note}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -162,7 +162,7 @@ describe('witnesses', () => {
     assert.match(stdout, /^note: no witness or authority says when a checkpoint was there$/m);
   });
 
-  it('that have seen another log, or answer what is none, are told of in the log, and nothing of them is kept', async (t) => {
+  it('that have seen another log, or answer something else, are named in the log, and nothing of them is kept', async (t) => {
     const { witness, open } = await start(t);
     const [other, note] = [createWitnessKey(witness.name), 'log\n1\nx\n\n— log AAAAAAA=\n'];
     for (const [instead, says] of [

@@ -22,7 +22,7 @@ const config = {
 };
 const posts = '/api/collections/posts';
 
-/** What somebody puts into `head.mac` who does not have the key. */
+/** A value of `head.mac` from somebody without the key. */
 const macs: Record<string, (head: Parameters<typeof macOf>[1]) => Buffer | null> = {
   'the one that was there': () => null,
   'one under a key of their own': (head) => macOf(sealKeyOf(randomBytes(32).toString('base64url')), head),
@@ -105,7 +105,7 @@ describe('an event that somebody appended in the name of a user', () => {
       const { code, stdout } = await runHere(['verify', '--data', data]);
       assert.equal(code, 1);
       assert.match(stdout, new RegExp(`^NOT SOUND: ${words.source}`, 'm'));
-      // Who has no key sees that nobody has signed it.
+      // An outsider sees that it is not signed.
       const outside = await run(['--key', key, join(data, 'log.db')]);
       assert.match(outside.text, new RegExp(`open +the origin of the events ${position} to ${position}`));
     });
@@ -207,7 +207,7 @@ describe('a checkpoint in the log', () => {
       note: string;
     }[];
     const newest = notes.at(-1) ?? assert.fail('nothing is signed');
-    // The same words, under a key that nobody knows.
+    // The same words, under an unknown key.
     const line = newest.note.replace(
       /— (\S+) \S+\n$/,
       (_all, name) => `— ${name} ${randomBytes(68).toString('base64')}\n`,

@@ -113,7 +113,7 @@ describe('A signing key', () => {
     assert.deepEqual([next.since, next.signs, next.first.size >= position], [event, true, true]);
     assert.equal((await serve(t, data)).keys.length, 2);
 
-    // Who has read that the first key was replaced would believe nothing that it signs now.
+    // A reader who knows that the first key was replaced would believe nothing that it signs now.
     remove(data, /^vault/);
     for (const name of readdirSync(aside)) cpSync(join(aside, name), join(data, name));
     await accept(t, data);
@@ -136,7 +136,7 @@ describe('A signing key', () => {
   it('that vouched for lost events is disowned by an event that says who, why and which, and verify names it', async (t) => {
     const { data, id, seen } = await cutLog(t);
     const rebuild = ['rebuild', '--config', writeConfig(temporaryFolder(t), config), '--data', data];
-    // What is lost may have named files.
+    // The lost events may have named files.
     const collected = await runHere(['blobs', 'gc', '--data', data]);
     assert.deepEqual([collected.code, /the signing key has seen position/.test(collected.stderr)], [2, true]);
     const unsaid = await runHere([...rebuild, '--accept-lost-events']);
@@ -245,7 +245,7 @@ describe('A signing key', () => {
         [newKey, true],
       ],
     );
-    // What it signed still holds.
+    // Its earlier signatures still hold.
     const sound = await verify(data);
     assert.deepEqual([sound.code, /not held against|does not know/.test(sound.stdout)], [0, false], sound.stdout);
 
@@ -287,7 +287,7 @@ describe('GET /api/audit/keys', () => {
 });
 
 describe('The checkpoints of each key', () => {
-  it('are found by what they say, whoever else has signed them', (t) => {
+  it('are found by what they say, with any other signatures beside', (t) => {
     const { db, log } = openTestLog(t);
     const signers = [1, 2, 3].map((byte) => signerOf('annals/test', Buffer.alloc(32, byte)));
     const ranges = new Map<string, number[]>();

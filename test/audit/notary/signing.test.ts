@@ -272,7 +272,7 @@ describe('the notary', () => {
     assert.deepEqual(sizes.slice(0, 4), [3, 7, 17, 23]);
     const stamped = db.prepare('SELECT size FROM timestamps ORDER BY size').pluck();
     assert.deepEqual(stamped.all(), [3, 1399]);
-    // What is over another note is not kept, and goes with the one that it was over.
+    // A stamp over another note is not kept, and goes with the note that it was over.
     stamp(1400, 'another');
     assert.deepEqual(stamped.all(), [3, 1399]);
     log.keepCheckpoint({ kind: 'signed', size: 1399, note: 'by another key', signedAt: '2026-01-11T00:00:00.000Z' });

@@ -49,7 +49,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.equal(tsa.authorization, `Basic ${Buffer.from('an@ne:s:cret').toString('base64')}`);
   });
 
-  it('are read whoever made them, with keys of RSA and of elliptic curves', async () => {
+  it('are read of every authority, with keys of RSA and of elliptic curves', async () => {
     for (const [name, options] of [
       ['rsa', { key: 'rsa' }],
       ['longer', { digest: 'sha512' }],
@@ -59,7 +59,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     }
   });
 
-  it('are refused that answer another request, are for something else, or are by nobody who may', async () => {
+  it('are refused that answer another request, are for something else, or are by an authority that may not', async () => {
     const replies: Buffer[] = [];
     tsa.reply = async (query) => {
       replies.push(await reply(query));

@@ -9,7 +9,7 @@ import { openDirectory } from '../../projections/directory.ts';
 const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }] };
 
 describe('The thread that goes through logs', () => {
-  it('goes through one log after the other, and stops when nobody waits any more', async (t) => {
+  it('goes through one log after the other, and stops when no caller waits any more', async (t) => {
     const folder = join(temporaryFolder(t), 'data');
     const directory = openDirectory(folder, config);
     for (let made = 0; made < 2000; made += 1) directory.create('posts', { title: `post ${made}` });

@@ -139,7 +139,7 @@ describe('A file that the store does not give as it was received', () => {
     });
   }
 
-  it('cannot be reached, or lets nobody read: 503 with Retry-After, and the log says why', async () => {
+  it('cannot be reached, or refuses reads: 503 with Retry-After, and the log says why', async () => {
     const away = () => Promise.reject(new BlobsUnavailableError('unreachable', 'connect ECONNREFUSED 10.0.0.1:9000'));
     const denied = () => Promise.reject(new BlobsRefusedError('the bucket denies access: the keys must be right'));
     const known = async () => size;

@@ -32,7 +32,7 @@ describeWithBucket('A file in a bucket', () => {
     const { status, headers, body } = await service.call('GET', url);
     assert.deepEqual([status, headers.get('retry-after'), body.statusCode], [503, '5', 503]);
     assert.doesNotMatch(JSON.stringify(body), /127\.0\.0\.1|ECONN|annals-test/);
-    // What needs no bytes is answered.
+    // Calls that need no bytes are answered.
     assert.equal((await get(service, url, { 'if-none-match': `"${sha256}"` })).status, 304);
     assert.equal((await get(service, url, { range: 'bytes=12000000-' })).status, 416);
     await proxy.heal();
@@ -89,8 +89,8 @@ describeWithBucket('A file in a bucket', () => {
     const environment = bucketEnvironment({ ...bucket, endpoint: proxy.url });
     const blobs = (command: string) => runHere(['blobs', command, '--data', service.data], { environment });
     const client = openClient(bucket);
-    const stray = hash('sha256', 'nobody names this');
-    await client.putObject(bucket.name, `${stray.slice(0, 2)}/${stray}`, 'nobody names this');
+    const stray = hash('sha256', 'no event names this');
+    await client.putObject(bucket.name, `${stray.slice(0, 2)}/${stray}`, 'no event names this');
     const removed = await blobs('gc');
     assert.deepEqual([removed.code, removed.stderr], [0, ''], removed.stdout);
     assert.equal(removed.stdout, `removed 1 file (17 bytes) from the bucket "${bucket.name}"\n`);
@@ -179,7 +179,7 @@ describeWithBucket('A bucket that keeps versions', () => {
     const [open] = (await service.call('GET', '/api/audit/erasures?limit=1')).body.erasures;
     assert.deepEqual([open.finished, open.waitsFor], [false, 'store']);
     assert.match(open.obstacle, obstacle);
-    // What is not locked is gone.
+    // Files without a lock are gone.
     assert.deepEqual(await versionsOf(keyOf(other)), []);
     await client.removeObject(locking.name, keyOf(locked), { ...version, governanceBypass: true });
     assert.deepEqual([(await asked).body.finished], [true]);
@@ -188,7 +188,7 @@ describeWithBucket('A bucket that keeps versions', () => {
   });
 
   it('keeps annals blobs gc from what it has locked, which is told, and from nothing else', async () => {
-    const [locked, other] = ['nobody names this', 'nor this'];
+    const [locked, other] = ['no event names this', 'nor this'];
     const retainUntilDate = new Date(Date.now() + 3_600_000).toISOString();
     for (const bytes of [locked, other]) await client.putObject(locking.name, keyOf(bytes), bytes);
     const [version] = await versionsOf(keyOf(locked));

@@ -287,7 +287,7 @@ describe('The access to a file', () => {
     });
   });
 
-  it('tells nobody of a document that is not there who may not know', async () => {
+  it('does not tell a caller without the right that a document is missing', async () => {
     const id = '00000000-0000-7000-8000-000000000000';
     assert.deepEqual(await both('closed', id, 'x', anonymous), [401, 'an API key or a token is needed']);
     assert.equal((await both('looking', id, 'x', anonymous))[0], 401);

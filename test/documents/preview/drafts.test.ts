@@ -60,7 +60,7 @@ describe('Drafts in the vault', () => {
     assert.equal(textOf(id), null);
   });
 
-  it('are gone from the disk when they have expired, whatever their size, and nobody has to call for it', async (t) => {
+  it('are gone from the disk when they have expired, whatever their size, without a call', async (t) => {
     const { drafts, keep, textOf, clock, folder } = open(t, { user: roomy, key: roomy, all: roomy });
     for (let index = 0; index < 40; index += 1) await keep(`small-${'x'.repeat(10 * index)}-trace`);
     for (let index = 0; index < 12; index += 1) await keep(`large-trace-${'x'.repeat(1_000_000)}`);
@@ -156,7 +156,7 @@ describe('Drafts in the vault', () => {
     await assert.rejects(keep('other', { caller: 'user:users/bob' }), full);
     await assert.rejects(keep('x'.repeat(160_000)), full);
     assert.deepEqual(mine.map(textOf), ['1', '2', '3']);
-    // Who replaces their own needs no more room.
+    // A draft that replaces its own needs no more room.
     const fourth = await keep('4');
     assert.deepEqual([...mine, fourth].map(textOf), [null, '2', '3', '4']);
     clock.time += 15 * minutes;

@@ -60,13 +60,13 @@ async function tokenOf(body: unknown, options?: CallOptions): Promise<string> {
   return answer.token;
 }
 
-/** What a token says, whoever signed it. */
+/** The claims of a token, with any signature. */
 function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 }
 
 describe('A preview (2.6, 4.6)', () => {
-  it('shows a draft as it came, whatever the fields are, to whoever has the token, for 15 minutes', async () => {
+  it('shows a draft as it came, whatever the fields are, to every holder of the token, for 15 minutes', async () => {
     const draft = {
       title: ['no text', null, 1e21, -0.5, { deep: { er: [] } }],
       titel: 'no field \0 "quoted" \u2028 \ud800 🎉',
@@ -101,9 +101,17 @@ describe('A preview (2.6, 4.6)', () => {
   });
 
   const refusals: [who: string, status: number, ask: () => Promise<Answer>][] = [
-    ['nobody, where a rule lets nobody in', 401, () => ask({ collection: 'posts', id: post, data: {} }, anonymous)],
-    ['nobody, where a rule lets everybody in', 401, () => ask({ collection: 'open', id: open, data: {} }, anonymous)],
-    ['nobody, whatever there is', 401, () => ask({ collection: 'nothing', id: 3 }, anonymous)],
+    [
+      'an anonymous caller, where a rule lets no one in',
+      401,
+      () => ask({ collection: 'posts', id: post, data: {} }, anonymous),
+    ],
+    [
+      'an anonymous caller, where a rule lets everybody in',
+      401,
+      () => ask({ collection: 'open', id: open, data: {} }, anonymous),
+    ],
+    ['an anonymous caller, whatever there is', 401, () => ask({ collection: 'nothing', id: 3 }, anonymous)],
     ['a user whom the rule lets in', 200, () => ask({ collection: 'posts', id: owned, data: {} }, writer.as)],
     ['a user whom it refuses by the document', 403, () => ask({ collection: 'posts', id: post, data: {} }, writer.as)],
     ['a user by the draft', 200, () => ask({ collection: 'posts', id: post, data: { sesame: 'open' } }, writer.as)],

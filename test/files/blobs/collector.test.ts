@@ -122,7 +122,7 @@ describe('The collector', () => {
     await one.pin(sha('a'));
     await one.pin(sha('a'));
     await two.pin(sha('a'));
-    // A pin that is not there is nobody else's.
+    // A missing pin belongs to no other.
     await two.unpin(sha('b'));
     assert.deepEqual(await collect(candidates), { removed: [sha('b')], held: [] });
     one.release();
@@ -133,7 +133,7 @@ describe('The collector', () => {
     assert.equal(removed.length, 4);
   });
 
-  it('makes a pin wait while a file is removed, and refuses it when nobody knows whether it was', async (t) => {
+  it('makes a pin wait while a file is removed, and refuses it when the outcome is unknown', async (t) => {
     const { db } = openTestLog(t);
     const board = createPins();
     const removals: PromiseWithResolvers<void>[] = [];

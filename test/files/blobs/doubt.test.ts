@@ -101,7 +101,7 @@ describe('A log whose last sync failed, while somebody goes on reading it', () =
   });
 });
 
-describe('An upload of which nobody knows whether it was recorded', () => {
+describe('An upload with an unknown outcome', () => {
   for (const threads of ['0', '1']) {
     it(`keeps its bytes, and is told of by the next start (with ${threads} threads)`, async (t) => {
       const folder = temporaryFolder(t);
@@ -112,7 +112,7 @@ describe('An upload of which nobody knows whether it was recorded', () => {
       assert.equal((await upload(service, 'before')).status, 201);
       writeFileSync(when, '');
       const texts = ['one', 'two', 'three'];
-      // One that comes when the service is about to end finds nobody; it knows no more than the others.
+      // One that comes when the service is about to end finds no writer; it knows no more than the others.
       const answers = await Promise.all(texts.map((text) => upload(service, text).catch(() => null)));
       const statuses = answers.flatMap((answer) => answer?.status ?? []);
       assert.ok(statuses.length > 0 && statuses.every((status) => status === 500), `${statuses}`);

@@ -74,7 +74,7 @@ async function openGuard(t: TestContext) {
 }
 
 describe('The guard of files beside a writer that has failed', () => {
-  it('removes none, whoever asks, for what the log does not show may be in it', async (t) => {
+  it('removes none for any caller, for what the log does not show may be in it', async (t) => {
     const { guard, one, other, lines, isThere, candidates, fail } = await openGuard(t);
     const { collect, discard } = guard.join();
     assert.deepEqual((await collect(candidates(one))).removed, [one]);

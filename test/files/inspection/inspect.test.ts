@@ -376,7 +376,7 @@ describe('width and height', () => {
       assert.deepEqual(await sizeOf(encode('<svg width="20" height="30">')), [20, 30]);
   });
 
-  it('are null for what is no image, and where they cannot be read', async () => {
+  it('are null for anything but an image, and where they cannot be read', async () => {
     for (const content of [
       'a text',
       '<!DOCTYPE html>',
@@ -389,7 +389,7 @@ describe('width and height', () => {
       samples.heif('avif', [samples.irot(1)]),
       samples.heif('avif', [samples.ispe(20, 30), samples.clap(0, 1)]),
       samples.gif(0, 0),
-      // Without its height: what stands behind it in memory is none.
+      // Without its height: the bytes behind it in memory are not one.
       samples.gif().subarray(0, 8),
     ]) {
       assert.deepEqual(await sizeOf(content), [null, null]);

@@ -6,7 +6,7 @@ import { anyText } from '../../helpers/text.ts';
 
 const family = '👨‍👩‍👧';
 
-/** What names are made of that somebody wants to do harm with. */
+/** Parts of harmful names. */
 const pieces = [
   ...['/', '\\', '.', '..', ' ', '%', '%2F', '<', '>', ':', '"', '|', '?', '*', '_', '!', 'x'.repeat(120)],
   ...[

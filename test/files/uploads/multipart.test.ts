@@ -32,7 +32,7 @@ const form = (...parts: string[]) => `${parts.join('')}--b--\r\n`;
 
 describe('readParts', () => {
   it('gives every part as it was sent, in whatever pieces it arrives', async () => {
-    // What looks like boundaries, and what ends like the beginning of one.
+    // Bytes that look like boundaries, and ends that look like the beginning of one.
     const pieces = fc.array(fc.constantFrom('\r', '\n', '-', '--', 'b', 'bo', '\r\n--', '\r\n--bo', '\0', 'é', 'x'));
     const content = pieces.map((texts) => texts.join('')).filter((text) => !`\r\n${text}`.includes('\r\n--bound'));
     const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 });

@@ -147,7 +147,7 @@ describe('A form that is wrong', () => {
 });
 
 describe('The name of a file', () => {
-  it('is cleaned of what is no name, whatever the client sends', async () => {
+  it('is cleaned of all but a name, whatever the client sends', async () => {
     for (const [given, filename] of [
       ['../../etc/passwd', 'passwd'],
       ['..\\..\\windows\\win.ini', 'win.ini'],
@@ -201,7 +201,7 @@ describe('A file of the largest size', () => {
 
 describe('A caller who waits to be told to go on', () => {
   const wait = 'expect: 100-continue';
-  /** What comes back before a byte of the body is sent, and after it. */
+  /** The answers before a byte of the body is sent, and after it. */
   async function ask(
     line: string,
     headers: string[],

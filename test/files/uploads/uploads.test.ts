@@ -174,7 +174,7 @@ describe('POST of a file (2.3, 4.2)', () => {
     }
   });
 
-  it('reads a list from one text, JSON or not, and an empty text as no value where the type is none', async () => {
+  it('reads a list from one text, JSON or not, and an empty text as no value where the field is not a text', async () => {
     const one = await upload([['tags', 'sea']]);
     assert.deepEqual(one.tags, ['sea']);
     assert.deepEqual((await upload([['tags', '["sky","sea"]']])).tags, ['sky', 'sea']);

@@ -28,11 +28,11 @@ const config = {
   ],
   globals: [{ slug: 'site', fields: [{ name: 'title', type: 'text' }] }],
 };
-/** As a module: rules and hooks are in it. Whoever reads posts need not be known. */
+/** As a module: rules and hooks are in it. Readers of posts may be anonymous. */
 const source = `const config = ${JSON.stringify(config)};
 for (const slug of ['posts', 'pictures']) config.collections.find((one) => one.slug === slug).access = { read: () => true };
 config.collections[1].hooks = { beforeChange: [({ data }) => {
-  if (data.title === 'throw later') setTimeout(() => { throw new Error('nobody catches this'); });
+  if (data.title === 'throw later') setTimeout(() => { throw new Error('no handler catches this'); });
   return data;
 }] };
 export default config;`;
@@ -75,7 +75,7 @@ const at = (site: string, headers: Headers = {}): Headers => ({ 'x-site-id': sit
 const key = (site: string): Headers => ({ 'x-api-key': `key of ${site}` });
 const owner = (site: string): Headers => at(site, key(site));
 
-/** What there is of a site, for others to try. */
+/** The things of a site, for others to try. */
 type Known = { user: string; token: string; cookie: string; post: string; picture: string; operator: string };
 const known = new Map<string, Known>();
 
@@ -119,7 +119,7 @@ before(async () => {
   for (const site of ['acme', 'beta']) known.set(site, await fill(site));
 });
 
-/** What is the same for everybody, and needs no site. */
+/** Routes that are the same for everybody, and need no site. */
 const ofNoSite = new Set([
   'GET /health',
   'GET /ready',
@@ -132,7 +132,7 @@ const ofNoSite = new Set([
   'GET /account/account.css',
 ]);
 
-/** Routes that look at no credential: whoever names a site is answered there, by what that site has. */
+/** Routes that look at no credential: the named site answers, with its own content. */
 const ofAnybody = new Set([
   ...ofNoSite,
   'GET /account/users/accept-invite',
@@ -183,7 +183,7 @@ describe('Every route across sites', () => {
     return admitted.flat().sort();
   }
 
-  it('are 401 without a site, and under one that is none, whatever the credential', async () => {
+  it('are 401 without a site, and under an unknown one, whatever the credential', async () => {
     const { cookie, operator } = known.get('acme') as Known;
     const credentials: Headers[] = [{}, { ...key('acme'), cookie, authorization: operator }];
     for (const headers of credentials) assert.deepEqual(await admitting(headers), [...ofNoSite].sort());
@@ -216,8 +216,8 @@ describe('Every route across sites', () => {
   it("take another site's cookie for none", async () => {
     const { cookie } = known.get('acme') as Known;
     assert.match(cookie, /^annals-acme\.users=/);
-    const nobody = await admitting(at('beta'));
-    assert.deepEqual(await admitting(at('beta', { cookie, 'sec-fetch-site': 'same-origin' })), nobody);
+    const anonymously = await admitting(at('beta'));
+    assert.deepEqual(await admitting(at('beta', { cookie, 'sec-fetch-site': 'same-origin' })), anonymously);
     // Under the name that the other site has for it, it is a bad one, and taken away.
     const renamed = cookie.replace('acme', 'beta');
     const me = await call('GET', '/api/collections/users/me', at('beta', { cookie: renamed }));

@@ -25,9 +25,9 @@ export default { collections: [{
     { name: 'code', type: 'text', unique: true }],
   hooks: {
     beforeChange: [async ({ data }) => {
-      if (data.title === 'throw later') setTimeout(() => { throw new Error('nobody catches this'); }, 20);
+      if (data.title === 'throw later') setTimeout(() => { throw new Error('no handler catches this'); }, 20);
       if (data.title === 'throw text later') setTimeout(() => { throw 'only a text'; }, 20);
-      if (data.title === 'reject later') Promise.reject(new Error('nobody waits for this'));
+      if (data.title === 'reject later') Promise.reject(new Error('no caller waits for this'));
       if (data.title === 'exit') process.exit(7);
       if (data.title?.endsWith(' later')) await new Promise(() => {});
       return data;
@@ -159,8 +159,8 @@ describe('A thread that dies', () => {
       assert.equal(logLines(service).filter(({ msg }) => /another one takes its place/.test(msg)).length, 4);
       const said = service.output().stderr;
       for (const reason of [
-        'nobody catches this',
-        'nobody waits for this',
+        'no handler catches this',
+        'no caller waits for this',
         'only a text',
         'the thread exited with 7',
       ]) {

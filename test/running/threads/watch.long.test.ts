@@ -112,7 +112,7 @@ describe('A thread that is stuck', () => {
     await eventually(() => replaced()[2]?.path === `${posts}/${body.id}`);
   });
 
-  it('is none that has much to do: a pattern for which others take for ever', async (t) => {
+  it('is not one that has much to do: a pattern for which others take for ever', async (t) => {
     const { call, replaced } = await serve(t, 1);
     const slow = 'a'.repeat(500_000);
     const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', posts, { slow }, { key: null })));

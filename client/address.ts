@@ -13,21 +13,13 @@ export function readBaseUrl(given: string | URL): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/**
- * One segment of a path.
- *
- * @throws TypeError for what would make another path of it.
- */
+/** One segment of a path. @throws TypeError for what would make another path of it. */
 export function segment(name: string, value: string): string {
   if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..') return encoded(name, value);
   throw new TypeError(`${name} must be a text that is not empty, got ${shown(value)}`);
 }
 
-/**
- * A text as part of an address.
- *
- * @throws TypeError for one that is not a text in Unicode.
- */
+/** A text as part of an address. @throws TypeError for one that is not a text in Unicode. */
 export function encoded(name: string, text: string): string {
   try {
     return encodeURIComponent(text);

@@ -1,10 +1,7 @@
 import type { ApiError } from './errors.ts';
+import type { ClientOptions } from './options.ts';
 
-/** Listeners to changes of the token. */
-export type Listeners = {
-  onToken?: ((token: string | null) => void) | undefined;
-  onUnauthorized?: ((error: ApiError) => void) | undefined;
-};
+type Listeners = Pick<ClientOptions, 'onToken' | 'onUnauthorized'>;
 
 /** The login that a client holds. */
 export type Session = ReturnType<typeof openSession>;

@@ -26,17 +26,12 @@ export interface OrderFilter<Value> extends ValueFilter<Value> {
 export interface IdFilter extends TextFilter, OrderFilter<string> {}
 
 /** Those of lists of options or ids. */
-export interface ListFilter<Value> {
+export interface ListFilter<Value> extends Pick<ValueFilter<Value>, 'in' | 'not_in' | 'exists'> {
   contains?: Value;
-  in?: readonly (Value | null)[];
-  not_in?: readonly (Value | null)[];
-  exists?: boolean;
 }
 
 /** The operator of values that cannot be compared: objects, lists of objects, JSON. */
-export interface PresenceFilter {
-  exists?: boolean;
-}
+export type PresenceFilter = Pick<ValueFilter<unknown>, 'exists'>;
 
 /** Every operator, where nothing is known of the field. */
 export type AnyFilter = { [operator in keyof (OrderFilter<unknown> & TextFilter & ListFilter<unknown>)]?: unknown };

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { DomainError } from '../../config/errors.ts';
+import { type DomainError, invalidField } from '../../config/errors.ts';
 import type { TokenKind } from '../ports.ts';
 
 const macBytes = 32;
@@ -32,8 +32,7 @@ export function createTokens(key: string) {
 
 /** The refusal of a token of a mail, whatever is wrong with it. */
 export function badToken(): DomainError {
-  const message = 'token is not valid: it has been used, replaced or is too old';
-  return new DomainError('invalid', message, [{ field: 'token', message }]);
+  return invalidField('token', 'is not valid: it has been used, replaced or is too old');
 }
 
 function isSame(a: string, b: string): boolean {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { normalEmail } from '../../config/addresses.ts';
-import { DomainError } from '../../config/errors.ts';
+import { invalidField } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import { commitmentPrefix } from '../../events/passwords.ts';
@@ -123,14 +123,10 @@ export function createPasswordService(options: Options): MainPasswordService {
 
   async function keep(password: string, address: string): Promise<string | null> {
     const problem = passwordProblem(password);
-    if (problem !== undefined) {
-      const message = `password must ${problem}`;
-      throw new DomainError('invalid', message, [{ field: 'password', message }]);
-    }
+    if (problem !== undefined) throw invalidField('password', `must ${problem}`);
     // It belongs to no account yet, so it needs no key in the queue.
     const hash = await turns.take({ line: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
-    if (hash === null) return null;
-    return vault.passwords.put(hash);
+    return hash === null ? null : vault.passwords.put(hash);
   }
 
   /** On a full disk the password stays until the next start. */

@@ -52,6 +52,9 @@ type Answer = {
   marked: number;
 };
 
+/** The counts of an answer before the first look. */
+const unseen = { looks: 0, waited: 0, begun: 0, marked: 0 };
+
 /** Behind a socket of Node; below that of TLS is that of TCP. */
 type Transport = { bytesWritten?: number; writeQueueSize?: number; _parent?: Transport | null };
 
@@ -84,16 +87,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
     if (bytes > bounds.pace.bytes && request.method === 'get' && isFull(bytes, request))
       return new DomainError('unavailable', 'too many answers wait to be read; try again later', [], retrySeconds);
     const held = bytes + (isCompressed(request, bytes) ? compressorBytes : 0);
-    const answer = {
-      request,
-      socket: req.socket,
-      network: null,
-      bytes: held,
-      looks: 0,
-      waited: 0,
-      begun: 0,
-      marked: 0,
-    };
+    const answer: Answer = { request, socket: req.socket, network: null, bytes: held, ...unseen };
     answers.add(answer);
     total += held;
     res.once('close', () => leave(answer));

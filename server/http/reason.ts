@@ -2,6 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { type DomainError, invalidField } from '../../config/errors.ts';
 import type { Collection, Global } from '../../config/model.ts';
 import { show } from '../../config/suggest.ts';
+import { utf8Text } from '../platform/chunks.ts';
 
 const header = 'x-change-reason';
 const maxCharacters = 500;
@@ -37,20 +38,13 @@ function reasonOf({ headers }: Request): string | null {
   return reason;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /**
  * The text of a header. Node gives each byte as a character; a browser refuses to send others than those of latin1, so they have to
  * come encoded as extended parameters do (RFC 8187, section 3.2.1).
  */
 function textOf(value: string): string {
   const encoded = /^utf-8'[a-z0-9-]*'(.*)$/is.exec(value.trim())?.[1];
-  if (encoded !== undefined) return decoded(encoded);
-  try {
-    return utf8.decode(Buffer.from(value, 'latin1'));
-  } catch {
-    return value;
-  }
+  return encoded === undefined ? (utf8Text(Buffer.from(value, 'latin1')) ?? value) : decoded(encoded);
 }
 
 function decoded(encoded: string): string {

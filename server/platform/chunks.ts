@@ -19,3 +19,14 @@ export function joinChunks() {
     bytes: () => held.subarray(0, size),
   };
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The text of bytes in UTF-8, with its byte order mark; null for other bytes. */
+export function utf8Text(bytes: Buffer): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}

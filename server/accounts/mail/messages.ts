@@ -13,10 +13,10 @@ type Facts = { email: string; site: string; until: string | null };
 type Form = {
   /** The page of the author's that it links to. */
   page: keyof AccountUrls;
-  /** The page below the base URL that it links to without one of the author's; null: none. */
-  defaultPage: string | null;
+  /** The page below the base URL that it links to without one of the author's. */
+  defaultPage?: string;
   /** The one-time token that its link carries. */
-  token: TokenKind | null;
+  token?: TokenKind;
   subject: (facts: Facts) => string;
   /** Paragraphs before and after the link, which stands under the words of `action`. */
   before: (facts: Facts) => string[];
@@ -42,8 +42,6 @@ const forms: Record<MailKind, Form> = {
   },
   welcome: {
     page: 'login',
-    defaultPage: null,
-    token: null,
     subject: ({ site }) => `Welcome to ${site}`,
     before: ({ email, site }) => [
       `Welcome to ${site}. Your account is ready: log in with your address ${email} and the password that you have chosen.`,
@@ -65,8 +63,6 @@ const forms: Record<MailKind, Form> = {
   },
   passwordChanged: {
     page: 'login',
-    defaultPage: null,
-    token: null,
     subject: ({ site }) => `Your password for ${site} was changed`,
     before: ({ email, site }) => [
       `The password of the account ${email} at ${site} was changed. All sessions of the account have ended.`,
@@ -80,7 +76,7 @@ const forms: Record<MailKind, Form> = {
 
 /** The kind of the one-time token in the link of a mail; null without a token. */
 export function tokenKindOf(kind: MailKind): TokenKind | null {
-  return forms[kind].token;
+  return forms[kind].token ?? null;
 }
 
 /** Where the mails of a collection link to: pages of its author's, else pages below the address of the service. */
@@ -93,7 +89,7 @@ export function linkOf(
   token: string | null,
 ): string | null {
   const { page, defaultPage } = forms[kind];
-  const address = urls[page] ?? (defaultPage === null ? null : `${baseUrl}/account/${slug}/${defaultPage}`);
+  const address = urls[page] ?? (defaultPage === undefined ? null : `${baseUrl}/account/${slug}/${defaultPage}`);
   if (address === null) return null;
   const url = new URL(address);
   if (token !== null) url.searchParams.set('token', token);
@@ -116,14 +112,8 @@ export type Order = {
  * Writes a message: each part by the author's template, else with the built-in text. A template that throws, takes too long
  * or gives no text is logged, and the built-in part is sent: the recipient waits for this mail.
  */
-export async function writeMessage({
-  kind,
-  args,
-  baseUrl,
-  template,
-  log,
-  templateSeconds = 10,
-}: Order): Promise<Message> {
+export async function writeMessage(order: Order): Promise<Message> {
+  const { kind, args, baseUrl, template, log, templateSeconds = 10 } = order;
   const own = ownMessage(kind, args, baseUrl);
 
   async function part(name: keyof Message): Promise<string> {

@@ -16,11 +16,7 @@ export type OutgoingMail = Message & { kind: MailKind; event: string; to: string
 
 /** The transport of mails. */
 export type Mailer = {
-  /**
-   * Resolves when a mail server has taken the mail.
-   *
-   * @throws Undeliverable if a retry is useless; any other error may pass.
-   */
+  /** Resolves when a mail server has taken the mail. @throws Undeliverable if a retry is useless; any other error may pass. */
   send: (mail: OutgoingMail) => Promise<void>;
   /** The mails that were caught; absent if mails are sent. */
   caught?: CaughtMails;

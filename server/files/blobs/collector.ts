@@ -68,7 +68,8 @@ export function createCollector({ store, remove, ready, pins, isNamed }: Options
   };
 }
 
-const candidatesBody = compileBody<Candidates>(
+/** Reads what a command sends. @throws InvalidBody with every wrong member. */
+export const readCandidates = compileBody<Candidates>(
   objectSchema(
     [],
     'create',
@@ -83,8 +84,3 @@ const candidatesBody = compileBody<Candidates>(
     ['store', 'position', 'sha256'],
   ),
 );
-
-/** Reads what a command sends. @throws InvalidBody with every wrong member. */
-export function readCandidates(body: unknown): Candidates {
-  return candidatesBody(body);
-}

@@ -43,6 +43,8 @@ export async function recordLosses({ app, request }: StoreCall, { store, files, 
     if (sha256 !== null) seen.push({ file, isThere: (await blobs.size(sha256)) !== null });
   }
   const append = appendOf(app, request);
+  const context = { ...contextOf(request), reason };
+  const cause = { actor: actorOf(request), correlationId: requestId(request), context };
   for (;;) {
     const version = events.versionOf(filesStream);
     const known = lossesOf(events);
@@ -52,14 +54,7 @@ export async function recordLosses({ app, request }: StoreCall, { store, files, 
     const lost = news.filter(({ isThere }) => !isThere).map(({ file }) => file);
     const found = news.filter(({ isThere }) => isThere).map(({ file }) => file);
     const change = decideLosses(lost, found, version);
-    const outcome =
-      change &&
-      (await append({
-        ...change,
-        actor: actorOf(request),
-        correlationId: requestId(request),
-        context: { ...contextOf(request), reason },
-      }));
+    const outcome = change && (await append({ ...change, ...cause }));
     if (!outcome || outcome.ok) return { lost: lost.length, found: found.length, erased: named.size - left.length };
     // Another call was first, and may have said the same.
     if (outcome.conflict !== 'version')
@@ -86,7 +81,8 @@ function eventOf(events: LogReader, { stream, version }: FileAt): EventText | un
   return position === 0 ? undefined : events.texts(position - 1, position)[0];
 }
 
-const suspectsBody = compileBody(
+/** Reads what a command sends. @throws InvalidBody with every wrong member. */
+export const readSuspects = compileBody<Suspects>(
   objectSchema(
     [],
     'create',
@@ -103,8 +99,3 @@ const suspectsBody = compileBody(
     ['store', 'reason', 'files'],
   ),
 );
-
-/** Reads what a command sends. @throws InvalidBody with every wrong member. */
-export function readSuspects(body: unknown): Suspects {
-  return suspectsBody(body);
-}

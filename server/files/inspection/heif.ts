@@ -9,14 +9,14 @@ type Box = { name: string; start: number; end: number };
  * @throws RangeError for headers that point outside of the bytes.
  */
 export function heifDimensions(bytes: Buffer): { width: number; height: number } | null {
-  const meta = find(boxesIn(bytes, 0, bytes.length), 'meta');
+  const meta = boxesIn(bytes, 0, bytes.length).find(({ name }) => name === 'meta');
   const parts = meta ? [...boxesIn(bytes, meta.start + 4, meta.end)] : [];
-  const primary = find(parts, 'pitm');
-  const properties = find(parts, 'iprp');
+  const primary = parts.find(({ name }) => name === 'pitm');
+  const properties = parts.find(({ name }) => name === 'iprp');
   if (!primary || !properties) return null;
   const lists = [...boxesIn(bytes, properties.start, properties.end)];
-  const container = find(lists, 'ipco');
-  const associations = find(lists, 'ipma');
+  const container = lists.find(({ name }) => name === 'ipco');
+  const associations = lists.find(({ name }) => name === 'ipma');
   if (!container || !associations) return null;
 
   const item =
@@ -63,14 +63,7 @@ function propertiesOf(bytes: Buffer, { start, end }: Box, item: number): number[
   return [];
 }
 
-function find(boxes: Iterable<Box>, name: string): Box | undefined {
-  for (const box of boxes) {
-    if (box.name === name) return box;
-  }
-  return undefined;
-}
-
-function* boxesIn(bytes: Buffer, start: number, end: number): Iterable<Box> {
+function* boxesIn(bytes: Buffer, start: number, end: number): Generator<Box, void> {
   let at = start;
   while (at + 8 <= end) {
     const size = bytes.readUInt32BE(at);

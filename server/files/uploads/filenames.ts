@@ -58,17 +58,14 @@ function cut(name: string): string {
 
 /** As many whole characters as people see them as fit in so many bytes. */
 function firstBytes(text: string, bytes: number): string {
-  const parts = Array.from(takeWhileFits(segments(text), bytes));
+  const segments = Iterator.from(segmenter.segment(text)).map(({ segment }) => segment);
+  const parts = Array.from(takeWhileFits(segments, bytes));
   // One letter may have hundreds of accents: such a one is cut.
   return parts.length > 0
     ? parts.join('')
     : Array.from(takeWhileFits(text, bytes))
         .join('')
         .replace(/\u200D$/, '');
-}
-
-function* segments(text: string): Iterable<string> {
-  for (const { segment } of segmenter.segment(text)) yield segment;
 }
 
 function* takeWhileFits(parts: Iterable<string>, bytes: number): Iterable<string> {

@@ -3,7 +3,7 @@ import { DomainError, invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { refuseEncoded } from '../../http/body.ts';
 import { type Pace, pacedBody } from '../../http/pace.ts';
-import { joinChunks } from '../../platform/chunks.ts';
+import { joinChunks, utf8Text } from '../../platform/chunks.ts';
 import { type Part, readParts, type Source } from './multipart.ts';
 
 /** The values of a form: each name with the texts that came under it, in their order. */
@@ -139,19 +139,15 @@ function checkName({ name }: Part): void {
   if (name === '__proto__') throw invalidField(name, 'is not a field');
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 async function readText({ name, content }: Part, count: (bytes: number) => void): Promise<string> {
   const joined = joinChunks();
   for await (const chunk of content) {
     count(chunk.length);
     joined.add(chunk);
   }
-  try {
-    return utf8.decode(joined.bytes());
-  } catch {
-    throw invalidField(name, 'is not valid UTF-8');
-  }
+  const text = utf8Text(joined.bytes());
+  if (text === null) throw invalidField(name, 'is not valid UTF-8');
+  return text;
 }
 
 /** The bytes of a file; null for an input that was left empty. */

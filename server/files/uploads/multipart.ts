@@ -1,6 +1,6 @@
 import { decodeExtended, parse } from 'content-disposition';
 import { DomainError } from '../../../config/errors.ts';
-import { joinChunks } from '../../platform/chunks.ts';
+import { joinChunks, utf8Text } from '../../platform/chunks.ts';
 
 /** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
 export type PartHead = { name: string; filename: string | null; type: string };
@@ -117,7 +117,9 @@ async function headBytes(reader: Reader): Promise<Buffer> {
 }
 
 function readHead(bytes: Buffer): PartHead {
-  const headers = readHeaders(decode(bytes));
+  const text = utf8Text(bytes);
+  if (text === null) throw malformed('the headers of a part are not valid UTF-8');
+  const headers = readHeaders(text);
   const { name, filename = null } = readDisposition(headers.get('content-disposition') ?? '');
   if (name === undefined) {
     throw malformed('a part has no header like: content-disposition: form-data; name="title"');
@@ -161,16 +163,6 @@ function readHeaders(text: string): Map<string, string> {
     headers.set(key, value.trim());
   }
   return headers;
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decode(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw malformed('the headers of a part are not valid UTF-8');
-  }
 }
 
 function malformed(problem: string): DomainError {

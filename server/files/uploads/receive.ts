@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../../config/errors.ts';
+import { DomainError, invalidField } from '../../../config/errors.ts';
 import type { UploadOptions } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import type { FileValues } from '../../../config/uploads.ts';
@@ -19,11 +19,7 @@ export type Upload = {
   values: FileValues;
   /** Keeps these bytes from being removed from the store until the write is over. @throws DomainError `unavailable`. */
   hold: () => Promise<void>;
-  /**
-   * Holds the bytes and puts them into the store, once however often it is called.
-   *
-   * @throws BlobsUnavailableError.
-   */
+  /** Holds the bytes and puts them into the store, once however often it is called. @throws BlobsUnavailableError. */
   keep: () => Promise<void>;
   /**
    * Ends the upload, with the error that a write ended with, or null: the received file goes. Its bytes, if the write has kept them,
@@ -102,6 +98,5 @@ function isRefusal(error: unknown): boolean {
 
 /** The refusal of a new document of an upload collection that comes without its file. */
 export function fileMissing(): DomainError {
-  const message = `${filePart} is required: send the document as ${formType}, with a part "${filePart}"`;
-  return new DomainError('invalid', message, [{ field: filePart, message }]);
+  return invalidField(filePart, `is required: send the document as ${formType}, with a part "${filePart}"`);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from '@hapi/hapi';
+import type { Server, ServerRoute } from '@hapi/hapi';
 import { readForgotten, readReset } from '../../config/credentials.ts';
 import { decideNothing, decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
 import { accountStream, documentStream } from '../../events/catalogue.ts';
@@ -19,88 +19,87 @@ const resetMilliseconds = 3600 * 1000;
 
 /** Passwords that were forgotten (contract, section 4.4), for each auth collection. */
 export function passwords(server: Server, app: App): void {
-  for (const target of authTargets(app)) routesOf(server, app, target);
+  for (const target of authTargets(app)) server.route([forgotRoute(app, target), resetRoute(app, target)]);
 }
 
-function routesOf(server: Server, app: App, target: AuthTarget): void {
-  const { slug, model, documents } = target;
-  const path = `/api/collections/${slug}`;
-  const maxBytes = app.model.limits.body;
+function forgotRoute(app: App, target: AuthTarget): ServerRoute {
+  const { slug, model } = target;
+  return {
+    method: 'POST',
+    path: `/api/collections/${slug}/forgot-password`,
+    options: {
+      auth: publicStrategy,
+      plugins: { openApi: () => forgotPasswordOperation(model), neverShed: true },
+      payload: jsonPayload,
+    },
+    handler: async (request) => {
+      rejectQuery(request.query);
+      const { email } = readForgotten(await readBody(request, app.model.limits.body));
+      await countCall(app, request, email);
+      const id = userWith(target, email);
+      if (id !== null) {
+        const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
+        const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
+        const mayRecord = () => app.passwords.mayMail(slug, id);
+        recordLater({ app, request }, change, { mayRecord, afterwards: app.passwords.mailWaits });
+      }
+      return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
+    },
+  };
+}
 
-  server.route([
-    {
-      method: 'POST',
-      path: `${path}/forgot-password`,
-      options: {
-        auth: publicStrategy,
-        plugins: { openApi: () => forgotPasswordOperation(model), neverShed: true },
-        payload: jsonPayload,
-      },
-      handler: async (request) => {
-        rejectQuery(request.query);
-        const { email } = readForgotten(await readBody(request, maxBytes));
-        await countCall(app, request, email);
-        const id = userWith(target, email);
-        if (id !== null) {
-          const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
-          const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
-          const mayRecord = () => app.passwords.mayMail(slug, id);
-          recordLater({ app, request }, change, { mayRecord, afterwards: app.passwords.mailWaits });
-        }
-        return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
-      },
+function resetRoute(app: App, target: AuthTarget): ServerRoute {
+  const { slug, model, documents } = target;
+  return {
+    method: 'POST',
+    path: `/api/collections/${slug}/reset-password`,
+    options: {
+      auth: publicStrategy,
+      plugins: { openApi: () => resetPasswordOperation(model) },
+      payload: jsonPayload,
     },
-    {
-      method: 'POST',
-      path: `${path}/reset-password`,
-      options: {
-        auth: publicStrategy,
-        plugins: { openApi: () => resetPasswordOperation(model) },
-        payload: jsonPayload,
-      },
-      handler: async (request) => {
-        rejectQuery(request.query);
-        const { token, password } = readReset(await readBody(request, maxBytes));
-        await countCall(app, request, null);
-        const reset = await app.passwords.openToken('reset', slug, token);
-        // Read again in each retry: of several requests with one token, the first wins.
-        const find = () => {
-          const found = reset === null ? null : app.accounts.reset(reset);
-          if (!found || found.slug !== slug || found.email === null || found.expiresAt <= app.clock.believed())
-            throw badToken();
-          // A token loses its right with the address that the mail went to.
-          if (userWith(target, found.email) !== found.id) throw badToken();
-          return { ...found, email: found.email, reset: String(reset) };
-        };
-        const { id, email } = find();
-        let old: string | null = null;
-        const actor = { type: 'user', id: `${slug}/${id}` } as const;
-        await withPassword({ app, request }, password, async (keep) => {
-          const credential = await keep();
-          await write(
-            { app, request },
-            accountStream(slug, id),
-            async () => {
-              const { version, reset, credential: before } = find();
-              old = before;
-              const decision = decideReset({ slug, id }, version, reset, credential);
-              // The user is there still, under the same address.
-              const user = documents.current(id);
-              return {
-                decision,
-                also: user ? [decideNothing(documentStream(slug, id), user.version)] : [],
-                answer: null,
-              };
-            },
-            actor,
-          );
-        });
-        request.auth.credentials = { user: { actor, session: null } };
-        if (old !== null) await app.passwords.forgetPassword(old);
-        if (await app.passwords.unlock(slug, email)) recordLater({ app, request }, decideUnlock({ slug, id }));
-        await app.passwords.mailWaits();
-        return { success: true, message: 'the password is changed' };
-      },
+    handler: async (request) => {
+      rejectQuery(request.query);
+      const { token, password } = readReset(await readBody(request, app.model.limits.body));
+      await countCall(app, request, null);
+      const reset = await app.passwords.openToken('reset', slug, token);
+      // Read again in each retry: of several requests with one token, the first wins.
+      const find = () => {
+        const found = reset === null ? null : app.accounts.reset(reset);
+        if (!found || found.slug !== slug || found.email === null || found.expiresAt <= app.clock.believed())
+          throw badToken();
+        // A token loses its right with the address that the mail went to.
+        if (userWith(target, found.email) !== found.id) throw badToken();
+        return { ...found, email: found.email, reset: String(reset) };
+      };
+      const { id, email } = find();
+      let old: string | null = null;
+      const actor = { type: 'user', id: `${slug}/${id}` } as const;
+      await withPassword({ app, request }, password, async (keep) => {
+        const credential = await keep();
+        await write(
+          { app, request },
+          accountStream(slug, id),
+          async () => {
+            const { version, reset, credential: before } = find();
+            old = before;
+            const decision = decideReset({ slug, id }, version, reset, credential);
+            // The user is there still, under the same address.
+            const user = documents.current(id);
+            return {
+              decision,
+              also: user ? [decideNothing(documentStream(slug, id), user.version)] : [],
+              answer: null,
+            };
+          },
+          actor,
+        );
+      });
+      request.auth.credentials = { user: { actor, session: null } };
+      if (old !== null) await app.passwords.forgetPassword(old);
+      if (await app.passwords.unlock(slug, email)) recordLater({ app, request }, decideUnlock({ slug, id }));
+      await app.passwords.mailWaits();
+      return { success: true, message: 'the password is changed' };
     },
-  ]);
+  };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Request, Server } from '@hapi/hapi';
+import type { Server, ServerRoute } from '@hapi/hapi';
 import { readAccept, readFirstUser, readInvite } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
@@ -9,7 +9,7 @@ import { decideCreate } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import { authorize } from '../access/access.ts';
 import type { NoRule } from '../access/admission.ts';
-import type { App } from '../app.ts';
+import type { App, Call } from '../app.ts';
 import { publicStrategy, strategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../callers/sessions.ts';
@@ -32,16 +32,16 @@ const inviteMilliseconds = 7 * 24 * 3600 * 1000;
 
 /** Registration (contract, section 4.4): by invitation, and of the first user by the operator's setup token. */
 export function registrations(server: Server, app: App): void {
-  for (const target of authTargets(app)) routesOf(server, app, target);
+  for (const target of authTargets(app)) server.route([...inviteRoutes(app, target), ...firstUserRoutes(app, target)]);
 }
 
-function routesOf(server: Server, app: App, target: AuthTarget): void {
+function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
   const { slug, model } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
   const { sendSession } = userAnswersOf(app, target);
 
-  server.route([
+  return [
     {
       method: 'POST',
       path: `${path}/invite`,
@@ -81,12 +81,23 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         const { email } = find();
         noteReason(request, model, 'accepted an invitation');
         request.app.rule = 'invitation' satisfies NoRule;
-        const session = await register(request, { values: { ...values, email }, password }, (account) =>
-          decideAcceptance(find(), account),
+        const session = await register(
+          { app, request, target },
+          { values: { ...values, email }, password },
+          (account) => decideAcceptance(find(), account),
         );
         return (await sendSession(request, h, session)).code(201);
       },
     },
+  ];
+}
+
+function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
+  const { slug, model } = target;
+  const path = `/api/collections/${slug}`;
+  const { sendSession } = userAnswersOf(app, target);
+
+  return [
     {
       method: 'GET',
       path: `${path}/init`,
@@ -107,7 +118,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
       },
       handler: async (request, h) => {
         rejectQuery(request.query);
-        const { setupToken, email, password, values } = readFirstUser(await readBody(request, maxBytes));
+        const { setupToken, email, password, values } = readFirstUser(await readBody(request, app.model.limits.body));
         await countCall(app, request, email);
         const opened = await app.passwords.openToken('setup', slug, setupToken);
         if (app.model.adminCollection !== slug || opened === null) throw notFirst();
@@ -115,45 +126,49 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
         noteReason(request, model, 'set up as the first user');
         request.app.rule = 'setup' satisfies NoRule;
-        const session = await register(request, { values, password }, (account) => {
+        const session = await register({ app, request, target }, { values, password }, (account) => {
           if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
           return decideSetup(account, app.accounts.setupVersion(slug));
         });
         return (await sendSession(request, h, session)).code(201);
       },
     },
-  ]);
+  ];
+}
 
-  /**
-   * Creates an account and starts a session: the document, the password, the session and the use of the token are recorded
-   * together or not at all.
-   */
-  async function register(request: Request, given: NewUser, decideRight: (account: AccountRef) => Change) {
-    const hookContext = { app, request, target, operation: 'create', doc: null } as const;
-    const values = await checkedValues(hookContext, given.values);
-    const { id, at } = app.ids.next();
-    const account: AccountRef = { slug, id };
-    const decision = decideCreate(target, id, at, values);
-    const actor = { type: 'user', id: `${slug}/${id}` } as const;
-    const session = await withPassword(hookContext, given.password, async (keep) => {
-      decideRight(account);
-      const credential = await keep();
-      const session = newSession(app, target, credential);
-      const started = decidePassword(account, credential, { session });
-      await write(
-        hookContext,
-        decision.stream,
-        async () => ({ decision, also: [decideRight(account), started], answer: null }),
-        actor,
-      );
-      return session;
-    });
-    const document = target.documentOf(id, decision.events[0]?.data ?? {});
-    await runAfterHooks(hookContext, 'afterChange', document);
-    becomeUser(hookContext, { ...account, sid: session.sid });
-    await app.passwords.mailWaits();
-    return { id, sid: session.sid };
-  }
+/**
+ * Creates an account and starts a session: the document, the password, the session and the use of the token are recorded
+ * together or not at all.
+ */
+async function register(
+  { app, request, target }: Call<AuthTarget['model']>,
+  given: NewUser,
+  decideRight: (account: AccountRef) => Change,
+) {
+  const hookContext = { app, request, target, operation: 'create', doc: null } as const;
+  const values = await checkedValues(hookContext, given.values);
+  const { id, at } = app.ids.next();
+  const account: AccountRef = { slug: target.slug, id };
+  const decision = decideCreate(target, id, at, values);
+  const actor = { type: 'user', id: `${target.slug}/${id}` } as const;
+  const session = await withPassword(hookContext, given.password, async (keep) => {
+    decideRight(account);
+    const credential = await keep();
+    const session = newSession(app, target, credential);
+    const started = decidePassword(account, credential, { session });
+    await write(
+      hookContext,
+      decision.stream,
+      async () => ({ decision, also: [decideRight(account), started], answer: null }),
+      actor,
+    );
+    return session;
+  });
+  const document = target.documentOf(id, decision.events[0]?.data ?? {});
+  await runAfterHooks(hookContext, 'afterChange', document);
+  becomeUser(hookContext, { ...account, sid: session.sid });
+  await app.passwords.mailWaits();
+  return { id, sid: session.sid };
 }
 
 function notFirst(): DomainError {

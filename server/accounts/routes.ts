@@ -1,9 +1,9 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Server, ServerRoute } from '@hapi/hapi';
 import { counted } from '../../config/counted.ts';
 import { readLogin } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import { decideFailedLogin, decideLogin, decideRefresh, decideRevoke } from '../../events/accounts.ts';
-import type { App } from '../app.ts';
+import type { App, Call } from '../app.ts';
 import { publicStrategy, strategy } from '../callers/authentication.ts';
 import { clearCookie, setCookie } from '../callers/cookies.ts';
 import { countCall } from '../callers/counting.ts';
@@ -36,16 +36,16 @@ import { userAnswersOf } from './user-answers.ts';
 
 /** Login, logout, the current user and sessions (contract, section 4.4), for each auth collection. */
 export function accounts(server: Server, app: App): void {
-  for (const target of authTargets(app)) routesOf(server, app, target);
+  for (const target of authTargets(app)) server.route([...loginRoutes(app, target), ...sessionRoutes(app, target)]);
 }
 
-function routesOf(server: Server, app: App, target: AuthTarget): void {
+function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
   const { slug, model } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
   const { userText, sendSession } = userAnswersOf(app, target);
 
-  server.route([
+  return [
     {
       method: 'POST',
       path: `${path}/login`,
@@ -54,7 +54,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         rejectQuery(request.query);
         const { email, password } = readLogin(await readBody(request, maxBytes));
         await countCall(app, request, email);
-        const { id, credential } = await checkPassword(request, email, password);
+        const { id, credential } = await checkPassword({ app, request, target }, email, password);
         const session = newSession(app, target, credential);
         becomeUser({ app, request }, { slug, id, sid: session.sid });
         await record({ app, request }, decideLogin({ slug, id }, session));
@@ -101,9 +101,16 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         return unstored(h.response({ token }));
       },
     },
+  ];
+}
+
+function sessionRoutes(app: App, { slug, model }: AuthTarget): ServerRoute[] {
+  const path = `/api/collections/${slug}/sessions`;
+
+  return [
     {
       method: 'GET',
-      path: `${path}/sessions`,
+      path,
       options: { auth: strategy, plugins: { openApi: () => sessionsOperation(model) } },
       handler: (request) => {
         const { sid, id } = requireSession(request, slug);
@@ -113,7 +120,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
     },
     {
       method: 'DELETE',
-      path: `${path}/sessions/{sid}`,
+      path: `${path}/{sid}`,
       options: { auth: strategy, plugins: { openApi: () => endSessionOperation(model) }, payload: noPayload },
       handler: async (request) => {
         const { sid, id } = requireSession(request, slug);
@@ -124,33 +131,7 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         return ended;
       },
     },
-  ]);
-
-  /**
-   * Finds the account of an address and a password.
-   *
-   * @throws DomainError `unauthorized`, `too-many` while it is locked: the same for an address without an account.
-   */
-  async function checkPassword(request: Request, email: string, password: string) {
-    const id = userWith(target, email);
-    const credential = id === null ? null : (app.accounts.account(slug, id)?.credential ?? null);
-    const checked = await app.passwords.checkPassword({
-      address: addressOf(request),
-      collection: slug,
-      email,
-      credential,
-      password,
-    });
-    if (checked.kind === 'right' && id !== null && credential !== null) return { id, credential };
-    if (checked.kind === 'busy') throw tooBusy(checked.seconds);
-    if (checked.kind === 'locked') throw locked(checked.seconds);
-    if (checked.kind === 'wrong' && id !== null) {
-      const until = checked.lockedUntil === null ? null : new Date(checked.lockedUntil);
-      // Recorded in the background: the time of the answer must not reveal whether the account exists.
-      recordLater({ app, request }, decideFailedLogin({ slug, id }, until));
-    }
-    throw new DomainError('unauthorized', 'the e-mail or the password is wrong');
-  }
+  ];
 
   function sessionsOf(id: string, own: string) {
     return app.accounts
@@ -166,6 +147,33 @@ function routesOf(server: Server, app: App, target: AuthTarget): void {
         isCurrent: sid === own,
       }));
   }
+}
+
+/**
+ * Finds the account of an address and a password.
+ *
+ * @throws DomainError `unauthorized`, `too-many` while it is locked: the same for an address without an account.
+ */
+async function checkPassword({ app, request, target }: Call<AuthTarget['model']>, email: string, password: string) {
+  const { slug } = target;
+  const id = userWith(target, email);
+  const credential = id === null ? null : (app.accounts.account(slug, id)?.credential ?? null);
+  const checked = await app.passwords.checkPassword({
+    address: addressOf(request),
+    collection: slug,
+    email,
+    credential,
+    password,
+  });
+  if (checked.kind === 'right' && id !== null && credential !== null) return { id, credential };
+  if (checked.kind === 'busy') throw tooBusy(checked.seconds);
+  if (checked.kind === 'locked') throw locked(checked.seconds);
+  if (checked.kind === 'wrong' && id !== null) {
+    const until = checked.lockedUntil === null ? null : new Date(checked.lockedUntil);
+    // Recorded in the background: the time of the answer must not reveal whether the account exists.
+    recordLater({ app, request }, decideFailedLogin({ slug, id }, until));
+  }
+  throw new DomainError('unauthorized', 'the e-mail or the password is wrong');
 }
 
 function locked(seconds: number): DomainError {

@@ -2,15 +2,7 @@
 export type FieldProblem = { field: string; message: string };
 
 /** The parts of an `ApiError` beside its message. */
-type Facts = {
-  status: number;
-  error: string;
-  errors?: readonly FieldProblem[];
-  retryAfter?: number | null;
-  requestId?: string | null;
-  body?: unknown;
-  cause?: unknown;
-};
+type Facts = Pick<ApiError, 'status' | 'error'> & Partial<Omit<ApiError, 'name' | 'message' | 'stack'>>;
 
 /** A call that did not succeed: the service refused it, or no answer came. The only error that calls reject with. */
 export class ApiError extends Error {

@@ -14,8 +14,7 @@ const ofBodies = [400, 408, 413, 415, 500] as const;
 export function loginOperation(target: Account): Operation {
   const { slug, auth } = target;
   return {
-    id: `login_${slug}`,
-    tag: slug,
+    ...about('login', slug),
     summary: `Log a user of ${slug} in`,
     description:
       `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${counted(auth.tokenExpiration, 'second')}.` +
@@ -38,8 +37,7 @@ export function loginOperation(target: Account): Operation {
 export function logoutOperation(target: Account): Operation {
   const { slug, auth } = target;
   return {
-    id: `logout_${slug}`,
-    tag: slug,
+    ...about('logout', slug),
     summary: 'End the session of the token',
     description: `Ends the session of the request, with every token of it; other sessions of the user go on.${auth.cookies ? ' The cookie is cleared.' : ''}`,
     answers: {
@@ -56,8 +54,7 @@ export function meOperation(model: Model, target: Account): Operation {
   const { slug, auth } = target;
   const isHooked = auth.depth ? readsThroughHooks(model, target) : hasReadHooks(target);
   return {
-    id: `me_${slug}`,
-    tag: slug,
+    ...about('me', slug),
     summary: 'Read the user of the token',
     description:
       'Answers with the user of the token, regardless of the read rule of the collection; rules of fields apply.' +
@@ -71,8 +68,7 @@ export function meOperation(model: Model, target: Account): Operation {
 export function refreshOperation(target: Account): Operation {
   const { slug, auth } = target;
   return {
-    id: `refreshToken_${slug}`,
-    tag: slug,
+    ...about('refreshToken', slug),
     summary: 'Exchange the token for one that is valid for longer',
     description:
       `Gives a token of the same session that lives another ${counted(auth.tokenExpiration, 'second')}. The old token stays valid until it ` +
@@ -89,8 +85,7 @@ export function refreshOperation(target: Account): Operation {
 /** `GET /api/collections/<slug>/sessions` */
 export function sessionsOperation({ slug }: Collection): Operation {
   return {
-    id: `listSessions_${slug}`,
-    tag: slug,
+    ...about('listSessions', slug),
     summary: 'List the sessions of the user',
     description:
       'Lists the sessions of the user, oldest first, with the start time, the address and the program. `isCurrent` is the session of ' +
@@ -103,8 +98,7 @@ export function sessionsOperation({ slug }: Collection): Operation {
 /** `DELETE /api/collections/<slug>/sessions/{sid}` */
 export function endSessionOperation({ slug }: Collection): Operation {
   return {
-    id: `endSession_${slug}`,
-    tag: slug,
+    ...about('endSession', slug),
     summary: 'End a session of the user',
     description:
       'Ends a session of the user of the token, by the `sid` in the list of sessions; its tokens are no longer valid. The sessions of ' +
@@ -123,8 +117,7 @@ export function endSessionOperation({ slug }: Collection): Operation {
 /** `POST /api/collections/<slug>/invite` */
 export function inviteOperation({ slug }: Collection): Operation {
   return {
-    id: `invite_${slug}`,
-    tag: slug,
+    ...about('invite', slug),
     summary: `Invite a person to become a user of ${slug}`,
     description:
       'Sends a mail with a link that works once, for 7 days: there the recipient chooses a password and creates the account. A second ' +
@@ -146,8 +139,7 @@ export function acceptInviteOperation(target: Collection): Operation {
   const { slug, fields } = target;
   const isRuled = anyField(fields, ({ access }) => Boolean(access?.create));
   return {
-    id: `acceptInvite_${slug}`,
-    tag: slug,
+    ...about('acceptInvite', slug),
     summary: 'Become a user with the token of an invitation',
     description:
       'Creates the account of an invitation, with its e-mail, and logs in. The body may have other fields of the account, and must ' +
@@ -161,8 +153,7 @@ export function acceptInviteOperation(target: Collection): Operation {
 /** `GET /api/collections/<slug>/init` */
 export function initOperation({ slug }: Collection): Operation {
   return {
-    id: `readInit_${slug}`,
-    tag: slug,
+    ...about('readInit', slug),
     summary: `Ask whether ${slug} has a user`,
     description:
       'Tells whether the collection has an account, so that a front end can show a login or a setup. Needs no credential.',
@@ -177,8 +168,7 @@ export function firstUserOperation(target: Collection): Operation {
   // Without a user, no unique value is taken.
   const { 409: _, ...answers } = registered(target);
   return {
-    id: `createFirstUser_${slug}`,
-    tag: slug,
+    ...about('createFirstUser', slug),
     summary: `Become the first user of ${slug} with the setup token`,
     description:
       'Creates the first account, with the setup token that the service prints at each start without an account, and logs in. Access ' +
@@ -195,8 +185,7 @@ export function firstUserOperation(target: Collection): Operation {
 /** `POST /api/collections/<slug>/forgot-password` */
 export function forgotPasswordOperation({ slug }: Collection): Operation {
   return {
-    id: `forgotPassword_${slug}`,
-    tag: slug,
+    ...about('forgotPassword', slug),
     summary: 'Request a mail to reset a password',
     description:
       'Sends a mail with a link that works once, for an hour; only the newest link works. The answer is the same with and without ' +
@@ -210,8 +199,7 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
 /** `POST /api/collections/<slug>/reset-password` */
 export function resetPasswordOperation({ slug }: Collection): Operation {
   return {
-    id: `resetPassword_${slug}`,
-    tag: slug,
+    ...about('resetPassword', slug),
     summary: 'Set a new password with the token of a mail',
     description:
       'Sets a password with the token of such a mail, also the first password of an account. Ends all sessions of the user, and a ' +
@@ -224,6 +212,10 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
     },
     caller: countedCaller,
   };
+}
+
+function about(action: string, slug: string): Pick<Operation, 'id' | 'tag'> {
+  return { id: `${action}_${slug}`, tag: slug };
 }
 
 /** The answers to a registration. */

@@ -104,12 +104,8 @@ type Answer = [status: number, html: string];
 type Caught = ReadonlyMap<string, Email>;
 
 function answerOf(caught: Caught, listPath: string, request: IncomingMessage): Answer {
-  const {
-    method,
-    headers: { host = '' },
-    url = '',
-  } = request;
-  if (!ownHost.test(host)) return [403, 'This is shown under a loopback address only.'];
+  const { method, headers, url = '' } = request;
+  if (!ownHost.test(headers.host ?? '')) return [403, 'This is shown under a loopback address only.'];
   if (method !== 'GET' && method !== 'HEAD') return [405, 'Only GET and HEAD are allowed here.'];
   if (url === listPath) return [200, listOf(caught)];
   const email = caught.get(/^\/mail\/([\w-]+)$/.exec(url)?.[1] ?? '');

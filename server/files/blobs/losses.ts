@@ -49,7 +49,7 @@ export async function recordLosses({ app, request }: StoreCall, { store, files, 
     const version = events.versionOf(filesStream);
     const known = lossesOf(events);
     // A store may take its time, and documents are erased meanwhile.
-    const left = seen.filter(({ file }) => !isErased(events, file));
+    const left = seen.filter(({ file }) => eventOf(events, file)?.body !== null);
     const news = left.filter(({ file, isThere }) => isThere === known.has(fileKey(file)));
     const lost = news.filter(({ isThere }) => !isThere).map(({ file }) => file);
     const found = news.filter(({ isThere }) => isThere).map(({ file }) => file);
@@ -70,10 +70,6 @@ function namedBy(events: LogReader, file: FileAt, index: number): string | null 
   if (sha256 !== undefined) return sha256;
   const { stream, version } = file;
   throw invalidField(`files.${index}`, `must be a version that names a file, got ${show(`${stream} ${version}`)}`);
-}
-
-function isErased(events: LogReader, file: FileAt): boolean {
-  return eventOf(events, file)?.body === null;
 }
 
 function eventOf(events: LogReader, { stream, version }: FileAt): EventText | undefined {

@@ -21,12 +21,6 @@ export function createPins(): PinBoard {
   const removals = new Map<string, Promise<void>>();
   const doubtful = new Set<string>();
 
-  function add(sha256: string, count: number): void {
-    const sum = (counts.get(sha256) ?? 0) + count;
-    if (sum > 0) counts.set(sha256, sum);
-    else counts.delete(sha256);
-  }
-
   function hold(): Holder {
     const held = new Map<string, number>();
     let isGone = false;
@@ -39,21 +33,17 @@ export function createPins(): PinBoard {
         throw new DomainError('unavailable', message, [], doubtSeconds);
       }
       if (isGone) return;
-      held.set(sha256, (held.get(sha256) ?? 0) + 1);
-      add(sha256, 1);
+      for (const pinned of [held, counts]) add(pinned, sha256, 1);
     }
 
     async function unpin(sha256: string): Promise<void> {
-      const count = held.get(sha256) ?? 0;
-      if (count === 0) return;
-      if (count === 1) held.delete(sha256);
-      else held.set(sha256, count - 1);
-      add(sha256, -1);
+      if (!held.has(sha256)) return;
+      for (const pinned of [held, counts]) add(pinned, sha256, -1);
     }
 
     function release(): void {
       isGone = true;
-      for (const [sha256, count] of held) add(sha256, -count);
+      for (const [sha256, count] of held) add(counts, sha256, -count);
       held.clear();
     }
 
@@ -81,4 +71,10 @@ export function createPins(): PinBoard {
   }
 
   return { hold, withhold };
+}
+
+function add(counts: Map<string, number>, sha256: string, count: number): void {
+  const sum = (counts.get(sha256) ?? 0) + count;
+  if (sum > 0) counts.set(sha256, sum);
+  else counts.delete(sha256);
 }

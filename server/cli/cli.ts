@@ -9,7 +9,8 @@ import { adviceOn, advised } from '../platform/advice.ts';
 import { version } from '../platform/version.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
-import { type Command, commands } from './commands.ts';
+import type { Command } from './command.ts';
+import { commands } from './commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 

@@ -1,27 +1,15 @@
-import { serviceStreams } from '../../events/catalogue.ts';
 import { createUser, revokeSessions, unlock } from './accounts.ts';
 import { collectBlobs, verifyBlobs } from './blobs.ts';
 import { correct } from './clock.ts';
+import { type Command, moments, streams } from './command.ts';
 import { configCheck } from './config-check.ts';
 import { rebuild, verify } from './data.ts';
 import { erase } from './erase.ts';
-import { showEvents } from './events.ts';
 import { exportLog, saveBundle } from './exports.ts';
-import { replaceKey, showKeys } from './keys.ts';
-import { showDiff, showHistory, tailLog } from './log.ts';
+import { replaceKey } from './keys.ts';
+import { logCommands } from './log-commands.ts';
 import { serve } from './serve.ts';
-import { showAccess, showDocument } from './show.ts';
 import { writeTypes } from './types.ts';
-
-/** A command: its line in the list of commands, the text of `--help`, and the function that runs it. */
-export type Command = {
-  summary: string;
-  usage: string;
-  /** Whether it is for all of several sites, and not for the one that --site names. */
-  isForAllSites?: true;
-  /** Resolves with the exit code. */
-  run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
-};
 
 const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
 
@@ -31,11 +19,6 @@ A running service carries the command out. Without one, the command opens the da
 service, with the same --config and --data.
 
 Exit codes: 0 done. 1 refused, one reason per line. 2 wrong usage, or could not run.`;
-
-const reads = `Also works while a service runs, and on a copy of log.db alone.`;
-const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
-const streams = `A global is globals/SLUG, an account accounts/COLLECTION/ID.`;
-const moments = `a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 (UTC)`;
 
 const bucket = `Uploaded files are in the folder "blobs" of the data directory, or in an S3 bucket: ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET,
 ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY, and optionally ANNALS_S3_REGION (default: us-east-1) and ANNALS_S3_PATH_STYLE
@@ -129,101 +112,7 @@ All proofs stay valid. Stop the service first, and set the clock of this machine
 Exit codes: 0 recorded. 1 nothing to correct, or the clock is still wrong. 2 wrong usage, or could not run.`,
     run: correct,
   },
-  history: {
-    summary: 'show the versions of a document: author, time, reason, changed fields',
-    usage: `annals history COLLECTION/ID [--data DIR] [--json]
-
-Includes deleted documents. ${streams} The schema is system/schema.
-${reads}
-
-  --json  print one JSON object, as GET /api/audit/documents/COLLECTION/ID answers, with all versions
-
-Exit codes: 0 shown. 1 not in the log. 2 wrong usage, or could not run.`,
-    run: showHistory,
-  },
-  diff: {
-    summary: 'show the differences between two versions of a document',
-    usage: `annals diff COLLECTION/ID [--from V] [--to V] [--data DIR] [--json]
-
-Fields have their present names. A global is globals/SLUG.
-
-  --to V    the later version (default: the newest)
-  --from V  the earlier version (default: the one before --to); 0 is before the first
-  --json    print one JSON object, as GET /api/audit/documents/COLLECTION/ID/diff answers, with a JSON Patch
-
-Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
-    run: showDiff,
-  },
-  show: {
-    summary: 'show a document or a collection, as of a moment',
-    usage: `annals show COLLECTION[/ID] [--as-of MOMENT] [--data DIR] [--json]
-
-Shows the state at that moment, with the field names of that time. A global is globals/SLUG.
-${reads}
-
-  --as-of MOMENT  ${moments},
-                  which means its end (default: now)
-  --json          print one JSON object per document and line: stream, version, position, document
-
-Exit codes: 0 shown. 1 no such document at that moment, or no such collection ever. 2 wrong usage, or could not run.`,
-    run: showDocument,
-  },
-  access: {
-    summary: 'show the user and the rule that allowed a version of a document',
-    usage: `annals access COLLECTION/ID [--version V] [--data DIR] [--json]
-
-Shows the user as of right before the write, with the field names of that time; and the rule that allowed the write, with the
-description and the SHA-256 that the log recorded. ${streams}
-
-  --version V  the version (default: the newest)
-  --json       print one JSON object, as GET /api/audit/documents/COLLECTION/ID/versions/V/access answers
-
-Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
-    run: showAccess,
-  },
-  events: {
-    summary: 'show the events of an actor, a type, a collection, a time',
-    usage: `annals events [--collection C] [--stream S] [--type T[,T]…] [--actor A] [--from MOMENT] [--to MOMENT]
-              [--data DIR] [--json]
-
-Shows the events that match all filters, oldest first. ${reads}
-annals export saves events with their proofs.
-
-  --collection C  the slug of a collection, globals/SLUG or accounts/COLLECTION; globals, accounts or system for all of
-                  these; or a stream of the service: ${serviceStreams.join(', ')}
-  --stream S      one document: COLLECTION/ID
-  --type T        one type, or several separated by commas: document.deleted,document.erased
-  --actor A       user, apiKey, system or anonymous; or an id: COLLECTION/ID, or that of an API key
-  --from, --to    the range, both ends included:
-                  ${moments}
-  --json          print one JSON object per event and line, with all its data
-
-${exitShown}`,
-    run: showEvents,
-  },
-  'log tail': {
-    summary: 'show the newest events of the log',
-    usage: `annals log tail [-n N] [--follow] [--data DIR] [--json]
-
-  -n N      the number of events (default: 10)
-  --follow  continue with new events until interrupted
-  --json    print one JSON object per event and line, with all its data
-
-${reads} ${exitShown}`,
-    run: tailLog,
-  },
-  'keys history': {
-    summary: 'show all keys that have signed the log',
-    usage: `annals keys history [--data DIR] [--json]
-
-Shows for each key the time in which it signed, and the event and reason by which it was replaced or disowned. Reads the present
-key from vault.db, if it exists. ${reads}
-
-  --json  print one JSON object, as GET /api/audit/keys answers
-
-${exitShown}`,
-    run: showKeys,
-  },
+  ...logCommands,
   'keys replace': {
     summary: 'replace the key that signs the log',
     usage: `annals keys replace --reason TEXT [--data DIR]

@@ -1,0 +1,13 @@
+/** A command: its line in the list of commands, the text of `--help`, and the function that runs it. */
+export type Command = {
+  summary: string;
+  usage: string;
+  /** Whether it is for all of several sites, and not for the one that --site names. */
+  isForAllSites?: true;
+  /** Resolves with the exit code. */
+  run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+};
+
+/** Phrases in the usages of commands of several files. */
+export const streams = `A global is globals/SLUG, an account accounts/COLLECTION/ID.`;
+export const moments = `a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 (UTC)`;

@@ -16,9 +16,8 @@ import { logFile } from '../../projections/files.ts';
 import { checkAgainstReadFiles, checkAgainstSeen, checkpointsIn } from '../../projections/seen.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
-import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { createCollector, maxCandidates } from '../files/blobs/collector.ts';
 import { maxSuspects } from '../files/blobs/losses.ts';
 import { createPins } from '../files/blobs/pins.ts';
@@ -30,10 +29,10 @@ import { briefHolders } from '../running/directory.ts';
 import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
-import { StartError } from '../writer/writer.ts';
-import { existingLog } from './data.ts';
+import { existingLog, startErrorOf } from './data.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
 import { readReason } from './reason.ts';
+import { printLine } from './terminal.ts';
 import { existingVault } from './writing.ts';
 
 /** A log and the store of its files, both open. */
@@ -64,8 +63,7 @@ export async function collectBlobs(args: readonly string[], environment: NodeJS.
     if (flags['dry-run']) {
       const names = [...candidates.unnamed.keys()];
       printNames(names, flags.names ? names.length : shown);
-      print(`would remove ${amount(candidates.unnamed, names)} from ${storeName(blobSettings)}`);
-      return 0;
+      return printLine(`would remove ${amount(candidates.unnamed, names)} from ${storeName(blobSettings)}`);
     }
     return collect(opened, candidates, flags.names === true);
   });
@@ -99,7 +97,7 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
   const progress = showProgress('removing files');
   const tell = (end: string) => {
     if (withNames) printNames(removed, removed.length);
-    print(`removed ${amount(sizes, removed)} ${end}`);
+    printLine(`removed ${amount(sizes, removed)} ${end}`);
   };
   const tellOfSome = () => {
     if (removed.length > 0) tell('before this');
@@ -108,28 +106,29 @@ async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: b
     const position = refresh();
     const batch = [...unnamed.keys().take(maxCandidates)];
     if (batch.length === 0) break;
-    const answered = await removeUnnamed(opened, position, batch).catch((error) => {
-      tellOfSome();
-      throw error;
-    });
-    const { status, body } = answered;
-    if (status >= 300 || !isCollected(body)) {
-      tellOfSome();
-      return reportRefusal(answered);
-    }
+    const answered = await orTell(removeUnnamed(opened, position, batch), tellOfSome);
+    const { body } = answered;
+    if (answered.status >= 300 || !isCollected(body)) return reportRefusal(answered);
     removed.push(...body.removed);
     held.push(...body.held);
     for (const sha256 of batch) unnamed.delete(sha256);
     progress(sizes.size - unnamed.size, sizes.size);
   }
   const kept = sizes.size - removed.length - held.length;
-  tell(`from ${storeName(opened.blobSettings)}${kept === 0 ? '' : needed(kept)}`);
-  for (const { sha256, because } of held) print(`${sha256} stays: ${because}`);
+  const needed = kept === 0 ? '' : `; ${counted(kept, 'is', 'are')} needed by now`;
+  tell(`from ${storeName(opened.blobSettings)}${needed}`);
+  for (const { sha256, because } of held) printLine(`${sha256} stays: ${because}`);
   return held.length === 0 ? 0 : 1;
 }
 
-function needed(count: number): string {
-  return `; ${counted(count, 'is', 'are')} needed by now`;
+/** Tells what was done before the service fails or refuses. */
+async function orTell(asking: Promise<Answered>, tellOfSome: () => void): Promise<Answered> {
+  const answered = await asking.catch((error) => {
+    tellOfSome();
+    throw error;
+  });
+  if (answered.status >= 300) tellOfSome();
+  return answered;
 }
 
 function isCollected(body: object): body is Collected {
@@ -173,35 +172,32 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
     flags: { record: 'boolean', reason: 'string', config: 'string', 'accept-clock': 'boolean' },
   });
   if (!flags.record) refuseWithoutRecord(flags);
-  const problems: string[] = [];
-  const reason = flags.record ? readReason(flags.reason, 'why files are lost', problems) : null;
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  const reason = flags.record ? readReason(flags.reason, 'why files are lost') : null;
   return withStore(settings, async (opened) => {
     const { blobSettings, db, blobs } = opened;
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
     const verdict = await verifyStore(db, blobs, progress);
     const { stored, unnamed, needed, problems } = verdict;
     const store = storeName(blobSettings);
-    print(`checked ${amount(stored, [...stored.keys()])} in ${store}`);
+    printLine(`checked ${amount(stored, [...stored.keys()])} in ${store}`);
     if (unnamed.length > 0)
-      print(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
-    if (stored.size === 0 && needed > 0) print(`note: ${store} holds no file at all: is it the right one?`);
-    for (const problem of problems) print(textOf(problem));
+      printLine(`note: no event names ${amount(stored, unnamed)}; annals blobs gc removes such files`);
+    if (stored.size === 0 && needed > 0) printLine(`note: ${store} holds no file at all: is it the right one?`);
+    for (const problem of problems) printLine(textOf(problem));
     if (reason !== null) {
       const refused = await record(opened, verdict, reason);
       if (refused !== null) return refused;
     } else if (suspectsOf(opened, verdict).some(({ state }) => state === 'missing')) {
-      print('note: the log does not say that what is missing is lost: --record --reason TEXT puts that on record');
+      printLine('note: the log does not say that what is missing is lost: --record --reason TEXT puts that on record');
     }
     // A file that a document needs comes first.
     const worst = problems.find(({ namedBy }) => namedBy !== '') ?? problems[0];
     if (!worst) {
-      print(`sound: every file is what it was, and none of the ${needed} that the log needs is missing`);
-      return 0;
+      return printLine(`sound: every file is what it was, and none of the ${needed} that the log needs is missing`);
     }
     const others = problems.length - 1;
     const more = `; ${counted(others, 'more file is', 'more files are')} missing or altered`;
-    print(`NOT SOUND: ${textOf(worst)}${others === 0 ? '' : more}`);
+    printLine(`NOT SOUND: ${textOf(worst)}${others === 0 ? '' : more}`);
     return 1;
   });
 }
@@ -240,7 +236,7 @@ async function record(opened: Opened, verdict: StoreVerdict, reason: string): Pr
     const { lost, found, erased } = recorded;
     const again = found === 0 ? '' : ` and ${counted(found, 'file')} as found again`;
     const gone = erased === 0 ? '' : `; ${counted(erased, 'file is', 'files are')} erased by now`;
-    print(`recorded ${counted(lost, 'file')} as lost${again}${end}${gone}`);
+    printLine(`recorded ${counted(lost, 'file')} as lost${again}${end}${gone}`);
   };
   const tellOfSome = () => {
     if (recorded.lost + recorded.found > 0) tell(' before this');
@@ -248,14 +244,8 @@ async function record(opened: Opened, verdict: StoreVerdict, reason: string): Pr
   for (let at = 0; loaded && at < suspects.length; at += maxSuspects) {
     const body = { store: storeName(blobSettings), reason, files: suspects.slice(at, at + maxSuspects) };
     const order = { path: '/api/operator/blobs/losses', body };
-    const answered = await callAsOperator({ settings, loaded }, order).catch((error) => {
-      tellOfSome();
-      throw error;
-    });
-    if (answered.status >= 300) {
-      tellOfSome();
-      return reportRefusal(answered);
-    }
+    const answered = await orTell(callAsOperator({ settings, loaded }, order), tellOfSome);
+    if (answered.status >= 300) return reportRefusal(answered);
     recorded.lost += Number(answered.body.lost);
     recorded.found += Number(answered.body.found);
     recorded.erased += Number(answered.body.erased);
@@ -276,8 +266,7 @@ async function withStore(settings: Settings, run: (opened: Opened) => Promise<nu
   try {
     return await run({ settings, directory, blobSettings, db, log: openSoundly(db, directory), blobs });
   } catch (error) {
-    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
-    throw new StartError(`${messageOf(error)}; annals verify says more about the log`);
+    throw startErrorOf(error, (message) => `${message}; annals verify says more about the log`);
   } finally {
     blobs.close();
     db.close();
@@ -302,15 +291,11 @@ function requireVaulted({ directory, db, log }: Opened): void {
 }
 
 function printNames(names: readonly string[], most: number): void {
-  for (const name of names.slice(0, most)) print(name);
-  if (names.length > most) print(`and ${names.length - most} more, which --names shows`);
+  for (const name of names.slice(0, most)) printLine(name);
+  if (names.length > most) printLine(`and ${names.length - most} more, which --names shows`);
 }
 
 function amount(sizes: ReadonlyMap<string, number>, names: readonly string[]): string {
   const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
   return `${counted(names.length, 'file')} (${counted(bytes, 'byte')})`;
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

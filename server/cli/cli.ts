@@ -13,6 +13,7 @@ import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
+import { printLine } from './terminal.ts';
 
 const site = `With several sites (ANNALS_SITES), --site ID names the one to use. Its settings come from the file of sites; --config and
 --data override them.`;
@@ -22,14 +23,14 @@ const site = `With several sites (ANNALS_SITES), --site ID names the one to use.
  */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [first = 'help', second] = args;
-  if (first === '--version' || first === 'version') return print(version());
-  if (['help', '--help', '-h'].includes(first)) return print(help());
+  if (first === '--version' || first === 'version') return printLine(version());
+  if (['help', '--help', '-h'].includes(first)) return printLine(help());
   const name = Object.hasOwn(commands, first) ? first : `${first} ${second ?? ''}`.trim();
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command)
     return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`, 2);
   const rest = args.slice(name.split(' ').length);
-  if (rest.includes('--help') || rest.includes('-h')) return print(usageOf(command));
+  if (rest.includes('--help') || rest.includes('-h')) return printLine(usageOf(command));
   try {
     return await command.run(rest, environment);
   } catch (error) {
@@ -63,11 +64,6 @@ function explain(error: unknown, name: string): number {
   if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one', 2);
   if (plain.has(code)) return fail(messageOf(error), 2);
   return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), 2);
-}
-
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return 0;
 }
 
 function fail(text: string, code: number): number {

@@ -3,17 +3,14 @@ import { readDate } from '../../config/times.ts';
 import { type Correction, correctClock, isAhead } from '../../events/corrections.ts';
 import { inWords } from '../../events/durations.ts';
 import { createIds } from '../../events/ids.ts';
-import { BrokenLogError } from '../../events/log-file.ts';
 import { openVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
-import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { isDamage, openDatabase } from '../../storage/sqlite.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
 import { readSettings } from '../settings/command.ts';
-import { UsageError } from '../settings/settings.ts';
-import { StartError } from '../writer/writer.ts';
-import { existingLog } from './data.ts';
+import { existingLog, startErrorOf } from './data.ts';
 import { readReason } from './reason.ts';
+import { refused } from './terminal.ts';
 import { existingVault, type Opened, openToWrite } from './writing.ts';
 
 /** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
@@ -25,7 +22,6 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
   const reason = readReason(flags.reason, 'why its times go back', problems);
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
   const directory = existingLog(settings.data);
   const now = new Date();
   if (!now.toISOString().startsWith(`${today}T`)) {
@@ -56,8 +52,7 @@ function record(directory: string, now: number, reason: string): number {
     );
     return 0;
   } catch (error) {
-    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
-    throw new StartError(`${messageOf(error)}; annals verify says more about the log`);
+    throw startErrorOf(error, (message) => `${message}; annals verify says more about the log`);
   } finally {
     db.close();
     vault.close();
@@ -81,9 +76,4 @@ function readToday(text: string | undefined, problems: string[]): string {
       : `--today must be a day in UTC such as 2026-11-23, got ${show(text)}`,
   );
   return '';
-}
-
-function refused(message: string): number {
-  process.stderr.write(`${message}\n`);
-  return 1;
 }

@@ -2,18 +2,14 @@ import { ConfigError } from '../../config/check.ts';
 import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
-import { BrokenLogError } from '../../events/log-file.ts';
 import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
-import { messageOf } from '../../storage/errors.ts';
-import { isDamage } from '../../storage/sqlite.ts';
 import { showProgress } from '../platform/progress.ts';
 import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { siteCalled } from '../settings/sites-file.ts';
-import { StartError } from '../writer/writer.ts';
-import { existingLog } from './data.ts';
-import { printable } from './terminal.ts';
+import { existingLog, startErrorOf } from './data.ts';
+import { printable, printLine } from './terminal.ts';
 
 /** `annals config check`: exit 0 valid; otherwise exit 2 and every problem is printed. Checks each of several sites. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -56,11 +52,11 @@ type Asked = { against?: string; rules?: boolean };
 /** Prints the results for a valid configuration; resolves with the reasons why a start on the data would be refused. */
 async function check({ config, strictSchema }: Settings, name: string, flags: Asked): Promise<string[]> {
   const { path, model } = await loadConfiguration(config);
-  for (const warning of model.warnings) print(`warning: ${name}${warning}`);
-  print(
+  for (const warning of model.warnings) printLine(`warning: ${name}${warning}`);
+  printLine(
     `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,
   );
-  if (flags.rules) for (const line of linesOf(model.rules)) print(`${name}${line}`);
+  if (flags.rules) for (const line of linesOf(model.rules)) printLine(`${name}${line}`);
   return flags.against === undefined ? [] : checkAgainst(flags.against, { name, model, isStrict: strictSchema });
 }
 
@@ -75,12 +71,12 @@ type Checked = { name: string; model: Model; isStrict: boolean };
 function checkAgainst(data: string, { name, model, isStrict }: Checked): string[] {
   const directory = existingLog(data, '--against');
   const { isChanged, hasOtherRules, problems, changes, returning } = outlook(directory, model);
-  for (const line of returning) print(`note: ${name}${line}`);
-  if (!isStrict) for (const line of changes) print(`warning: ${name}${line}`);
+  for (const line of returning) printLine(`note: ${name}${line}`);
+  if (!isStrict) for (const line of changes) printLine(`warning: ${name}${line}`);
   const refused = [...problems, ...(isStrict ? changes : [])];
   const same = hasOtherRules ? 'a start records other rules' : 'it has the schema of the configuration';
   const outcome = isChanged ? 'a start records another schema' : same;
-  print(`${name}${directory}: ${refused.length > 0 ? 'a start is refused' : outcome}`);
+  printLine(`${name}${directory}: ${refused.length > 0 ? 'a start is refused' : outcome}`);
   return refused.map((line) => `${name}${line}`);
 }
 
@@ -88,11 +84,6 @@ function outlook(directory: string, model: Model): Outlook {
   try {
     return lookAhead(directory, model, showProgress('replaying the log'));
   } catch (error) {
-    if (!(error instanceof BrokenLogError || isDamage(error))) throw error;
-    throw new StartError(`${directory} cannot be looked at: ${messageOf(error)}; annals verify says more`);
+    throw startErrorOf(error, (message) => `${directory} cannot be looked at: ${message}; annals verify says more`);
   }
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

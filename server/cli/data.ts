@@ -15,7 +15,9 @@ import { logFile, removeOtherReadFiles } from '../../projections/files.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { SchemaError } from '../../projections/schema-check.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
+import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
+import { isDamage, type Sqlite } from '../../storage/sqlite.ts';
 import { signedSize } from '../audit/notary/checkpoint-checks.ts';
 import { trustedKeysOf } from '../audit/notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../audit/notary/verification.ts';
@@ -54,7 +56,8 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
     verdict.notes.push(...checkpoints.notes);
     last.push(...checkpoints.last);
     isPartial = checkpoints.isPartial;
-    if (hasFiles(settings.data)) last.push('the uploaded files were not looked at, annals blobs verify does that');
+    if (withLog(directory, namesFiles))
+      last.push('the uploaded files were not looked at, annals blobs verify does that');
   }
   const code = report(verdict, 'sound: the log is whole, and the read tables equal a replay of it', last);
   // All that could be checked is sound, but not all could be.
@@ -81,7 +84,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     ...(isAccepted ? ['why events are lost'] : []),
     ...(acceptsUnsealed ? ['why a log is taken that vault.db has not sealed'] : []),
   ];
-  const reason = whys.length > 0 ? readAcceptance(flags.reason, whys.join(', ')) : '';
+  const reason = whys.length > 0 ? readReason(flags.reason, `${whys.join(', ')}, and who accepts it`) : '';
   if (whys.length === 0 && flags.reason !== undefined)
     throw new UsageError(
       '--reason goes with --accept-lost-events or --accept-foreign-writes: the log keeps the reason for them',
@@ -136,22 +139,12 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   }
 }
 
-function readAcceptance(text: string | undefined, why: string): string {
-  const problems: string[] = [];
-  const reason = readReason(text, `${why}, and who accepts it`, problems);
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
-  return reason;
-}
-
 /** The number of first events that keys of a vault have signed, as far as the log keeps the signatures. */
 function signedBy(directory: string, { logKeys }: Vault): number {
-  const db = openLogToRead(logFile(directory));
-  try {
+  return withLog(directory, (db) => {
     const log = readLog(db);
     return signedSize(log, readCheckpoints(db), trustedKeysOf(log, logKeys));
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** The events that the operator has accepted, and the command that shows them. */
@@ -166,21 +159,19 @@ function acceptedLine(accepted: Acceptance | null): string {
   return `the log is sealed again as it is${first <= to ? told : ', and all of it is signed'}`;
 }
 
-function hasFiles(data: string): boolean {
-  const db = openLogToRead(logFile(resolve(data)));
-  try {
-    return namesFiles(db);
-  } finally {
-    db.close();
-  }
-}
-
 /** Whether the schema or the rules of a configuration differ from those that a log ends with. */
 export function hasChanged(model: Model, data: string): boolean {
+  const { isChanged, hasOtherRules } = differenceTo(
+    withLog(data, (db) => epochsOf(readLog(db)).at(-1)),
+    model,
+  );
+  return isChanged || hasOtherRules;
+}
+
+function withLog<T>(data: string, run: (db: Sqlite) => T): T {
   const db = openLogToRead(logFile(resolve(data)));
   try {
-    const { isChanged, hasOtherRules } = differenceTo(epochsOf(readLog(db)).at(-1), model);
-    return isChanged || hasOtherRules;
+    return run(db);
   } finally {
     db.close();
   }
@@ -213,4 +204,9 @@ export function existingLog(data: string, flag = '--data'): string {
   if (!existsSync(logFile(directory)))
     throw new UsageError(`there is no log in ${directory}; ${flag} names the directory`);
   return directory;
+}
+
+/** The error of a log that is damaged, as the operator is told; any other error unchanged. */
+export function startErrorOf(error: unknown, tell = (message: string) => message): unknown {
+  return isDamage(error) || error instanceof BrokenLogError ? new StartError(tell(messageOf(error))) : error;
 }

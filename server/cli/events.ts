@@ -1,17 +1,15 @@
 import { DomainError, type FieldError } from '../../config/errors.ts';
 import { accountStream, globalStream, serviceStreams } from '../../events/catalogue.ts';
-import type { EventText } from '../../events/event-checks.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/epochs.ts';
-import { shownText } from '../audit/event-text.ts';
 import { eventsThatFit, wantedOf, wantedParameters } from '../audit/exports/filters.ts';
 import { positionsOf, range } from '../queries/moments.ts';
 import { askedOf, settle } from '../queries/parameters.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
 import { UsageError } from '../settings/settings.ts';
-import { eventTitles, eventWidths, print, reading, tailLine } from './log.ts';
+import { eventLines, print, reading } from './log.ts';
 import { printable, terminalOf } from './terminal.ts';
 
 const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
@@ -30,10 +28,8 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
     refuseFlags(asked.errors);
     const wanted = wantedOf(settle(asked));
 
-    const terminal = terminalOf(process.stdout, environment);
-    const widths = eventWidths(size);
-    const lineOf = (text: EventText) => (json ? printable(shownText(text)) : tailLine(text, widths, terminal));
-    if (!json) await print(eventTitles(widths, terminal));
+    const { titles, lineOf } = eventLines(size, json ? null : terminalOf(process.stdout, environment));
+    if (titles !== null) await print(titles);
     for await (const texts of eventsThatFit(log, { from: found.from, to: found.to ?? size, filters: wanted })) {
       for (const text of texts) await print(lineOf(text));
     }

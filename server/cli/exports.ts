@@ -12,7 +12,7 @@ import { loadConfiguration } from '../settings/configuration.ts';
 import type { Flags } from '../settings/flags.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { existingLog, hasChanged } from './data.ts';
-import { callAsOperator, type Order, reportRefusal } from './operator.ts';
+import { callAsOperator, heedingSignals, type Order, reportRefusal } from './operator.ts';
 
 const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flags;
 
@@ -82,6 +82,7 @@ async function save(
   const digest = createHash('sha256');
   let bytes = 0;
   let said = '';
+  const stopping = new AbortController();
   const receive = async (response: IncomingMessage) => {
     const passing = new Transform({
       transform(chunk: Buffer, _encoding, done) {
@@ -100,7 +101,10 @@ async function save(
       `SHA-256 of the file ${digest.digest('hex')}\nsigned: size ${size}, root ${root}\n`;
   };
   try {
-    const answered = await untilStopped((signal) => carryOut(settings, { ...order, take: { signal, receive } }));
+    const answered = await heedingSignals(
+      () => stopping.abort(),
+      () => carryOut(settings, { ...order, take: { signal: stopping.signal, receive } }),
+    );
     if (answered.status !== 200) return reportRefusal(answered);
     process.stdout.write(said);
     return 0;
@@ -129,18 +133,4 @@ async function carryOut(settings: Settings, order: Order) {
       lock.release();
     }
   });
-}
-
-const signals = ['SIGTERM', 'SIGINT'] as const;
-
-/** A signal stops the saving, and does not end the process before it has cleaned up. */
-async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stopping = new AbortController();
-  const stop = () => stopping.abort();
-  for (const signal of signals) process.on(signal, stop);
-  try {
-    return await run(stopping.signal);
-  } finally {
-    for (const signal of signals) process.off(signal, stop);
-  }
 }

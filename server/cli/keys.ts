@@ -1,22 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createIds } from '../../events/ids.ts';
-import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
+import { openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { openVault, withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
-import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
 import { keyHistory } from '../audit/notary/key-history.ts';
 import type { KeyNote, KeyRecord } from '../ports.ts';
 import { readSettings } from '../settings/command.ts';
-import { UsageError } from '../settings/settings.ts';
-import { StartError } from '../writer/writer.ts';
-import { existingLog } from './data.ts';
+import { existingLog, startErrorOf } from './data.ts';
 import { readReason } from './reason.ts';
-import { printable } from './terminal.ts';
-import { existingVault, type Opened, openToWrite, tellOfKeys } from './writing.ts';
+import { printable, printLine } from './terminal.ts';
+import { existingVault, type Opened, openToWrite, requireLog, tellOfKeys } from './writing.ts';
 
 /** `annals keys history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -24,16 +21,16 @@ export async function showKeys(args: readonly string[], environment: NodeJS.Proc
   const directory = existingLog(settings.data);
   const db = openLogToRead(logFile(directory));
   try {
-    return await reported(() => {
-      requireLog(db);
-      const vault = join(directory, 'vault.db');
-      const { log } = readLog(db).head();
-      const known = existsSync(vault) ? withVault(vault, (keys) => keys.known(log)) : [];
-      const keys = keyHistory(db, known.find(({ retiredAt }) => retiredAt === null) ?? null);
-      const lines = flags.json ? [JSON.stringify({ keys })] : keys.flatMap(linesOf);
-      for (const line of lines) process.stdout.write(`${printable(line)}\n`);
-      return 0;
-    });
+    requireLog(db);
+    const vault = join(directory, 'vault.db');
+    const { log } = readLog(db).head();
+    const known = existsSync(vault) ? withVault(vault, (keys) => keys.known(log)) : [];
+    const keys = keyHistory(db, known.find(({ retiredAt }) => retiredAt === null) ?? null);
+    const lines = flags.json ? [JSON.stringify({ keys })] : keys.flatMap(linesOf);
+    for (const line of lines) printLine(printable(line));
+    return 0;
+  } catch (error) {
+    throw startErrorOf(error);
   } finally {
     db.close();
   }
@@ -60,9 +57,7 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
 /** `annals keys replace`: exit 0 replaced, 2 could not run. */
 export async function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { reason: 'string' } });
-  const problems: string[] = [];
-  const reason = readReason(flags.reason, 'why another key signs it', problems);
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  const reason = readReason(flags.reason, 'why another key signs it');
   const directory = existingLog(settings.data);
   const vaultFile = existingVault(directory);
   // A running service would go on signing with its key.
@@ -70,7 +65,9 @@ export async function replaceKey(args: readonly string[], environment: NodeJS.Pr
   const db = openDatabase(logFile(directory), { durability: 'full' });
   const vault = openVault(vaultFile);
   try {
-    return await reported(() => replaceIn({ directory, db, vault }, reason));
+    return await replaceIn({ directory, db, vault }, reason);
+  } catch (error) {
+    throw startErrorOf(error);
   } finally {
     vault.close();
     db.close();
@@ -90,17 +87,4 @@ async function replaceIn(opened: Opened, reason: string): Promise<number> {
   process.stdout.write(`auditors need to know the new key: ${logKeys.current(logId).signer.key}\n`);
   await tellOfKeys(opened, log, ids);
   return 0;
-}
-
-function requireLog(db: Sqlite): void {
-  if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
-}
-
-async function reported(run: () => number | Promise<number>): Promise<number> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!isDamage(error) && !(error instanceof BrokenLogError)) throw error;
-    throw new StartError(messageOf(error));
-  }
 }

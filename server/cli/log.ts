@@ -4,7 +4,7 @@ import { counted } from '../../config/counted.ts';
 import { show } from '../../config/suggest.ts';
 import type { Actor } from '../../events/envelope.ts';
 import type { EventText } from '../../events/event-checks.ts';
-import { BrokenLogError, isLog, openLogToRead } from '../../events/log-file.ts';
+import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import { eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/files.ts';
 import { shownText } from '../audit/event-text.ts';
@@ -13,7 +13,8 @@ import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { existingLog } from './data.ts';
-import { cut, printable, row, type Terminal, terminalOf } from './terminal.ts';
+import { cut, printable, refused, row, type Terminal, terminalOf } from './terminal.ts';
+import { requireLog } from './writing.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -74,11 +75,9 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
   });
   const count = readCount(flags.n, '-n') ?? 10;
   return reading(settings.data, async (log) => {
-    const terminal = terminalOf(process.stdout, environment);
     let { size } = log.head();
-    const widths = eventWidths(size);
-    const lineOf = (text: EventText) => (flags.json ? printable(shownText(text)) : tailLine(text, widths, terminal));
-    if (!flags.json) await print(eventTitles(widths, terminal));
+    const { titles, lineOf } = eventLines(size, flags.json ? null : terminalOf(process.stdout, environment));
+    if (titles !== null) await print(titles);
     for (let at = Math.max(size - count, 0); ; ) {
       for (; at < size; at += 1) await print(lineOf(textAt(log, at + 1)));
       if (!flags.follow) return 0;
@@ -88,22 +87,17 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
   });
 }
 
-/** The widths of the columns of events, for a log of this size. */
-export function eventWidths(size: number): number[] {
-  return [String(size).length + 1, 24, 24, 45];
-}
-
-/** The line above events. */
-export function eventTitles(widths: readonly number[], terminal: Terminal): string {
-  return terminal.bold(row(['', 'RECORDED', 'TYPE', 'STREAM', 'BY'], widths, terminal.columns));
-}
-
-/** An event on a line. */
-export function tailLine(text: EventText, widths: readonly number[], terminal: Terminal): string {
-  const { header, context } = eventOf(text);
-  const { position, recordedAt, type, stream, version, actor } = header;
-  const by = whoIs(actor) + (context?.reason === undefined ? '' : `: ${context.reason}`);
-  return row([String(position), recordedAt, type, `${stream} ${version}`, by], widths, terminal.columns);
+/** The lines of the events of a log of this size, and the titles above them; without a terminal, of JSON. */
+export function eventLines(size: number, terminal: Terminal | null) {
+  if (!terminal) return { titles: null, lineOf: (text: EventText) => printable(shownText(text)) };
+  const inColumns = (cells: string[]) => row(cells, [String(size).length + 1, 24, 24, 45], terminal.columns);
+  function lineOf(text: EventText): string {
+    const { header, context } = eventOf(text);
+    const { position, recordedAt, type, stream, version, actor } = header;
+    const by = whoIs(actor) + (context?.reason === undefined ? '' : `: ${context.reason}`);
+    return inColumns([String(position), recordedAt, type, `${stream} ${version}`, by]);
+  }
+  return { titles: terminal.bold(inColumns(['', 'RECORDED', 'TYPE', 'STREAM', 'BY'])), lineOf };
 }
 
 async function printHistory(state: StreamState, entries: AsyncIterable<Entry>, terminal: Terminal): Promise<void> {
@@ -147,14 +141,7 @@ async function printDiff(state: StreamState, { before, after, diff }: Shown, ter
   const line = (text: string) => cut(printable(text), terminal.columns);
   const versions = `version ${before?.version ?? 0} → ${after?.version ?? 0}`;
   await print(terminal.bold(line(`${state.stream}: ${versions}`)));
-  if (after) {
-    const why = after.reason ? `: ${after.reason}` : '';
-    await print(
-      terminal.dim(
-        line(`${after.type} at position ${after.position}, ${after.recordedAt}, by ${whoIs(after.actor)}${why}`),
-      ),
-    );
-  }
+  if (after) await print(terminal.dim(line(whatHappened(after, after.reason))));
   if (diff.fields === null) await print('one of the two has been erased: the differences are unknown');
   else if (diff.fields.length === 0) await print('no field differs');
   for (const { field, before: old, after: now } of diff.fields ?? []) {
@@ -164,8 +151,13 @@ async function printDiff(state: StreamState, { before, after, diff }: Shown, ter
   }
 }
 
-/** The actor of an event as a text. */
-export function whoIs({ type, id }: Actor): string {
+/** An event in a sentence. */
+export function whatHappened(event: Omit<Entry, 'version' | 'reason'>, reason: Entry['reason']): string {
+  const { type, position, recordedAt, actor } = event;
+  return `${type} at position ${position}, ${recordedAt}, by ${whoIs(actor)}${reason ? `: ${reason}` : ''}`;
+}
+
+function whoIs({ type, id }: Actor): string {
   if (id === undefined) return type;
   return type === 'apiKey' ? `API key ${id}` : id;
 }
@@ -185,7 +177,7 @@ export async function reading(data: string, run: (log: LogReader) => Promise<num
   const db = openLogToRead(logFile(existingLog(data)));
   const over = new AbortController();
   try {
-    if (!isLog(db)) throw new StartError('log.db is empty: no service has been started on it yet');
+    requireLog(db);
     const shown = run(readLog(db));
     // After the reader has gone, it may find the log closed.
     shown.catch(() => {});
@@ -218,12 +210,6 @@ export async function print(line: string): Promise<void> {
 /** Prints that the log has no such stream; exit code 1. */
 export function missing(stream: string): number {
   return refused(`there is nothing about ${printable(show(stream))} in the log`);
-}
-
-/** Prints why there is nothing to show; exit code 1. */
-export function refused(message: string): number {
-  process.stderr.write(`${message}\n`);
-  return 1;
 }
 
 /** Reads a flag with a whole number. @throws UsageError for any other value. */

@@ -13,7 +13,7 @@ import { createLog, standardError } from '../platform/logging.ts';
 import { version } from '../platform/version.ts';
 import { briefHolders, embeddedHolder, serveHolder } from '../running/directory.ts';
 import { operatorSecret } from '../running/engine.ts';
-import { type Service, startService } from '../running/service.ts';
+import { startService } from '../running/service.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -93,13 +93,17 @@ export async function callOrDoAlone(
 async function callOwn({ settings, loaded }: Configured, order: Order): Promise<Answered> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
   const sink = standardError();
-  return untilSignal(async (signalled) => {
+  const { promise: signalled, reject } = Promise.withResolvers<never>();
+  signalled.catch(() => {});
+  const stop = () => reject(new CallError('stopped before anything was done'));
+  return heedingSignals(stop, async () => {
     const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
     try {
       // After this a signal changes nothing: the call is in progress, and short.
       const { reachable } = await Promise.race([service.ready, signalled]);
       service.setState('ready');
-      return await call({ address: reachable, secret: secretOf(service), site: settings.site }, order);
+      const secret = service.directory.vault.secret(operatorSecret);
+      return await call({ address: reachable, secret, site: settings.site }, order);
     } finally {
       await service.stop();
     }
@@ -108,21 +112,14 @@ async function callOwn({ settings, loaded }: Configured, order: Order): Promise<
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-/** Keeps a signal from ending the process during a task, which gets a promise that rejects at a signal. */
-async function untilSignal<T>(run: (signalled: Promise<never>) => Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => {});
-  const stop = () => reject(new CallError('stopped before anything was done'));
+/** Runs a task, during which a signal calls `stop` and does not end the process before it has cleaned up. */
+export async function heedingSignals<T>(stop: () => void, run: () => Promise<T>): Promise<T> {
   for (const signal of signals) process.on(signal, stop);
   try {
-    return await run(promise);
+    return await run();
   } finally {
     for (const signal of signals) process.off(signal, stop);
   }
-}
-
-function secretOf({ directory }: Service): string {
-  return directory.vault.secret(operatorSecret);
 }
 
 /** Calls the service that holds the directory; null if it does not answer now, and has done nothing. */

@@ -9,8 +9,8 @@ import { readMoment } from '../queries/moments.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { declaredIn, ofFlag } from './events.ts';
-import { missing, print, readCount, reading, refused, whoIs } from './log.ts';
-import { cut, printable, row, type Terminal, terminalOf } from './terminal.ts';
+import { missing, print, readCount, reading, whatHappened } from './log.ts';
+import { cut, printable, refused, row, type Terminal, terminalOf } from './terminal.ts';
 
 type Histories = ReturnType<typeof openHistory>;
 
@@ -58,7 +58,7 @@ async function showOne(showing: Showing, stream: string): Promise<number> {
   else {
     const line = (text: string) => cut(printable(text), terminal.columns);
     await print(terminal.bold(line(`${stream}: version ${event.header.version}`)));
-    await print(terminal.dim(line(whatHappened(event))));
+    await print(terminal.dim(line(whatHappened(event.header, event.context?.reason))));
     for (const [field, value] of Object.entries(document)) await print(line(`${field}: ${JSON.stringify(value)}`));
   }
   return 0;
@@ -104,12 +104,6 @@ function jsonOf({ event: { header }, document }: Then): string {
   return printable(JSON.stringify({ stream, version, position, document }));
 }
 
-function whatHappened({ header, context }: RecordedEvent): string {
-  const { type, position, recordedAt, actor } = header;
-  const why = context?.reason === undefined ? '' : `: ${context.reason}`;
-  return `${type} at position ${position}, ${recordedAt}, by ${whoIs(actor)}${why}`;
-}
-
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showAccess(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags, words } = readSettings(args, environment, {
@@ -139,7 +133,7 @@ async function printAccess(event: RecordedEvent, { rule, user, erased }: Admissi
   const { stream, version } = event.header;
   const line = (text: string) => cut(printable(text), terminal.columns);
   await print(terminal.bold(line(`${stream}: version ${version}`)));
-  await print(terminal.dim(line(whatHappened(event))));
+  await print(terminal.dim(line(whatHappened(event.header, event.context?.reason))));
   await print(line(`rule: ${erased ? '(erased)' : (rule?.name ?? 'none is named')}`));
   if (rule?.description) await print(line(`  ${rule.description}`));
   if (rule?.sha256) await print(line(`  SHA-256 ${rule.sha256}, as recorded at position ${rule.schema}`));

@@ -18,6 +18,18 @@ export function terminalOf({ isTTY = false, columns = 80 }: Output, environment:
   return { columns: width, bold: style(1), red: style(31), green: style(32), dim: style(2) };
 }
 
+/** Prints a line; exit code 0. */
+export function printLine(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return 0;
+}
+
+/** Prints why a command did nothing, or has nothing to show; exit code 1. */
+export function refused(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}
+
 /** Characters that move the cursor, reorder text, or are invisible: a document may hold any of them. */
 const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for

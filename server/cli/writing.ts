@@ -27,6 +27,11 @@ export function existingVault(directory: string): string {
   return vault;
 }
 
+/** @throws BrokenLogError for a log that no service has begun. */
+export function requireLog(db: Sqlite): void {
+  if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+}
+
 /**
  * Opens a log for a command that writes to it, after the checks of a start. It is changed only after `begin`, so a command that
  * refuses leaves it unchanged.
@@ -41,7 +46,7 @@ export function openToWrite(
   const seals = vault.seals();
   db.exec('BEGIN IMMEDIATE');
   upgradeLog(db, seals);
-  if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+  requireLog(db);
   const log = openCheckedLog(db, { directory, ids, now, seals, signed: vault.logKeys.signed() });
   return {
     log,

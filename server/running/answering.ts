@@ -4,7 +4,7 @@ import { ownModule } from '../platform/package.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EngineReady } from './engine.ts';
-import { portsOf, startHttpThreads } from './threads/http.ts';
+import { startHttpThreads } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
 /** The request handlers of a service. */
@@ -15,18 +15,20 @@ export type Answering = {
   stop: () => Promise<void>;
 };
 
-type Options = {
+/** The parts of a service that its request handlers are started with. */
+export type AnsweringOptions = {
   settings: Settings;
   loaded: Loaded;
   sink: LogSink;
   log: Logger;
+  /** Called when a thread that ended cannot be replaced. */
   onFailure: (error: Error) => void;
   /** How long a thread may not go on, in milliseconds, before it is replaced. */
   patience?: number;
 };
 
 /** Threads of their own. They load while the writer opens the log. */
-export function answerInThreads({ settings, loaded, ...rest }: Options): Answering {
+export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions): Answering {
   const threads = startHttpThreads({
     count: settings.threads,
     module: ownModule('./threads/http-thread.ts', import.meta.url),
@@ -36,7 +38,7 @@ export function answerInThreads({ settings, loaded, ...rest }: Options): Answeri
   return {
     listen: ({ shared, connect }) =>
       threads.listen(settings, (address) => {
-        const ports = portsOf(connect);
+        const ports = connect();
         const message = { kind: 'listen', shared, ports, address } satisfies HttpOrder;
         return [{ message, ports: Object.values(ports) }];
       }),
@@ -47,7 +49,7 @@ export function answerInThreads({ settings, loaded, ...rest }: Options): Answeri
 const stopMilliseconds = 10_000;
 
 /** The main thread: a fifth less to start, and a quarter less memory. */
-export function answerHere({ settings: { host, port } }: Options): Answering {
+export function answerHere({ settings: { host, port } }: AnsweringOptions): Answering {
   // Where threads answer, this one needs no hapi.
   const http = import('./http-server.ts');
   let opening: Promise<() => Promise<void>> | null = null;

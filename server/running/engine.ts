@@ -21,7 +21,7 @@ import { createCheckpointing } from './checkpointing.ts';
 import { watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
-import type { Connect } from './threads/http.ts';
+import type { Ports } from './threads/http-app.ts';
 import { portTo, portToNotary, portToPins } from './threads/message-ports.ts';
 import { generateOpenApiInWorker } from './threads/openapi.ts';
 import { warnOfConfiguration, warnOfSecrets, warnOfUnsigned } from './warnings.ts';
@@ -45,7 +45,7 @@ export type EngineReady = {
   /** The data that each thread starts with. */
   shared: Shared;
   /** Makes the ports of one thread to this one, and to the writer. */
-  connect: Connect;
+  connect: () => Ports;
   /** Opens the service for requests that this thread answers; to be closed before the engine stops. */
   openHere: () => OpenApp;
   /**
@@ -60,7 +60,8 @@ export type EngineReady = {
 /** Where clients reach the service. */
 export type Announced = AccountLinks & { baseUrl: string };
 
-type Options = {
+/** The parts and callbacks of an engine. */
+export type EngineOptions = {
   settings: Settings;
   /** Without a path it is an object, which no command can look at. */
   loaded: Pick<Loaded, 'model'> & { path: string | null };
@@ -80,7 +81,7 @@ type Options = {
  *
  * @throws LockedError when another process works on it, or this one already does; UnwritableError when this user may not.
  */
-export function startEngine(options: Options): Engine {
+export function startEngine(options: EngineOptions): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
   const { model } = loaded;
   warnOfConfiguration(log, settings, loaded);
@@ -93,7 +94,6 @@ export function startEngine(options: Options): Engine {
   const clockCell = newClockCell();
   const clock = createClock(clockCell);
   const ids = createIds(counter, clock.believed);
-  const logId = `annals/${ids.next().id}`;
   const writer = startWriter(
     {
       directory: directory.path,
@@ -101,7 +101,7 @@ export function startEngine(options: Options): Engine {
       rules: model.rules,
       counter,
       clockCell,
-      logId,
+      logId: `annals/${ids.next().id}`,
       signed: directory.vault.logKeys.signed(),
       seals: directory.vault.seals(),
       acceptsClock: settings.acceptClock,
@@ -185,14 +185,14 @@ export function startEngine(options: Options): Engine {
       return { baseUrl, ...accounts.announce(baseUrl) };
     }
 
-    const connect = {
-      writer: writer.connect,
-      passwords: () => portTo<PasswordService>(passwords),
-      notary: () => portToNotary(notary),
-      pins: () => portToPins(blobGuard),
-      erasures: () => portTo<ErasurePort>(erasurePort),
-      openApi: () => portTo<Describing>({ describe: openApi }),
-    };
+    const connect = () => ({
+      writer: writer.connect(),
+      passwords: portTo<PasswordService>(passwords),
+      notary: portToNotary(notary),
+      pins: portToPins(blobGuard),
+      erasures: portTo<ErasurePort>(erasurePort),
+      openApi: portTo<Describing>({ describe: openApi }),
+    });
     return { size, unsigned, shared, connect, openHere, announce };
   }
 
@@ -250,7 +250,7 @@ function sharedOf(settings: Settings, { apiKeys, secrets, vault }: Directory) {
 }
 
 /** Generates in a worker where that can load the configuration: the functions of an object do not pass between threads. */
-async function describeService(api: Api, { model, path }: Options['loaded'], shared: Shared): Promise<Made> {
+async function describeService(api: Api, { model, path }: EngineOptions['loaded'], shared: Shared): Promise<Made> {
   if (path !== null) return generateOpenApiInWorker(api, path, shared);
   const { generateOpenApi } = await import('./generate-openapi.ts');
   return generateOpenApi(api, model, shared);

@@ -1,13 +1,10 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { LogSink } from '../platform/logging.ts';
 import { showProgress } from '../platform/progress.ts';
 import type { State } from '../platform/state.ts';
-import type { Loaded } from '../settings/configuration.ts';
-import type { Settings } from '../settings/settings.ts';
-import { answerHere, answerInThreads } from './answering.ts';
+import { type AnsweringOptions, answerHere, answerInThreads } from './answering.ts';
 import type { Directory } from './directory.ts';
-import { type Announced, startEngine } from './engine.ts';
+import { type Announced, type EngineOptions, type EngineReady, startEngine } from './engine.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -20,27 +17,15 @@ export type Service = {
 };
 
 /** The address of a running service, and facts about its start. */
-export type Ready = Announced & {
-  /** Under which address it can be called from here. */
-  reachable: string;
-  /** The address that it listens on. */
-  address: string;
-  /** Events in the log at start. */
-  size: number;
-  /** How many of them, the last ones, were not signed before. */
-  unsigned: number;
-};
+export type Ready = Announced &
+  Pick<EngineReady, 'size' | 'unsigned'> & {
+    /** Under which address it can be called from here. */
+    reachable: string;
+    /** The address that it listens on. */
+    address: string;
+  };
 
-type Options = {
-  settings: Settings;
-  loaded: Loaded;
-  sink: LogSink;
-  log: Logger;
-  /** True for one that lives for a single command: it sends no mail, which goes on waiting, for it would end in the middle. */
-  isBrief?: boolean;
-  /** How long a thread that answers requests may not go on, in milliseconds, before it is replaced. */
-  patience?: number;
-};
+type Options = Omit<AnsweringOptions, 'onFailure'> & Pick<EngineOptions, 'isBrief'>;
 
 /**
  * Starts a service of its own process: the engine on the data directory, and the request handlers.

@@ -1,40 +1,28 @@
 import { resolve } from 'node:path';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { messageOf } from '../../storage/errors.ts';
-import type { BucketSettings, SettingKind, Settings, SettingValue } from './settings.ts';
-
-/** A setting as a member of an object: `key` is its name there, `read` the reader of the same environment variable. */
-export type ObjectSetting = {
-  name: keyof Settings;
-  /** Which part of `bucket`. */
-  part: keyof BucketSettings | undefined;
-  key: string;
-  /** Whether a bucket requires it. */
-  isNeeded: boolean;
-  byDefault: SettingValue | undefined;
-  kind: SettingKind;
-  read: (text: string, source: string) => SettingValue;
-};
+import { bucketDefaults, isNeeded, type Setting, type Settings, type SettingValue } from './settings.ts';
 
 /** The place of an object, and the list that every problem is added to. */
 export type Place = { at: string; problems: string[] };
 
 /**
- * Reads the settings in an object.
+ * Reads the settings in an object, by the readers of their environment variables. The keys are the names of the settings; those of
+ * a bucket are the names of its parts.
  *
  * @param base the folder of relative paths in it.
  */
 export function readObjectSettings(
   said: Record<string, unknown>,
   { at, problems }: Place,
-  settings: readonly ObjectSetting[],
+  settings: readonly Setting[],
   base: string,
 ): Partial<Settings> {
   const own: Record<string, unknown> = {};
   for (const setting of settings) {
-    const { name, part, key } = setting;
-    if (part || !(key in said)) continue;
-    const value = readValue(setting, said[key], { at: `${at}.${key}`, problems });
+    const { name, part } = setting;
+    if (part || !(name in said)) continue;
+    const value = readValue(setting, said[name], { at: `${at}.${name}`, problems });
     own[name] = isPath(name) ? resolve(base, String(value)) : value;
   }
   if ('bucket' in said) own.bucket = readBucket(said.bucket, { at: `${at}.bucket`, problems }, settings);
@@ -42,8 +30,8 @@ export function readObjectSettings(
 }
 
 /** The keys that an object of settings may have. */
-export function keysOf(settings: readonly ObjectSetting[]): string[] {
-  return [...settings.filter(({ part }) => !part).map(({ key }) => key), 'bucket'];
+export function keysOf(settings: readonly Setting[]): string[] {
+  return [...settings.filter(({ part }) => !part).map(({ name }) => name), 'bucket'];
 }
 
 /** The entries of an object that may have these keys; null, and one more problem, for any other value. */
@@ -75,31 +63,27 @@ function isPath(name: keyof Settings): boolean {
   return name === 'config' || name === 'data';
 }
 
-function readBucket(value: unknown, { at, problems }: Place, settings: readonly ObjectSetting[]): object {
-  const parts = settings.filter(({ part }) => part);
-  const said = objectIn(
-    value,
-    parts.map(({ key }) => key),
-    { at, problems },
-  );
-  const bucket: Record<string, unknown> = {};
-  if (!said) return bucket;
-  for (const setting of parts) {
-    const { part = '', key, isNeeded, byDefault } = setting;
-    if (key in said) bucket[part] = readValue(setting, said[key], { at: `${at}.${key}`, problems });
-    else if (isNeeded) problems.push(`${at}.${key} is missing`);
-    else if (byDefault !== undefined) bucket[part] = byDefault;
+function readBucket(value: unknown, { at, problems }: Place, settings: readonly Setting[]): object {
+  const parts = settings.flatMap(({ part }) => part ?? []);
+  const said = objectIn(value, parts, { at, problems });
+  if (!said) return {};
+  const bucket: Record<string, unknown> = { ...bucketDefaults };
+  for (const setting of settings) {
+    const { part } = setting;
+    if (!part) continue;
+    if (part in said) bucket[part] = readValue(setting, said[part], { at: `${at}.${part}`, problems });
+    else if (isNeeded(part)) problems.push(`${at}.${part} is missing`);
   }
   return bucket;
 }
 
-function readValue({ key, kind, read }: ObjectSetting, value: unknown, { at, problems }: Place): unknown {
+function readValue({ name, kind = 'string', read }: Setting, value: unknown, { at, problems }: Place): unknown {
   if (kind === 'list') {
     const before = problems.length;
-    const without = key === 'witnesses' ? 'there are no witnesses' : 'one is generated';
+    const without = name === 'witnesses' ? 'there are no witnesses' : 'one is generated';
     const items = readList(value, { at, problems }, without);
     // A comma in a key would separate it when the list is one text.
-    if (key !== 'witnesses' || problems.length > before) return items;
+    if (name !== 'witnesses' || problems.length > before) return items;
     return readText(items.join(','), read, { at, problems });
   }
   if (typeof value !== kind) {
@@ -109,7 +93,7 @@ function readValue({ key, kind, read }: ObjectSetting, value: unknown, { at, pro
   return readText(String(value), read, { at, problems });
 }
 
-function readText(text: string, read: ObjectSetting['read'], { at, problems }: Place): SettingValue | undefined {
+function readText(text: string, read: Setting['read'], { at, problems }: Place): SettingValue | undefined {
   try {
     return read(text, at);
   } catch (error) {

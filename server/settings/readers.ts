@@ -20,28 +20,31 @@ export function nonEmpty(text: string, source: string): string {
   return text;
 }
 
-/** A port. */
-export function readPort(text: string, source: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new Error(`${source} must be a port number from 0 (any free one) to 65535, got ${JSON.stringify(text)}`);
-  }
-  return port;
+function wholeNumber(least: number, most: number, must: string) {
+  return (text: string, source: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new Error(`${source} must be ${must}, got ${JSON.stringify(text)}`);
+  };
 }
 
+/** A port. */
+export const readPort = wholeNumber(0, 65_535, 'a port number from 0 (any free one) to 65535');
+
 /** A share. */
-export function readPercent(text: string, source: string): number {
-  const percent = Number(text);
-  if (/^\d+$/.test(text) && percent <= 100) return percent;
-  throw new Error(`${source} must be a whole number from 0 (off) to 100, got ${JSON.stringify(text)}`);
-}
+export const readPercent = wholeNumber(0, 100, 'a whole number from 0 (off) to 100');
+
+/** A century: a longer lock is a mistake, and cannot be undone. */
+const maxDays = 36_500;
+
+/** A number of days. */
+export const readDays = wholeNumber(1, maxDays, `a whole number of days from 1 to ${maxDays}`);
+
+const countOfThreads = wholeNumber(0, maxThreads, `a whole number from 0 to ${maxThreads}`);
 
 /** A number of threads. */
 export function readThreads(text: string, source: string): number {
-  const threads = Number(text);
-  if (!/^\d+$/.test(text) || threads > maxThreads) {
-    throw new Error(`${source} must be a whole number from 0 to ${maxThreads}, got ${JSON.stringify(text)}`);
-  }
+  const threads = countOfThreads(text, source);
   if (threads > 1 && !canShareAPort) throw new Error(`${source} above 1 works on Linux only, got ${text}`);
   return threads;
 }
@@ -105,16 +108,6 @@ export function readBucketName(text: string, source: string): string {
     );
   }
   return text;
-}
-
-/** A century: a longer lock is a mistake, and cannot be undone. */
-const maxDays = 36_500;
-
-/** A number of days. */
-export function readDays(text: string, source: string): number {
-  const days = Number(text);
-  if (/^\d+$/.test(text) && days >= 1 && days <= maxDays) return days;
-  throw new Error(`${source} must be a whole number of days from 1 to ${maxDays}, got ${JSON.stringify(text)}`);
 }
 
 /** An address to post to. */

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import type { ObjectSetting } from './objects.ts';
 import {
   canShareAPort,
   nonEmpty,
@@ -106,6 +105,8 @@ export type SettingValue = string | number | boolean | string[];
 /** The variable that names the file of sites. */
 export const sitesVariable = 'ANNALS_SITES';
 
+const boolean = { kind: 'boolean', read: readBoolean } as const;
+
 /** One entry per setting: the flag, the environment variable (also as `…_FILE`), and how its text is read. */
 export const settings: readonly Setting[] = [
   { name: 'config', flag: 'config', environment: 'ANNALS_CONFIG', read: nonEmpty, ofSite: 'default' },
@@ -117,14 +118,7 @@ export const settings: readonly Setting[] = [
   { name: 'apiKeys', environment: 'ANNALS_API_KEY', kind: 'list', read: readList, ofSite: 'only' },
   { name: 'secrets', environment: 'ANNALS_SECRET', kind: 'list', read: readList, ofSite: 'only' },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
-  {
-    name: 'strictSchema',
-    flag: 'strict-schema',
-    environment: 'ANNALS_STRICT_SCHEMA',
-    kind: 'boolean',
-    read: readBoolean,
-    ofSite: 'default',
-  },
+  { name: 'strictSchema', flag: 'strict-schema', environment: 'ANNALS_STRICT_SCHEMA', ...boolean, ofSite: 'default' },
   { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl, ofSite: 'default' },
   { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender, ofSite: 'default' },
   { name: 'bucket', part: 'endpoint', environment: 'ANNALS_S3_ENDPOINT', read: readEndpoint, ofSite: 'only' },
@@ -132,14 +126,7 @@ export const settings: readonly Setting[] = [
   { name: 'bucket', part: 'region', environment: 'ANNALS_S3_REGION', read: nonEmpty, ofSite: 'only' },
   { name: 'bucket', part: 'accessKey', environment: 'ANNALS_S3_ACCESS_KEY', read: nonEmpty, ofSite: 'only' },
   { name: 'bucket', part: 'secretKey', environment: 'ANNALS_S3_SECRET_KEY', read: nonEmpty, ofSite: 'only' },
-  {
-    name: 'bucket',
-    part: 'pathStyle',
-    environment: 'ANNALS_S3_PATH_STYLE',
-    kind: 'boolean',
-    read: readBoolean,
-    ofSite: 'only',
-  },
+  { name: 'bucket', part: 'pathStyle', environment: 'ANNALS_S3_PATH_STYLE', ...boolean, ofSite: 'only' },
   {
     name: 'bucket',
     part: 'checkpointDays',
@@ -152,14 +139,7 @@ export const settings: readonly Setting[] = [
   { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
-  {
-    name: 'acceptClock',
-    flag: 'accept-clock',
-    environment: 'ANNALS_ACCEPT_CLOCK',
-    kind: 'boolean',
-    read: readBoolean,
-    ofSite: 'default',
-  },
+  { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
   { name: 'verifyPercent', environment: 'ANNALS_VERIFY_PERCENT', kind: 'number', read: readPercent },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
@@ -190,30 +170,16 @@ export const defaultSettings: Settings = {
   sites: null,
 };
 
-/** The settings that the file of sites can have for a site, with their readers. */
-export function siteSettings(): ObjectSetting[] {
-  return settings.filter(({ ofSite }) => ofSite).map(inObject);
-}
+/** The settings that the file of sites can have for a site. */
+export const siteSettings: readonly Setting[] = settings.filter(({ ofSite }) => ofSite);
 
 /** Settings of the process that an embedded service has too. */
 const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent'];
 
-/** The settings of an embedded service, with their readers. */
-export function embeddedSettings(): ObjectSetting[] {
-  return settings.filter(({ name, ofSite }) => ofSite || ofProcess.includes(name)).map(inObject);
-}
-
-function inObject({ name, part, kind = 'string', read }: Setting): ObjectSetting {
-  return {
-    name,
-    part,
-    key: part ?? name,
-    isNeeded: part !== undefined && isNeeded(part),
-    byDefault: part === undefined ? undefined : (bucketDefaults as Record<string, SettingValue>)[part],
-    kind,
-    read,
-  };
-}
+/** The settings of an embedded service. */
+export const embeddedSettings: readonly Setting[] = settings.filter(
+  ({ name, ofSite }) => ofSite || ofProcess.includes(name),
+);
 
 /** The defaults of a bucket. */
 export const bucketDefaults = { region: 'us-east-1', pathStyle: true };

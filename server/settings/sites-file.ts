@@ -6,8 +6,6 @@ import { keysOf, kindOf, objectIn, type Place, readObjectSettings } from './obje
 import { type Settings, type SiteSettings, siteSettings } from './settings.ts';
 import { clashes } from './site-clashes.ts';
 
-const members = siteSettings();
-
 /** The form of an id that is valid in headers, addresses, and names of cookies and folders. */
 const idForm = /^[a-z\d][a-z\d-]{0,62}$/;
 const idMust = 'must be 1 to 63 lower-case letters, digits and "-", and not begin with "-"';
@@ -110,11 +108,11 @@ function isBegun(text: string): boolean {
 
 /** The settings of a site; an invalid id becomes the empty text. */
 function readSite(entry: unknown, { at, problems }: Place, base: string) {
-  const said = objectIn(entry, ['id', ...keysOf(members)], { at, problems });
+  const said = objectIn(entry, ['id', ...keysOf(siteSettings)], { at, problems });
   if (!said) return { id: '', settings: {} };
   const { id } = said;
   const isId = typeof id === 'string' && idForm.test(id);
   if (!('id' in said)) problems.push(`${at}.id is missing`);
   else if (!isId) problems.push(`${at}.id ${idMust}, got ${show(id)}`);
-  return { id: isId ? id : '', settings: readObjectSettings(said, { at, problems }, members, base) };
+  return { id: isId ? id : '', settings: readObjectSettings(said, { at, problems }, siteSettings, base) };
 }

@@ -1,14 +1,8 @@
-import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
-import { basename } from 'node:path';
 import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { Rules, Schema } from '../../config/schema.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createClock, jumpMilliseconds } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
-import type { SignedHead } from '../../events/log-keys.ts';
-import type { Seals } from '../../events/seals.ts';
 import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
@@ -16,24 +10,12 @@ import { errorOf, messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../platform/advice.ts';
 import { parent } from '../platform/parent.ts';
+import { stepBack } from '../platform/priority.ts';
 
-/** The start data of the writer thread. */
-export type WriterInput = {
-  directory: string;
-  schema: Schema;
-  rules: Rules;
-  counter: BigInt64Array<SharedArrayBuffer>;
-  clockCell: BigInt64Array<SharedArrayBuffer>;
-  logId: string;
-  /** The heads that the keys of logs have signed: a log that does not extend them is refused. */
-  signed: readonly SignedHead[];
-  /** The keys that the head of the log is sealed with. */
-  seals: Seals;
-  /** Whether a schema is refused that changes what documents answer. */
-  isStrict: boolean;
-  /** As {@link BootOptions} has it. */
-  acceptsClock: boolean;
-};
+/** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
+export type WriterInput = Required<
+  Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'signed' | 'seals' | 'isStrict' | 'acceptsClock'>
+> & { counter: BigInt64Array<SharedArrayBuffer>; clockCell: BigInt64Array<SharedArrayBuffer> };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];
@@ -60,7 +42,8 @@ export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'changes'; lines: readonly string[] }
   | { kind: 'sealed'; log: string }
-  | ({ kind: 'ready'; readFile: string; log: string; size: number } & Pick<Booted, 'found' | 'upgradedFrom'>)
+  /** `log` is its id, `size` its number of events by now. */
+  | ({ kind: 'ready'; log: string; size: number } & Pick<Booted, 'readFile' | 'found' | 'upgradedFrom'>)
   | { kind: 'refused'; message: string }
   | { kind: 'settled' }
   /** False: there was no room. */
@@ -75,8 +58,7 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
 const main = parent();
-const { directory, schema, rules, counter, clockCell, logId, signed, seals, acceptsClock, isStrict }: WriterInput =
-  workerData;
+const { counter, clockCell, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -89,21 +71,14 @@ type Started = Booted & { scrubber: Scrubber };
 function start(): Started | null {
   try {
     const booted = boot({
-      directory,
-      schema,
-      rules,
+      ...options,
       ids,
       now: clock.believed,
-      logId,
-      signed,
-      seals,
-      acceptsClock,
-      isStrict,
       onChanges: (lines) => say({ kind: 'changes', lines }),
       onSealed: (log) => say({ kind: 'sealed', log }),
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
-    const scrubber = openScrubber({ directory, readFile: booted.readFile, log: booted.log });
+    const scrubber = openScrubber({ directory: options.directory, readFile: booted.readFile, log: booted.log });
     // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
     scrubber.scrub([]);
     const { log, size } = booted.log.head();
@@ -234,18 +209,9 @@ function failure(error: unknown, kind: 'full' | 'unread') {
   return { ok: false, failure: kind, message: messageOf(error) } as const;
 }
 
-/** Where the cores are too few for all, reads go first: a write waits for the disk anyway. */
-function letReadersPass(): void {
-  try {
-    const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    setPriority(thread, 5);
-  } catch {
-    // Only Linux gives a thread a priority of its own.
-  }
-}
-
 const booted = start();
 if (booted) {
-  letReadersPass();
+  // Where the cores are too few for all, reads go first: a write waits for the disk anyway.
+  stepBack(5);
   serve(booted);
 }

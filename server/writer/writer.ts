@@ -37,11 +37,7 @@ export type Writer = {
   close: () => Promise<void>;
 };
 
-/**
- * `log`: the id of the log. `size`: events in the log when the writer had started, `found` when it was opened. `upgradedFrom`: the
- * format that it had, where it was an earlier one.
- */
-type Ready = { readFile: string; log: string; size: number; found: number; upgradedFrom: number | null };
+type Ready = Extract<WriterMessage, { kind: 'ready' }>;
 
 /** Callbacks for the start of the writer. */
 type Listener = {
@@ -118,20 +114,12 @@ export function startWriter(
     return promise;
   }
 
-  function keepCheckpoint(change: CheckpointChange): Promise<void> {
+  function ask<T>(order: WriterOrder, waiting: PromiseWithResolvers<T>[]): Promise<T> {
     if (death) return Promise.reject(death);
-    const kept = Promise.withResolvers<void>();
-    keeping.push(kept);
-    worker.postMessage({ kind: 'checkpoint', change } satisfies WriterOrder);
-    return kept.promise;
-  }
-
-  function scrub(remaining: Remaining[]): Promise<Scrubbed> {
-    if (death) return Promise.reject(death);
-    const scrubbed = Promise.withResolvers<Scrubbed>();
-    scrubbing.push(scrubbed);
-    worker.postMessage({ kind: 'scrub', remaining } satisfies WriterOrder);
-    return scrubbed.promise;
+    const asked = Promise.withResolvers<T>();
+    waiting.push(asked);
+    worker.postMessage(order);
+    return asked.promise;
   }
 
   async function close(): Promise<void> {
@@ -143,5 +131,13 @@ export function startWriter(
     await worker.terminate();
   }
 
-  return { ready: ready.promise, connect, settled, hasFailed: () => death !== null, keepCheckpoint, scrub, close };
+  return {
+    ready: ready.promise,
+    connect,
+    settled,
+    hasFailed: () => death !== null,
+    keepCheckpoint: (change) => ask({ kind: 'checkpoint', change }, keeping),
+    scrub: (remaining) => ask({ kind: 'scrub', remaining }, scrubbing),
+    close,
+  };
 }

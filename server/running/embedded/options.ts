@@ -74,8 +74,7 @@ const needed = ['config', 'data', 'baseUrl'];
 export function readOptions(options: unknown): Given {
   const place: Place = { at: 'options', problems: [] };
   const { problems } = place;
-  const settings = embeddedSettings();
-  const said = objectIn(options, [...keysOf(settings), 'path', 'logger'], place) ?? {};
+  const said = objectIn(options, [...keysOf(embeddedSettings), 'path', 'logger'], place) ?? {};
   // An optional value may be undefined.
   const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
   for (const key of needed) if (!(key in given)) problems.push(`options.${key} is missing`);
@@ -84,7 +83,7 @@ export function readOptions(options: unknown): Given {
   const texts = readObjectSettings(
     isObject ? rest : { ...rest, ...(config !== undefined && { config }) },
     place,
-    settings,
+    embeddedSettings,
     resolve(),
   );
   const sink = logger === undefined ? process.stderr : sinkIn(logger);

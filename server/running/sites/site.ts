@@ -8,7 +8,7 @@ import type { SiteSettings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
 import { runSeed } from '../seed.ts';
-import { type HttpThreads, type Order, portsOf } from '../threads/http.ts';
+import type { HttpThreads, Order } from '../threads/http.ts';
 import type { Done, SitesOrder } from '../threads/sites-thread.ts';
 
 /** One of the sites of a process, seen from the main thread. */
@@ -116,7 +116,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
 
   function openOrder(): Asked {
     const { loaded, ready } = opened as NonNullable<typeof opened>;
-    const ports = portsOf(ready.connect);
+    const ports = ready.connect();
     const { port, done } = answer();
     const message = { kind: 'open', site, config: loaded.path, shared: ready.shared, ports, done: port } as const;
     return { order: { message: message satisfies SitesOrder, ports: [...Object.values(ports), port] }, done };

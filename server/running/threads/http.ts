@@ -6,7 +6,7 @@ import type { Address } from '../../http/listener.ts';
 import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
 import type { LogSink } from '../../platform/logging.ts';
 import { StartError } from '../../writer/writer.ts';
-import type { HttpMessage, Ports } from './http-app.ts';
+import type { HttpMessage } from './http-app.ts';
 import { watch } from './watch.ts';
 
 const usualPatience = 10_000;
@@ -30,9 +30,6 @@ export type HttpThreads = {
 /** A message, and the ports that go with it. */
 export type Order = { message: object; ports: readonly MessagePort[] };
 
-/** Makes the ways of one thread to the others. */
-export type Connect = { [name in keyof Ports]: () => MessagePort };
-
 type Options = {
   count: number;
   /** The module that each thread runs, and its start data. */
@@ -48,18 +45,6 @@ type Options = {
 
 /** The start data of each thread, beside that of its module. */
 export type ThreadInput = { pulse: Pulse };
-
-/** The ports of one thread more. */
-export function portsOf({ writer, passwords, notary, pins, erasures, openApi }: Connect): Ports {
-  return {
-    writer: writer(),
-    passwords: passwords(),
-    notary: notary(),
-    pins: pins(),
-    erasures: erasures(),
-    openApi: openApi(),
-  };
-}
 
 /**
  * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error

@@ -212,16 +212,14 @@ function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
 }
 
 /** The messages for flags that have no meaning without --record. */
-const withoutRecord = {
+const withoutRecord: Record<string, string> = {
   reason: 'without it nothing is written',
   config: 'without it nothing is written, and the configuration is not read',
   'accept-clock': 'without it nothing is written, whatever the clock says',
 };
 
-function refuseWithoutRecord(flags: Partial<Record<keyof typeof withoutRecord, unknown>>): void {
-  const given = Object.entries(withoutRecord).filter(
-    ([name]) => flags[name as keyof typeof withoutRecord] !== undefined,
-  );
+function refuseWithoutRecord(flags: Record<string, unknown>): void {
+  const given = Object.entries(withoutRecord).filter(([name]) => flags[name] !== undefined);
   if (given.length > 0)
     throw new UsageError(given.map(([name, why]) => `--${name} goes with --record: ${why}`).join('\n'));
 }

@@ -28,7 +28,7 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   const name = Object.hasOwn(commands, first) ? first : `${first} ${second ?? ''}`.trim();
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command)
-    return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`, 2);
+    return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`);
   const rest = args.slice(name.split(' ').length);
   if (rest.includes('--help') || rest.includes('-h')) return printLine(usageOf(command));
   try {
@@ -48,25 +48,34 @@ function help(): string {
   return `Annals ${version()}: a content service over a verifiable log\n\n${lines.join('\n')}\n\nannals COMMAND --help shows the usage of a command.`;
 }
 
+/** Errors whose message is for the operator. */
+const told = [
+  BlobsRefusedError,
+  BlobsUnavailableError,
+  CallError,
+  Cancelled,
+  ConfigError,
+  LockedError,
+  StartError,
+  UnwritableError,
+];
+
 /** Codes of errors whose message is enough: it names the problem, and the file or address. */
 const plain = new Set(['EACCES', 'EADDRNOTAVAIL', 'ENOSPC', 'ENOTFOUND', 'EPERM', 'EROFS', 'SQLITE_NOTADB']);
 
 function explain(error: unknown, name: string): number {
-  if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`, 2);
-  if (error instanceof ConfigError) return fail(error.message, 2);
-  if (error instanceof LockedError || error instanceof UnwritableError || error instanceof StartError)
-    return fail(error.message, 2);
-  if (error instanceof BlobsRefusedError || error instanceof BlobsUnavailableError) return fail(error.message, 2);
-  if (error instanceof CallError || error instanceof Cancelled) return fail(error.message, 2);
-  if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`, 2);
-  if (error instanceof Error && adviceOn(error) !== null) return fail(advised(error), 2);
+  if (error instanceof UsageError) return fail(`${error.message}\n\nannals ${name} --help shows the usage`);
+  if (told.some((kind) => error instanceof kind)) return fail(messageOf(error));
+  if (isDiskFull(error)) return fail(`there is no room on the disk for annals ${name}`);
+  if (error instanceof Error && adviceOn(error) !== null) return fail(advised(error));
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one', 2);
-  if (plain.has(code)) return fail(messageOf(error), 2);
-  return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), 2);
+  if (code === 'EADDRINUSE') return fail('the port is in use; --port takes another one, --port 0 any free one');
+  if (plain.has(code)) return fail(messageOf(error));
+  return fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
-function fail(text: string, code: number): number {
+/** Prints why the command could not run; exit code 2. */
+function fail(text: string): number {
   process.stderr.write(`${text}\n`);
-  return code;
+  return 2;
 }

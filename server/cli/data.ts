@@ -99,8 +99,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   try {
     if (isAccepted) removeOtherReadFiles(directory, '');
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
-    const progress = showProgress('replaying the log');
-    const options = {
+    const { log, projector, accepted } = boot({
       directory,
       schema: model.schema,
       rules: model.rules,
@@ -112,13 +111,13 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       onSealed: vault.remembersSealed,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
-      onChanges: (lines: readonly string[]) => {
+      onChanges: (lines) => {
         for (const line of lines) process.stdout.write(`warning: ${line}\n`);
       },
-      progress,
-    };
-    const signed = isAccepted ? [] : vault.logKeys.signed();
-    const { log, projector, accepted } = boot({ ...options, isRebuild: true, signed });
+      progress: showProgress('replaying the log'),
+      isRebuild: true,
+      signed: isAccepted ? [] : vault.logKeys.signed(),
+    });
     if (acceptsUnsealed) process.stdout.write(`${acceptedLine(accepted)}\n`);
     const { size } = log.head();
     if (isAccepted) {

@@ -10,9 +10,9 @@ import type { OpenApp } from './open-app.ts';
 
 /** Links for the operator, once it is known where clients reach the service. */
 export type AccountLinks = {
-  /** The page that makes the first user; null when there is one, or no collection of users may log in. */
+  /** The secret address of the page that makes the first user; null when there is one, or no collection of users may log in. */
   setupUrl: string | null;
-  /** The page of caught mails; null when mails are sent, or there are none. */
+  /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
   mailUrl: string | null;
 };
 

@@ -56,15 +56,8 @@ export function createCheckpointing(options: Options): Checkpointing {
       await anchoring.start();
     }
     notary.begin();
-    const checks = openVerifying({
-      file,
-      logId,
-      keys,
-      sealKey,
-      now,
-      percent: isBrief ? 0 : settings.verifyPercent,
-      log,
-    });
+    const percent = isBrief ? 0 : settings.verifyPercent;
+    const checks = openVerifying({ file, logId, keys, sealKey, now, percent, log });
     verifying = checks;
     return { notary: { ...notary, verification: async () => checks.verification() }, signedAtStart };
   }

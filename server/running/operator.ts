@@ -25,52 +25,40 @@ const maxCandidatesBytes = 64 * 1024;
 export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
 
-  server.route([
-    {
-      method: 'POST',
-      path: '/api/operator/unlock',
-      options: { auth: strategy, payload: noPayload },
-      handler: async (request) => {
-        const { collection, email } = readUnlock(await bodyFor(request));
-        const user = find(collection, email);
-        if (!(await app.passwords.unlock(user.slug, email))) {
-          throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
-        }
-        await record({ app, request }, decideUnlock(user));
-        return { id: user.id };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/operator/sessions/revoke',
-      options: { auth: strategy, payload: noPayload },
-      handler: async (request) => {
-        const { collection, email, sid = null } = readRevocation(await bodyFor(request));
-        const user = find(collection, email);
-        const ended = app.accounts
-          .sessions(user.slug, user.id)
-          .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
-        if (sid !== null && ended.length === 0) {
-          throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
-        }
-        if (ended.length > 0) await record({ app, request }, decideRevoke(user, sid));
-        return { id: user.id, ended: ended.length };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/operator/blobs/collect',
-      options: { auth: strategy, payload: noPayload },
-      handler: async (request) => app.pins.collect(readCandidates(await bodyFor(request, maxCandidatesBytes))),
-    },
-    {
-      method: 'POST',
-      path: '/api/operator/blobs/losses',
-      options: { auth: strategy, payload: noPayload },
-      handler: async (request) =>
-        recordLosses({ app, request }, readSuspects(await bodyFor(request, maxCandidatesBytes))),
-    },
-  ]);
+  post('/api/operator/unlock', async (request) => {
+    const { collection, email } = readUnlock(await bodyFor(request));
+    const user = find(collection, email);
+    if (!(await app.passwords.unlock(user.slug, email))) {
+      throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
+    }
+    await record({ app, request }, decideUnlock(user));
+    return { id: user.id };
+  });
+
+  post('/api/operator/sessions/revoke', async (request) => {
+    const { collection, email, sid = null } = readRevocation(await bodyFor(request));
+    const user = find(collection, email);
+    const ended = app.accounts
+      .sessions(user.slug, user.id)
+      .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
+    if (sid !== null && ended.length === 0) {
+      throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
+    }
+    if (ended.length > 0) await record({ app, request }, decideRevoke(user, sid));
+    return { id: user.id, ended: ended.length };
+  });
+
+  post('/api/operator/blobs/collect', async (request) => {
+    return app.pins.collect(readCandidates(await bodyFor(request, maxCandidatesBytes)));
+  });
+
+  post('/api/operator/blobs/losses', async (request) => {
+    return recordLosses({ app, request }, readSuspects(await bodyFor(request, maxCandidatesBytes)));
+  });
+
+  function post(path: string, handler: (request: Request) => Promise<object>): void {
+    server.route({ method: 'POST', path, options: { auth: strategy, payload: noPayload }, handler });
+  }
 
   function bodyFor(request: Request, maxBytes = app.model.limits.body): Promise<unknown> {
     if (actorOf(request).type !== 'system') throw noRoute(request);

@@ -22,21 +22,15 @@ export function declareCollection(collection: Collection, context: Context): str
   const made = fields.filter((field) => !written.includes(field)).map((field) => field.name);
   const ignored = [...assigned, ...made].map((one) => `  ${memberName(one)}?: unknown;`);
   const password = auth ? ['  password?: string;'] : [];
-  const body = (use: Use) => [...membersOf(written, use, references), ...password, ...ignored, '}', ''];
+  const body = (use: Use) => [...membersOf(written, use, references), ...password, ...ignored];
   return [
-    ...comment(`A document of \`${slug}\`${atDepth(fields)}.`),
-    `export interface ${withDepth(name, fields)} {`,
-    ...assigned.map((one) => `  ${one}: string;`),
-    ...membersOf(fields, 'answer', references),
-    '}',
-    '',
+    ...declareInterface(`A document of \`${slug}\`${atDepth(fields)}.`, withDepth(name, fields), [
+      ...assigned.map((one) => `  ${one}: string;`),
+      ...membersOf(fields, 'answer', references),
+    ]),
     ...declared,
-    ...comment(`The data of a new document of \`${slug}\`.`),
-    `export interface ${name}Create {`,
-    ...body('create'),
-    ...comment(`The changes of a document of \`${slug}\`.`),
-    `export interface ${name}Update {`,
-    ...body('update'),
+    ...declareInterface(`The data of a new document of \`${slug}\`.`, `${name}Create`, body('create')),
+    ...declareInterface(`The changes of a document of \`${slug}\`.`, `${name}Update`, body('update')),
     ...declarePaths(collection, name, references),
   ];
 }
@@ -44,30 +38,25 @@ export function declareCollection(collection: Collection, context: Context): str
 /** All types of a global, in lines. */
 export function declareGlobal(global: Global, context: Context): string[] {
   const { slug, fields } = global;
+  const about = `The global \`${slug}\`${atDepth(fields)}. A field without a default is null before it is written.`;
   const name = nameOf(global, context);
   const { references, declared } = declareParts(fields, name, { names: context.names, related: relatedIn(context) });
   return [
-    ...comment(`The global \`${slug}\`${atDepth(fields)}. A field without a default is null before it is written.`),
-    `export interface ${withDepth(name, fields)} {`,
-    '  createdAt: string | null;',
-    '  updatedAt: string | null;',
-    ...membersOf(fields, 'global', references),
-    '}',
-    '',
+    ...declareInterface(about, withDepth(name, fields), [
+      '  createdAt: string | null;',
+      '  updatedAt: string | null;',
+      ...membersOf(fields, 'global', references),
+    ]),
     ...declared,
-    ...comment(`The changes of the global \`${slug}\`.`),
-    `export interface ${name}Update {`,
-    ...membersOf(fields, 'update', references),
-    ...assigned.map((one) => `  ${one}?: unknown;`),
-    '}',
-    '',
-    ...comment(`The types of \`${slug}\` for a client.`),
-    `export interface ${name}Types {`,
-    '  depth: number;',
-    `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
-    `  update: ${name}Update;`,
-    '}',
-    '',
+    ...declareInterface(`The changes of the global \`${slug}\`.`, `${name}Update`, [
+      ...membersOf(fields, 'update', references),
+      ...assigned.map((one) => `  ${one}?: unknown;`),
+    ]),
+    ...declareInterface(`The types of \`${slug}\` for a client.`, `${name}Types`, [
+      '  depth: number;',
+      `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
+      `  update: ${name}Update;`,
+    ]),
   ];
 }
 
@@ -79,32 +68,34 @@ function declarePaths({ slug, fields, auth, upload }: Collection, name: string, 
     return found.length === 0 ? 'Record<never, never>;' : ['{', ...lines, '  };'].join('\n');
   };
   return [
-    ...comment(`The paths that lists of \`${slug}\` are filtered by, beside those in related documents.`),
-    `export interface ${name}Filters {`,
-    ...paths.map(({ path, filter }) => `  ${memberName(path)}: ${filter};`),
-    '}',
-    '',
+    ...declareInterface(
+      `The paths that lists of \`${slug}\` are filtered by, beside those in related documents.`,
+      `${name}Filters`,
+      paths.map(({ path, filter }) => `  ${memberName(path)}: ${filter};`),
+    ),
     ...comment(`The paths that lists of \`${slug}\` are sorted by, beside those in related documents.`),
     ...declareUnion(
       `export type ${name}Sorts`,
       paths.filter(({ sorts }) => sorts).map(({ path }) => literal(path)),
     ),
     '',
-    ...comment(`The types of \`${slug}\` for a client.`),
-    `export interface ${name}Types {`,
-    `  kind: '${auth ? 'accounts' : upload ? 'files' : 'documents'}';`,
-    `  userDepth: ${auth?.depth ?? 0};`,
-    '  depth: number;',
-    `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
-    `  create: ${name}Create;`,
-    `  update: ${name}Update;`,
-    `  filters: ${name}Filters;`,
-    `  sorts: ${name}Sorts;`,
-    `  relations: ${pointers(false)}`,
-    `  lists: ${pointers(true)}`,
-    '}',
-    '',
+    ...declareInterface(`The types of \`${slug}\` for a client.`, `${name}Types`, [
+      `  kind: '${auth ? 'accounts' : upload ? 'files' : 'documents'}';`,
+      `  userDepth: ${auth?.depth ?? 0};`,
+      '  depth: number;',
+      `  document: ${followsDepth(fields) ? `${name}<this['depth']>` : name};`,
+      `  create: ${name}Create;`,
+      `  update: ${name}Update;`,
+      `  filters: ${name}Filters;`,
+      `  sorts: ${name}Sorts;`,
+      `  relations: ${pointers(false)}`,
+      `  lists: ${pointers(true)}`,
+    ]),
   ];
+}
+
+function declareInterface(about: string, head: string, members: readonly string[]): string[] {
+  return [...comment(about), `export interface ${head} {`, ...members, '}', ''];
 }
 
 /** Tells what a document of another collection is called one level down. */

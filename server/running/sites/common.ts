@@ -32,7 +32,14 @@ export type Common = {
 /** How many sites there are, and how many of them do not answer. */
 export type Counts = { sites: number; starting: number; unavailable: number };
 
-type Options = { state: () => State; counts: () => Counts; told: ToldOrigins; backlog: Backlog; log: Logger };
+/** `backlog` is that of the thread. */
+export type CommonOptions = {
+  state: () => State;
+  counts: () => Counts;
+  told: ToldOrigins;
+  backlog: Backlog;
+  log: Logger;
+};
 
 /** The refusal of a request whose site is not there: the same whether it names none or an unknown one. */
 export function noSite(): DomainError {
@@ -40,7 +47,7 @@ export function noSite(): DomainError {
 }
 
 /** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
-export async function openCommon({ state, counts, told, backlog, log }: Options): Promise<Common> {
+export async function openCommon({ state, counts, told, backlog, log }: CommonOptions): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
   const server = neverListening();
   server.ext('onRequest', ({ raw: { req } }, h) => {

@@ -1,13 +1,9 @@
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Server } from '@hapi/hapi';
-import type { Logger } from 'pino';
 import { DomainError } from '../../../config/errors.ts';
-import type { Backlog } from '../../http/backlog.ts';
 import { createListener, guardListener } from '../../http/listener.ts';
-import type { State } from '../../platform/state.ts';
-import type { ToldOrigins } from '../../ports.ts';
-import { type Counts, noSite, openCommon } from './common.ts';
+import { type CommonOptions, type Counts, noSite, openCommon } from './common.ts';
 import { siteOf } from './find.ts';
 
 /** The one listener of a thread that serves several sites. It finds the site of each request and passes the request on. */
@@ -21,14 +17,9 @@ export type Front = {
   stop: () => Promise<void>;
 };
 
-type Options = {
+type Options = Omit<CommonOptions, 'counts'> & {
   /** All sites, whether they can be reached or not. */
   sites: readonly string[];
-  state: () => State;
-  told: ToldOrigins;
-  /** That of the thread. */
-  backlog: Backlog;
-  log: Logger;
   /** How long requests are given to end. */
   patience: number;
 };
@@ -44,11 +35,11 @@ type Site = {
 };
 
 /** Opens it, with every site starting. It does not listen yet. */
-export async function openFront({ sites: ids, state, told, backlog, log, patience }: Options): Promise<Front> {
+export async function openFront({ sites: ids, patience, ...options }: Options): Promise<Front> {
   const sites = new Map(ids.map((id): [string, Site] => [id, newSite()]));
   const sockets = new Set<Socket>();
   const busy = new Map<Socket, number>();
-  const common = await openCommon({ state, counts: () => countsOf([...sites.values()]), told, backlog, log });
+  const common = await openCommon({ ...options, counts: () => countsOf([...sites.values()]) });
 
   /** hapi takes requests by these two events, and so does each server behind this one. */
   function passOn(event: 'request' | 'checkContinue') {

@@ -7,10 +7,10 @@ import { logFile } from '../../projections/files.ts';
 import { readSettings } from '../settings/command.ts';
 import { type Loaded, loadConfiguration } from '../settings/configuration.ts';
 import type { Flags } from '../settings/flags.ts';
-import { type Settings, UsageError } from '../settings/settings.ts';
+import { UsageError } from '../settings/settings.ts';
 import { existingLog } from './data.ts';
 import { readFields } from './field-arguments.ts';
-import { type Answered, callAsOperator, type Order, reportRefusal } from './operator.ts';
+import { callAsOperator, reportAnswer } from './operator.ts';
 import { readNewPassword } from './password-prompt.ts';
 
 /** `annals create-user COLLECTION`: exit 0 done, 1 refused, 2 could not run. Prints the id of the new user. */
@@ -25,7 +25,7 @@ export async function createUser(args: readonly string[], environment: NodeJS.Pr
     process.stderr.write(`${resolve(settings.data)} is a new data directory\n`);
   const reason = 'made by annals create-user';
   const order = { path: `/api/collections/${collection.slug}`, body: { ...fields, email, password }, reason };
-  return carryOut(given, order, ({ id }) => String(id));
+  return reportAnswer(await callAsOperator(given, order), ({ id }) => String(id));
 }
 
 /** `annals unlock COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
@@ -34,7 +34,7 @@ export async function unlock(args: readonly string[], environment: NodeJS.Proces
   const { settings, collection, email } = given;
   existingLog(settings.data);
   const order = { path: '/api/operator/unlock', body: { collection: collection.slug, email } };
-  return carryOut(given, order, () => `unlocked ${email} in ${collection.slug}`);
+  return reportAnswer(await callAsOperator(given, order), () => `unlocked ${email} in ${collection.slug}`);
 }
 
 /** `annals sessions revoke COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
@@ -44,14 +44,12 @@ export async function revokeSessions(args: readonly string[], environment: NodeJ
   existingLog(settings.data);
   const sid = flags.session === undefined ? {} : { sid: flags.session };
   const order = { path: '/api/operator/sessions/revoke', body: { collection: collection.slug, email, ...sid } };
-  return carryOut(given, order, ({ ended }) => {
+  return reportAnswer(await callAsOperator(given, order), ({ ended }) => {
     return `${ended === 0 ? 'there was no session' : `ended ${counted(Number(ended), 'session')}`} of ${email}`;
   });
 }
 
-/** The arguments of every command about an account. */
-type Given = { settings: Settings; loaded: Loaded; collection: Collection; email: string };
-
+/** Reads the arguments of a command about an account. */
 async function read<const F extends Flags & { email: 'string' }>(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -83,15 +81,4 @@ function refusePassword(args: readonly string[]): void {
     'a password is never an argument: others on this machine can see those, and the history of the shell keeps them. ' +
       'It is asked for, or read from standard input',
   );
-}
-
-async function carryOut(
-  { settings, loaded }: Given,
-  order: Order,
-  praise: (body: Answered['body']) => string,
-): Promise<number> {
-  const answered = await callAsOperator({ settings, loaded }, order);
-  if (answered.status >= 300) return reportRefusal(answered);
-  process.stdout.write(`${praise(answered.body)}\n`);
-  return 0;
 }

@@ -31,9 +31,8 @@ import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { existingLog, startErrorOf } from './data.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
-import { readReason } from './reason.ts';
 import { printLine } from './terminal.ts';
-import { existingVault } from './writing.ts';
+import { existingVault, readReason } from './writing.ts';
 
 /** A log and the store of its files, both open. */
 type Opened = {

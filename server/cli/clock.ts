@@ -3,15 +3,10 @@ import { readDate } from '../../config/times.ts';
 import { type Correction, correctClock, isAhead } from '../../events/corrections.ts';
 import { inWords } from '../../events/durations.ts';
 import { createIds } from '../../events/ids.ts';
-import { openVault } from '../../events/vault.ts';
-import { logFile } from '../../projections/files.ts';
-import { lockDirectory } from '../../storage/lock.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
 import { readSettings } from '../settings/command.ts';
 import { existingLog, startErrorOf } from './data.ts';
-import { readReason } from './reason.ts';
-import { refused } from './terminal.ts';
-import { existingVault, type Opened, openToWrite } from './writing.ts';
+import { printLine, refused } from './terminal.ts';
+import { holding, type Opened, openToWrite, readReason } from './writing.ts';
 
 /** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
 export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -30,32 +25,21 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
     );
   }
   // With a service there would be two writers, and its ids come from the wrong time.
-  const lock = lockDirectory(directory, 'annals clock correct');
-  try {
-    return record(directory, now.getTime(), reason);
-  } finally {
-    lock.release();
-  }
+  return holding(directory, 'annals clock correct', (opened) => record(opened, now.getTime(), reason));
 }
 
-function record(directory: string, now: number, reason: string): number {
-  const vault = openVault(existingVault(directory));
-  const db = openDatabase(logFile(directory), { durability: 'full' });
+function record(opened: Opened, now: number, reason: string): number {
   try {
-    const correction = correctIn({ db, vault, directory }, now, reason);
+    const correction = correctIn(opened, now, reason);
     if (!correction) return refused('the last event is not ahead of the clock: there is nothing to correct');
     const { position, recordedAt, from, before } = correction;
     const ahead = inWords(Date.parse(before) - now);
-    process.stdout.write(
+    return printLine(
       `event ${position} corrects the clock, ${ahead} back to ${recordedAt}; what was recorded from event ${from} on counts as ` +
-        'recorded now\n',
+        'recorded now',
     );
-    return 0;
   } catch (error) {
     throw startErrorOf(error, (message) => `${message}; annals verify says more about the log`);
-  } finally {
-    db.close();
-    vault.close();
   }
 }
 

@@ -29,8 +29,7 @@ import { loadConfiguration } from '../settings/configuration.ts';
 import { parseWitness } from '../settings/cosigners.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
-import { readReason } from './reason.ts';
-import { existingVault, tellOfKeys } from './writing.ts';
+import { existingVault, readReason, tellOfKeys } from './writing.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was checked, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

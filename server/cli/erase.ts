@@ -6,7 +6,7 @@ import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { UsageError } from '../settings/settings.ts';
 import { existingLog } from './data.ts';
-import { type Answered, callAsOperator, reportRefusal } from './operator.ts';
+import { type Answered, callAsOperator, reportAnswer, reportRefusal } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 
 /** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what was erased. */
@@ -30,10 +30,7 @@ export async function erase(args: readonly string[], environment: NodeJS.Process
     if (flags['dry-run']) return 0;
     await confirm('This cannot be undone. Erase it? [y/N] ');
   }
-  const answered = await call('');
-  if (answered.status >= 300) return reportRefusal(answered);
-  process.stdout.write(`${praise(collection, id, answered.body)}\n`);
-  return 0;
+  return reportAnswer(await call(''), (body) => praise(collection, id, body));
 }
 
 function namedBy(word: string): [collection: string, id: string] {

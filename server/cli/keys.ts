@@ -3,17 +3,14 @@ import { join } from 'node:path';
 import { createIds } from '../../events/ids.ts';
 import { openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
-import { openVault, withVault } from '../../events/vault.ts';
+import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
-import { lockDirectory } from '../../storage/lock.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
 import { keyHistory } from '../audit/notary/key-history.ts';
 import type { KeyNote, KeyRecord } from '../ports.ts';
 import { readSettings } from '../settings/command.ts';
 import { existingLog, startErrorOf } from './data.ts';
-import { readReason } from './reason.ts';
 import { printable, printLine } from './terminal.ts';
-import { existingVault, type Opened, openToWrite, requireLog, tellOfKeys } from './writing.ts';
+import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys } from './writing.ts';
 
 /** `annals keys history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -58,21 +55,12 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
 export async function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { reason: 'string' } });
   const reason = readReason(flags.reason, 'why another key signs it');
-  const directory = existingLog(settings.data);
-  const vaultFile = existingVault(directory);
   // A running service would go on signing with its key.
-  const lock = lockDirectory(directory, 'annals keys replace');
-  const db = openDatabase(logFile(directory), { durability: 'full' });
-  const vault = openVault(vaultFile);
-  try {
-    return await replaceIn({ directory, db, vault }, reason);
-  } catch (error) {
-    throw startErrorOf(error);
-  } finally {
-    vault.close();
-    db.close();
-    lock.release();
-  }
+  return holding(existingLog(settings.data), 'annals keys replace', async (opened) => {
+    return replaceIn(opened, reason).catch((error) => {
+      throw startErrorOf(error);
+    });
+  });
 }
 
 async function replaceIn(opened: Opened, reason: string): Promise<number> {

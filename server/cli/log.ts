@@ -8,8 +8,9 @@ import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import { eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/files.ts';
 import { shownText } from '../audit/event-text.ts';
-import { type Entry, oneVersion, openHistory, type StreamState } from '../audit/history.ts';
+import { type Entry, type EntryPage, oneVersion, openHistory, type StreamState } from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';
+import type { Flags } from '../settings/flags.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { existingLog } from './data.ts';
@@ -18,14 +19,9 @@ import { requireLog } from './writing.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { json: 'boolean' },
-    words: ['COLLECTION/ID'],
-  });
-  return reading(settings.data, async (log) => {
+  const { data, flags, stream } = readShown(args, environment, { json: 'boolean' });
+  return reading(data, async (log) => {
     const histories = openHistory(log);
-    const [stream = ''] = words;
     const state = histories.state(stream);
     if (!state) return missing(stream);
     const all = pages((after) => histories.entries(state, { after, limit: 1000, withPayloads: true }));
@@ -37,15 +33,10 @@ export async function showHistory(args: readonly string[], environment: NodeJS.P
 
 /** `annals diff`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showDiff(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { from: 'string', to: 'string', json: 'boolean' },
-    words: ['COLLECTION/ID'],
-  });
+  const { data, flags, stream } = readShown(args, environment, { from: 'string', to: 'string', json: 'boolean' });
   const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
-  return reading(settings.data, async (log) => {
+  return reading(data, async (log) => {
     const histories = openHistory(log);
-    const [stream = ''] = words;
     const state = histories.state(stream);
     if (!state) return missing(stream);
     const last = to ?? state.version;
@@ -63,6 +54,12 @@ export async function showDiff(args: readonly string[], environment: NodeJS.Proc
     else await printDiff(state, { before, after, diff }, terminalOf(process.stdout, environment));
     return 0;
   });
+}
+
+/** Reads the arguments of a command that shows the stream of one document. */
+export function readShown<const F extends Flags>(args: readonly string[], environment: NodeJS.ProcessEnv, flags: F) {
+  const given = readSettings(args, environment, { settings: ['data'], flags, words: ['COLLECTION/ID'] });
+  return { data: given.settings.data, flags: given.flags, stream: given.words[0] ?? '' };
 }
 
 const followMilliseconds = 200;
@@ -162,11 +159,9 @@ function whoIs({ type, id }: Actor): string {
   return type === 'apiKey' ? `API key ${id}` : id;
 }
 
-async function* pages(
-  read: (after: number) => Promise<{ entries: Entry[]; next: number | null }>,
-): AsyncGenerator<Entry> {
+async function* pages(read: (after: number) => Promise<EntryPage>): AsyncGenerator<Entry> {
   for (let after: number | null = 0; after !== null; ) {
-    const { entries, next }: { entries: Entry[]; next: number | null } = await read(after);
+    const { entries, next }: EntryPage = await read(after);
     yield* entries;
     after = next;
   }

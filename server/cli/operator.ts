@@ -16,6 +16,7 @@ import { operatorSecret } from '../running/engine.ts';
 import { startService } from '../running/service.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
+import { printLine } from './terminal.ts';
 
 /** Thrown if the service that holds a data directory cannot be called, or does not answer as a service. */
 export class CallError extends Error {
@@ -212,6 +213,11 @@ async function call(
     // It would wait to send a body that the service has refused.
     outgoing.destroy();
   }
+}
+
+/** Prints the result of what the service has done, or why it refused; gives the exit code. */
+export function reportAnswer(answered: Answered, praise: (body: Answered['body']) => string): number {
+  return answered.status >= 300 ? reportRefusal(answered) : printLine(praise(answered.body));
 }
 
 /** Prints why the service refused, one reason per line. Gives the exit code: 1, or 2 if it could not act. */

@@ -9,7 +9,7 @@ import { readMoment } from '../queries/moments.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
 import { declaredIn, ofFlag } from './events.ts';
-import { missing, print, readCount, reading, whatHappened } from './log.ts';
+import { missing, print, readCount, reading, readShown, whatHappened } from './log.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from './terminal.ts';
 
 type Histories = ReturnType<typeof openHistory>;
@@ -106,14 +106,9 @@ function jsonOf({ event: { header }, document }: Then): string {
 
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showAccess(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { version: 'string', json: 'boolean' },
-    words: ['COLLECTION/ID'],
-  });
-  const [stream = ''] = words;
+  const { data, flags, stream } = readShown(args, environment, { version: 'string', json: 'boolean' });
   const asked = readCount(flags.version, '--version');
-  return reading(settings.data, async (log) => {
+  return reading(data, async (log) => {
     const histories = openHistory(log);
     const last = log.versionOf(stream);
     if (last === 0) return missing(stream);

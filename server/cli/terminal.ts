@@ -68,13 +68,10 @@ export function cut(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** A text filled up to a column. */
-function pad(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
-}
-
 /** Cells in columns of these widths; the last has its own width. */
 export function row(cells: readonly string[], widths: readonly number[], columns: number): string {
-  const padded = cells.map((cell, index) => pad(printable(cell), widths[index] ?? 0));
+  const padded = cells
+    .map(printable)
+    .map((text, at) => text + ' '.repeat(Math.max((widths[at] ?? 0) - widthOf(text), 0)));
   return cut(padded.join('  ').trimEnd(), columns);
 }

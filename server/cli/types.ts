@@ -5,6 +5,7 @@ import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { UsageError } from '../settings/settings.ts';
 import { clientTypes, firstLine } from './client-types/file.ts';
+import { printLine, refused } from './terminal.ts';
 
 /** `annals types`: exit 0 written, or with `--check` up to date; 1 with `--check` not up to date; 2 could not run. */
 export async function writeTypes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -15,7 +16,10 @@ export async function writeTypes(args: readonly string[], environment: NodeJS.Pr
   if (flags.check && flags.out === undefined) throw new UsageError('--check needs --out FILE, the file to be checked');
   const { path, model } = await loadConfiguration(settings.config);
   const text = clientTypes(model);
-  if (flags.out === undefined) return print(text);
+  if (flags.out === undefined) {
+    process.stdout.write(text);
+    return 0;
+  }
   const file = resolve(flags.out);
   const before = existing(file);
   if (flags.check && before !== text) return outdated(flags.out, before, path);
@@ -24,7 +28,7 @@ export async function writeTypes(args: readonly string[], environment: NodeJS.Pr
   }
   // A file that is up to date is not touched: others may watch it.
   if (before !== text) write(file, text);
-  return print(`${before === text ? `${flags.out} is up to date` : `wrote ${flags.out}`}, by ${path}\n`);
+  return printLine(`${before === text ? `${flags.out} is up to date` : `wrote ${flags.out}`}, by ${path}`);
 }
 
 /** The text of a file; null if it does not exist. */
@@ -48,11 +52,5 @@ function write(file: string, text: string): void {
 
 function outdated(name: string, before: string | null, path: string): number {
   const what = before === null ? 'is not there' : 'is not up to date';
-  process.stderr.write(`${name} ${what}, by ${path}; annals types --out ${name} writes it\n`);
-  return 1;
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
+  return refused(`${name} ${what}, by ${path}; annals types --out ${name} writes it`);
 }

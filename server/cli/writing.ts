@@ -3,21 +3,19 @@ import { join } from 'node:path';
 import type { Ids } from '../../events/ids.ts';
 import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
-import type { Vault } from '../../events/vault.ts';
+import { openVault, type Vault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
 import { openCheckedLog } from '../../projections/seen.ts';
-import type { Sqlite } from '../../storage/sqlite.ts';
+import { lockDirectory } from '../../storage/lock.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
+import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 
 /** A data directory that a command holds alone, with its log and its vault open. */
 export type Opened = { directory: string; db: Sqlite; vault: Vault };
 
-/**
- * The path of the vault of a data directory.
- *
- * @throws StartError if it has none: a new vault would not know the log.
- */
+/** The path of the vault of a data directory. @throws StartError if it has none: a new vault would not know the log. */
 export function existingVault(directory: string): string {
   const vault = join(directory, 'vault.db');
   if (!existsSync(vault))
@@ -30,6 +28,25 @@ export function existingVault(directory: string): string {
 /** @throws BrokenLogError for a log that no service has begun. */
 export function requireLog(db: Sqlite): void {
   if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+}
+
+const longestReason = 500;
+
+/**
+ * Reads the reason of an operator, which the log keeps.
+ *
+ * @param why the subject of the reason, for the message if it is missing.
+ * @param before the problems of the other arguments.
+ * @throws UsageError naming those, and what is wrong with the reason.
+ */
+export function readReason(text: string | undefined, why: string, before: readonly string[] = []): string {
+  const problems = [...before];
+  const reason = (text ?? '').trim();
+  if (text === undefined) problems.push(`--reason is missing: the log keeps ${why}`);
+  else if (reason === '' || reason.length > longestReason)
+    problems.push(`--reason must be a text of 1 to ${longestReason} characters that says why`);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return reason;
 }
 
 /**
@@ -72,4 +89,23 @@ export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: 
     nextId: () => ids.next().id,
     onRecorded: (line) => process.stdout.write(`${line}\n`),
   });
+}
+
+/** Takes a data directory for a command that writes to it. @throws LockedError if another process has it; StartError. */
+export async function holding<T>(
+  directory: string,
+  holder: string,
+  run: (opened: Opened) => T | Promise<T>,
+): Promise<T> {
+  const vaultFile = existingVault(directory);
+  const lock = lockDirectory(directory, holder);
+  const db = openDatabase(logFile(directory), { durability: 'full' });
+  const vault = openVault(vaultFile);
+  try {
+    return await run({ directory, db, vault });
+  } finally {
+    vault.close();
+    db.close();
+    lock.release();
+  }
 }

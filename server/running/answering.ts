@@ -1,10 +1,8 @@
-import type { Logger } from 'pino';
-import type { LogSink } from '../platform/logging.ts';
 import { ownModule } from '../platform/package.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EngineReady } from './engine.ts';
-import { startHttpThreads } from './threads/http.ts';
+import { startHttpThreads, type ThreadsOptions } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
 /** The request handlers of a service. */
@@ -16,15 +14,9 @@ export type Answering = {
 };
 
 /** The parts of a service that its request handlers are started with. */
-export type AnsweringOptions = {
+export type AnsweringOptions = Pick<ThreadsOptions, 'sink' | 'log' | 'onFailure' | 'patience'> & {
   settings: Settings;
   loaded: Loaded;
-  sink: LogSink;
-  log: Logger;
-  /** Called when a thread that ended cannot be replaced. */
-  onFailure: (error: Error) => void;
-  /** How long a thread may not go on, in milliseconds, before it is replaced. */
-  patience?: number;
 };
 
 /** Threads of their own. They load while the writer opens the log. */

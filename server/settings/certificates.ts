@@ -1,10 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 
-/**
- * The certificates in a text of PEM.
- *
- * @throws RangeError if it has no certificate, or one cannot be read.
- */
+/** The certificates in a text of PEM. @throws RangeError if it has no certificate, or one cannot be read. */
 export function certificatesIn(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw new RangeError('has no certificate in PEM');

@@ -23,10 +23,7 @@ export type WriterRequests = { id: number; command: string }[];
 /** The outcomes of commands. */
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
-/**
- * Orders of the main thread: to listen to one more thread, to say when all commands sent before are done, to keep a checkpoint,
- * to clear the files of erased bytes, to end.
- */
+/** Orders of the main thread. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. */
 export type WriterOrder =
   | { kind: 'connect'; port: MessagePort }
   | { kind: 'settle' }
@@ -34,10 +31,7 @@ export type WriterOrder =
   | { kind: 'scrub'; remaining: Remaining[] }
   | { kind: 'close' };
 
-/**
- * Messages to the main thread: the progress of the start, the changes that a new schema makes to documents, that the head of the log is
- * sealed, that it takes writes, answers to orders, why it stopped.
- */
+/** Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start. */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'changes'; lines: readonly string[] }

@@ -30,7 +30,8 @@ export type HttpThreads = {
 /** A message, and the ports that go with it. */
 export type Order = { message: object; ports: readonly MessagePort[] };
 
-type Options = {
+/** The parts that threads are started with. */
+export type ThreadsOptions = {
   count: number;
   /** The module that each thread runs, and its start data. */
   module: URL;
@@ -51,7 +52,7 @@ export type ThreadInput = { pulse: Pulse };
  * that nothing caught, is replaced, and so is one that is stuck, in a loop without end for example: the requests it had are lost to
  * their callers, and nothing that was acknowledged is.
  */
-export function startHttpThreads(options: Options): HttpThreads {
+export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, module, input, sink, log, onFailure, patience = usualPatience } = options;
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();

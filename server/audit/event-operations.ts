@@ -1,7 +1,7 @@
 import Joi from 'joi';
-import { ofEveryRoute } from '../openapi/audit/responses.ts';
+import { forAuditors } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
-import { json, retryAfter } from '../openapi/responses.ts';
+import { header, json, unavailable } from '../openapi/responses.ts';
 import { eventParameters, feedParameters } from './event-query.ts';
 
 /** An event in the path. */
@@ -11,7 +11,7 @@ export const atPosition = Joi.object({
 
 /** `GET /api/audit/events` */
 export function eventsOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_events',
     tag: 'events',
     summary: 'List the events of the log',
@@ -24,10 +24,8 @@ export function eventsOperation(): Operation {
         'A page of events, in their order. It may hold fewer than `limit`, or none, and have a `next`.',
         'EventPage',
       ),
-      ...ofEveryRoute(),
     },
-    caller: { kind: 'auditor' },
-  };
+  });
 }
 
 const eventStream = 'Server-sent events: `id` is the position, `event` the type, `data` the event as JSON.';
@@ -38,7 +36,7 @@ export function feedOperation(): Operation {
     'A page of events; for a client that accepts `text/event-stream`, past and new events as server-sent events.',
     'FeedPage',
   );
-  return {
+  return forAuditors({
     id: 'audit_feed',
     tag: 'events',
     summary: 'Follow the log',
@@ -58,47 +56,40 @@ export function feedOperation(): Operation {
         ...page,
         others: { 'text/event-stream': { type: 'string', description: eventStream } },
         headers: {
-          'X-Accel-Buffering': {
-            description: '`no`, with server-sent events: a proxy in front passes on events at once.',
-            required: false,
-            schema: { type: 'string', enum: ['no'] },
-          },
+          'X-Accel-Buffering': header(
+            '`no`, with server-sent events: a proxy in front passes on events at once.',
+            { type: 'string', enum: ['no'] },
+            false,
+          ),
         },
       },
-      ...ofEveryRoute(),
-      503: {
-        ...json('There are as many streams already as may be, or the service is about to end.', 'Error'),
-        headers: retryAfter,
-      },
+      ...unavailable('There are as many streams already as may be, or the service is about to end.'),
     },
-    caller: { kind: 'auditor' },
-  };
+  });
 }
 
 /** `GET /api/audit/log` */
 export function logOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_log',
     tag: 'proofs',
     summary: 'Read what the log is, and its newest checkpoints',
     description:
       'Returns how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
       'key somewhere else: whatever this service proves is checked against it.',
-    answers: { 200: json('The log.', 'Log'), ...ofEveryRoute() },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: json('The log.', 'Log') },
+  });
 }
 
 /** `GET /api/audit/keys` */
 export function keysOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_keys',
     tag: 'proofs',
     summary: 'List all keys that have signed the log',
     description:
       'Returns each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
       'is for callers with the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
-    answers: { 200: json('The keys.', 'Keys'), ...ofEveryRoute() },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: json('The keys.', 'Keys') },
+  });
 }

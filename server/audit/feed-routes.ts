@@ -1,12 +1,12 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
-import { type AuditRights, requireAudit } from '../access/rights.ts';
+import type { AuditRights } from '../access/rights.ts';
 import type { App } from '../app.ts';
-import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
 import { feedOperation } from './event-operations.ts';
 import { readFeedQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
 import { openFeed } from './feed.ts';
+import { readRoute } from './reading.ts';
 
 /** The change feed of the log: as pages, or as server-sent events for a client that accepts those. */
 export function feed(server: Server, app: App): void {
@@ -14,18 +14,14 @@ export function feed(server: Server, app: App): void {
   // Those that listen would hold up the end of the service.
   server.ext('onPreStop', () => streams.close());
 
-  server.route({
-    method: 'GET',
-    path: '/api/audit/feed',
-    options: { auth: strategy, plugins: { openApi: feedOperation } },
-    handler: async (request, h) => {
-      const rights = await requireAudit(app, request, 'headers');
-      const isStream = wantsStream(request) && request.method === 'get';
-      const lastEventId = request.headers['last-event-id'];
-      const query = readFeedQuery(app, { query: request.query, lastEventId, isStream });
-      return isStream ? sendStream(h, rights, query) : sendPage(h, rights, query);
-    },
-  });
+  server.route(readRoute(app, '/api/audit/feed', [feedOperation, send]));
+
+  async function send(request: Request, h: ResponseToolkit, rights: AuditRights) {
+    const isStream = wantsStream(request) && request.method === 'get';
+    const lastEventId = request.headers['last-event-id'];
+    const query = readFeedQuery(app, { query: request.query, lastEventId, isStream });
+    return isStream ? sendStream(h, rights, query) : sendPage(h, rights, query);
+  }
 
   type Query = ReturnType<typeof readFeedQuery>;
 

@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { ofEveryRoute, unknownToLog } from '../openapi/audit/responses.ts';
+import { forAuditors, unknownToLog } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
 import { historyParameters } from './event-query.ts';
@@ -20,7 +20,7 @@ const unknownSubject = (name: Subject) => unknownToLog(`The log has nothing abou
 
 /** `GET /api/audit/<what>/…`: the versions of a document, global, account or invitation. */
 export function historyOperation(name: Subject): Operation {
-  return {
+  return forAuditors({
     id: `audit_${name}History`,
     tag: 'histories',
     summary: `List the versions of ${article(name)}`,
@@ -31,17 +31,15 @@ export function historyOperation(name: Subject): Operation {
     query: historyParameters,
     answers: {
       200: json('A page of versions, oldest first.', `${capital(name)}History`),
-      ...ofEveryRoute(),
       ...unknownSubject(name),
     },
-    caller: { kind: 'auditor' },
-  };
+  });
 }
 
 /** `GET …/versions/{version}` */
 export function versionOperation(name: Subject): Operation {
   const isDocument = name === 'document' || name === 'global';
-  return {
+  return forAuditors({
     ...ofPayloads(name, 'Version'),
     summary: `Read one version of ${article(name)}, and its event`,
     description: isDocument
@@ -51,15 +49,14 @@ export function versionOperation(name: Subject): Operation {
     params: params[name].append({ version }),
     answers: {
       200: json('The version.', isDocument ? 'DocumentThen' : 'AccountThen'),
-      ...ofEveryRoute(),
       ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
     },
-  };
+  });
 }
 
 /** `GET …/versions/{version}/access` */
 export function admissionOperation(name: Subject): Operation {
-  return {
+  return forAuditors({
     ...ofPayloads(name, 'Access'),
     summary: `Ask who was allowed to make a version of ${article(name)}, and by which rule`,
     description:
@@ -68,15 +65,14 @@ export function admissionOperation(name: Subject): Operation {
     params: params[name].append({ version }),
     answers: {
       200: json('The author, and the rule.', 'Admission'),
-      ...ofEveryRoute(),
       ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
     },
-  };
+  });
 }
 
 /** `GET …/diff` */
 export function diffOperation(name: Subject): Operation {
-  return {
+  return forAuditors({
     ...ofPayloads(name, 'Diff'),
     summary: `Compare two versions of ${article(name)}`,
     description:
@@ -86,15 +82,14 @@ export function diffOperation(name: Subject): Operation {
     query: diffParameters,
     answers: {
       200: json('The differences, in the names of today.', `${capital(name)}Diff`),
-      ...ofEveryRoute(),
       ...unknownSubject(name),
     },
-  };
+  });
 }
 
 /** `GET …/blame` */
 export function blameOperation(name: Subject): Operation {
-  return {
+  return forAuditors({
     ...ofPayloads(name, 'Blame'),
     summary: `Ask which event gave each field of ${article(name)} its value`,
     description:
@@ -102,12 +97,8 @@ export function blameOperation(name: Subject): Operation {
       '`payloads`.',
     params: params[name],
     query: blameParameters,
-    answers: {
-      200: json('Its fields.', `${capital(name)}Blame`),
-      ...ofEveryRoute(),
-      ...unknownSubject(name),
-    },
-  };
+    answers: { 200: json('Its fields.', `${capital(name)}Blame`), ...unknownSubject(name) },
+  });
 }
 
 function ofPayloads(name: Subject, what: string): Pick<Operation, 'id' | 'tag' | 'caller'> {

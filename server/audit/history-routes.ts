@@ -7,7 +7,7 @@ import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
-import { readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
+import { type Query, readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
 import { admissionOf } from './admissions.ts';
 import { eventsOperation, keysOperation, logOperation } from './event-operations.ts';
 import { historyParameters, readEventQuery } from './event-query.ts';
@@ -21,6 +21,7 @@ import {
   historyOperation,
   versionOperation,
 } from './history-operations.ts';
+import { type Reader, readRoute } from './reading.ts';
 import { type Subject as SubjectName, streamOf } from './subjects.ts';
 import { blameParameters, diffParameters, versionOf, versionRange } from './version-query.ts';
 
@@ -39,12 +40,27 @@ const subjects: readonly Subject[] = [
   { name: 'invitation', path: '/api/audit/accounts/{slug}/invites/{id}', isDocument: false },
 ];
 
-type Handler = (request: Request, h: ResponseToolkit, rights: AuditRights) => Promise<object>;
+/** A request about a stream of a subject, by a caller with these rights. */
+type Asked = { histories: ReturnType<typeof openHistory>; subject: Subject; request: Request; rights: AuditRights };
 
 /** A route below that of a subject. */
-type Part = { path: string; operation: (name: SubjectName) => Operation };
+type Part = {
+  path: string;
+  operation: (name: SubjectName) => Operation;
+  answer: (app: App, asked: Asked, h: ResponseToolkit) => Promise<object>;
+};
 
-const versions: Part = { path: '/versions/{version}', operation: versionOperation };
+const access: Part = { path: '/versions/{version}/access', operation: admissionOperation, answer: showAdmission };
+const partsOfDocuments: readonly Part[] = [
+  { path: '/versions/{version}', operation: versionOperation, answer: showDocument },
+  { path: '/diff', operation: diffOperation, answer: showDiff },
+  { path: '/blame', operation: blameOperation, answer: showBlame },
+  access,
+];
+const partsOfOthers: readonly Part[] = [
+  { path: '/versions/{version}', operation: versionOperation, answer: showEvent },
+  access,
+];
 
 const checkpoints = 10;
 
@@ -55,186 +71,152 @@ const checkpoints = 10;
 export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'>): void {
   const histories = openHistory(app.events);
   for (const subject of subjects) {
-    listVersions(subject);
-    if (subject.isDocument) {
-      showDocument(subject);
-      showDiff(subject);
-      showBlame(subject);
-    } else showEvent(subject);
-    showAdmission(subject);
+    const { name, path, isDocument } = subject;
+    const list: Reader = (request, _h, rights) => listVersions(app, { histories, subject, request, rights });
+    server.route(readRoute(app, path, [() => historyOperation(name), list]));
+    for (const part of isDocument ? partsOfDocuments : partsOfOthers) {
+      server.route({
+        method: 'GET',
+        path: path + part.path,
+        options: { auth: strategy, plugins: { openApi: () => part.operation(name) } },
+        handler: async (request, h) => {
+          // The right to payloads is checked before anything is read.
+          const rights = await requireAudit(app, request, 'payloads');
+          requirePayloads(rights, subject, request);
+          return part.answer(app, { histories, subject, request, rights }, h);
+        },
+      });
+    }
   }
-  listEvents();
-  showLog();
-  listKeys();
+  server.route([
+    readRoute(app, '/api/audit/events', [
+      eventsOperation,
+      (request, h, rights) => listEvents(app, { request, h, rights }),
+    ]),
+    readRoute(app, '/api/audit/log', [logOperation, ({ query }) => showLog(app, query)]),
+    readRoute(app, '/api/audit/keys', [keysOperation, ({ query }, _h, rights) => listKeys(app, query, rights)]),
+  ]);
+}
 
-  function listVersions(subject: Subject): void {
-    get(
-      subject.path,
-      () => historyOperation(subject.name),
-      async (request, _h, rights) => {
-        const page = readQuery(historyParameters, request.query, app);
-        const found = find(subject, request);
-        const withPayloads = rights.seesPayloadsOf(found.stream);
-        const { entries, next } = await histories.entries(found, { ...page, withPayloads });
-        const shown = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
-        return { [subject.name]: found, versions: shown, next };
-      },
-    );
-  }
+async function listVersions(app: App, asked: Asked): Promise<object> {
+  const { histories, subject, request, rights } = asked;
+  const page = readQuery(historyParameters, request.query, app);
+  const found = find(asked);
+  const withPayloads = rights.seesPayloadsOf(found.stream);
+  const { entries, next } = await histories.entries(found, { ...page, withPayloads });
+  const shown = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
+  return { [subject.name]: found, versions: shown, next };
+}
 
-  function showDocument(subject: Subject): void {
-    getPayloads(subject, versions, async (request, h, rights) => {
-      const { state, version } = findVersion(subject, request);
-      const event = histories.event(state.stream, version);
-      const document = await histories.documentAt(event);
-      const { position } = event.header;
-      const [shown] = eventTexts(app.events, rights, [position]);
-      const isErased = event.data === null ? ',"erased":true' : '';
-      const head = JSON.stringify({ stream: state.stream, version, position, document }).slice(0, -1);
-      return sendText(h, `${head}${isErased},"event":${shown?.text}}`);
-    });
-  }
+async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
+  const { stream, version } = findVersion(asked);
+  const event = asked.histories.event(stream, version);
+  const document = await asked.histories.documentAt(event);
+  const { position } = event.header;
+  const [shown] = eventTexts(app.events, asked.rights, [position]);
+  const isErased = event.data === null ? ',"erased":true' : '';
+  const head = JSON.stringify({ stream, version, position, document }).slice(0, -1);
+  return sendText(h, `${head}${isErased},"event":${shown?.text}}`);
+}
 
-  function showEvent(subject: Subject): void {
-    getPayloads(subject, versions, async (request, h, rights) => {
-      const { state, version } = findVersion(subject, request);
-      const position = app.events.positionOf(state.stream, version);
-      const [shown] = eventTexts(app.events, rights, [position]);
-      const head = JSON.stringify({ stream: state.stream, version, position }).slice(0, -1);
-      return sendText(h, `${head},"event":${shown?.text}}`);
-    });
-  }
+async function showEvent({ events }: App, asked: Asked, h: ResponseToolkit): Promise<object> {
+  const { stream, version } = findVersion(asked);
+  const position = events.positionOf(stream, version);
+  const [shown] = eventTexts(events, asked.rights, [position]);
+  const head = JSON.stringify({ stream, version, position }).slice(0, -1);
+  return sendText(h, `${head},"event":${shown?.text}}`);
+}
 
-  function showAdmission(subject: Subject): void {
-    getPayloads(
-      subject,
-      { path: '/versions/{version}/access', operation: admissionOperation },
-      async (request, _h, rights) => {
-        const { state, version } = findVersion(subject, request);
-        const event = histories.event(state.stream, version);
-        return admissionOf({ log: app.events, histories }, event, rights.seesPayloadsOf);
-      },
-    );
-  }
+async function showAdmission({ events: log }: App, asked: Asked): Promise<object> {
+  const { stream, version } = findVersion(asked);
+  const { histories, rights } = asked;
+  return admissionOf({ log, histories }, histories.event(stream, version), rights.seesPayloadsOf);
+}
 
-  function showDiff(subject: Subject): void {
-    getPayloads(subject, { path: '/diff', operation: diffOperation }, async (request) => {
-      const asked = readQuery(diffParameters, request.query, app);
-      const state = find(subject, request);
-      const { from, to } = versionRange(asked, state.version);
-      const [before, after] = [await entryAt(state, from), await entryAt(state, to)];
-      return { [subject.name]: state, from: before, to: after, ...(await histories.diff(state.stream, from, to)) };
-    });
-  }
+async function showDiff(app: App, asked: Asked): Promise<object> {
+  const { histories, subject, request } = asked;
+  const wanted = readQuery(diffParameters, request.query, app);
+  const state = find(asked);
+  const { from, to } = versionRange(wanted, state.version);
+  const [before, after] = [await entryAt(histories, state, from), await entryAt(histories, state, to)];
+  return { [subject.name]: state, from: before, to: after, ...(await histories.diff(state.stream, from, to)) };
+}
 
-  function showBlame(subject: Subject): void {
-    getPayloads(subject, { path: '/blame', operation: blameOperation }, async (request) => {
-      const asked = readQuery(blameParameters, request.query, app);
-      const state = find(subject, request);
-      const version = versionOf(asked, state.version);
-      return { [subject.name]: state, version, fields: await histories.blame(state.stream, version) };
-    });
-  }
+async function showBlame(app: App, asked: Asked): Promise<object> {
+  const { histories, subject, request } = asked;
+  const wanted = readQuery(blameParameters, request.query, app);
+  const state = find(asked);
+  const version = versionOf(wanted, state.version);
+  return { [subject.name]: state, version, fields: await histories.blame(state.stream, version) };
+}
 
-  function listEvents(): void {
-    get('/api/audit/events', eventsOperation, async (request, h, rights) => {
-      const query = readEventQuery(app, request.query);
-      const { size } = app.events.head();
-      const { events, reached } = findEvents(app, rights, query);
-      const next = reached < query.upTo ? reached : null;
-      return sendText(h, `{"events":[${events.map(({ text }) => text).join(',')}],"next":${next},"size":${size}}`);
-    });
-  }
+type Seen = { request: Request; h: ResponseToolkit; rights: AuditRights };
 
-  function showLog(): void {
-    get('/api/audit/log', logOperation, async (request) => {
-      rejectQuery(request.query);
-      const { notary } = app;
-      const [verifierKey, signed, { verified, altered }] = await Promise.all([
-        notary.verifierKey(),
-        notary.recent(checkpoints),
-        notary.verification(),
-      ]);
-      const { log: origin, size, root, recordedAt } = app.events.head();
-      const log = { origin, verifierKey, size, root: root.toString('base64'), recordedAt, verified };
-      return { ...log, ...(altered && { altered }), checkpoints: signed };
-    });
-  }
+async function listEvents(app: App, { request, h, rights }: Seen): Promise<object> {
+  const query = readEventQuery(app, request.query);
+  const { size } = app.events.head();
+  const { events, reached } = findEvents(app, rights, query);
+  const next = reached < query.upTo ? reached : null;
+  return sendText(h, `{"events":[${events.map(({ text }) => text).join(',')}],"next":${next},"size":${size}}`);
+}
 
-  function listKeys(): void {
-    get('/api/audit/keys', keysOperation, async (request, _h, rights) => {
-      rejectQuery(request.query);
-      const shown = <T extends KeyNote>(note: T | null) => {
-        if (!note || rights.has('payloads')) return note;
-        const { reason: _reason, ...rest } = note;
-        return rest;
-      };
-      const keys = await app.keyHistory();
-      return {
-        keys: keys.map((key) => ({
-          ...key,
-          since: shown(key.since),
-          replaced: shown(key.replaced),
-          disowned: shown(key.disowned),
-        })),
-      };
-    });
-  }
+async function showLog({ notary, events }: App, query: Query): Promise<object> {
+  rejectQuery(query);
+  const [verifierKey, signed, { verified, altered }] = await Promise.all([
+    notary.verifierKey(),
+    notary.recent(checkpoints),
+    notary.verification(),
+  ]);
+  const { log: origin, size, root, recordedAt } = events.head();
+  const log = { origin, verifierKey, size, root: root.toString('base64'), recordedAt, verified };
+  return { ...log, ...(altered && { altered }), checkpoints: signed };
+}
 
-  /** A route for callers who may see headers; the handler decides on the rest. */
-  function get(path: string, openApi: () => Operation, handler: Handler): void {
-    server.route({
-      method: 'GET',
-      path,
-      options: { auth: strategy, plugins: { openApi } },
-      handler: async (request, h) => handler(request, h, await requireAudit(app, request, 'headers')),
-    });
-  }
+async function listKeys(app: Pick<RouteParts, 'keyHistory'>, query: Query, rights: AuditRights): Promise<object> {
+  rejectQuery(query);
+  const shown = <T extends KeyNote>(note: T | null) => {
+    if (!note || rights.has('payloads')) return note;
+    const { reason: _reason, ...rest } = note;
+    return rest;
+  };
+  const keys = await app.keyHistory();
+  return {
+    keys: keys.map((key) => ({
+      ...key,
+      since: shown(key.since),
+      replaced: shown(key.replaced),
+      disowned: shown(key.disowned),
+    })),
+  };
+}
 
-  /** A route about payloads: the right to them is checked before anything is read. */
-  function getPayloads(subject: Subject, { path, operation }: Part, handler: Handler): void {
-    server.route({
-      method: 'GET',
-      path: subject.path + path,
-      options: { auth: strategy, plugins: { openApi: () => operation(subject.name) } },
-      handler: async (request, h) => {
-        const rights = await requireAudit(app, request, 'payloads');
-        requirePayloads(rights, subject, request);
-        return handler(request, h, rights);
-      },
-    });
-  }
+/** By the name alone, whether there is such a thing or not. */
+function requirePayloads(rights: AuditRights, subject: Subject, request: Request): void {
+  const stream = streamOf[subject.name](request.params);
+  if (stream === null || rights.seesPayloadsOf(stream)) return;
+  const message = `an API key may not see what accounts of ${show(request.params.slug)} hold; a token is needed`;
+  throw new DomainError('forbidden', message);
+}
 
-  /** By the name alone, whether there is such a thing or not. */
-  function requirePayloads(rights: AuditRights, subject: Subject, request: Request): void {
-    const stream = streamOf[subject.name](request.params);
-    if (stream === null || rights.seesPayloadsOf(stream)) return;
-    const message = `an API key may not see what accounts of ${show(request.params.slug)} hold; a token is needed`;
-    throw new DomainError('forbidden', message);
-  }
+function find({ histories, subject: { name }, request }: Asked): StreamState {
+  const stream = streamOf[name](request.params);
+  const state = stream === null ? null : histories.state(stream);
+  if (state) return state;
+  const { slug, id } = request.params;
+  const named = id === undefined ? show(slug) : `${show(id)} in ${show(slug)}`;
+  throw new DomainError('not-found', `there is no ${name} ${named} in the log`);
+}
 
-  function find(subject: Subject, request: Request): StreamState {
-    const stream = streamOf[subject.name](request.params);
-    const state = stream === null ? null : histories.state(stream);
-    if (state) return state;
-    const { slug, id } = request.params;
-    const named = id === undefined ? show(slug) : `${show(id)} in ${show(slug)}`;
-    throw new DomainError('not-found', `there is no ${subject.name} ${named} in the log`);
-  }
+function findVersion(asked: Asked): { stream: string; version: number } {
+  const { query, params } = asked.request;
+  rejectQuery(query);
+  const version = readInteger(String(params.version), 'version', 1);
+  const { stream, version: last } = find(asked);
+  if (version <= last) return { stream, version };
+  throw new DomainError('not-found', `there is no version ${version} of ${show(stream)}, the last is ${last}`);
+}
 
-  function findVersion(subject: Subject, request: Request): { state: StreamState; version: number } {
-    rejectQuery(request.query);
-    const version = readInteger(String(request.params.version), 'version', 1);
-    const state = find(subject, request);
-    if (version <= state.version) return { state, version };
-    throw new DomainError(
-      'not-found',
-      `there is no version ${version} of ${show(state.stream)}, the last is ${state.version}`,
-    );
-  }
-
-  async function entryAt(state: StreamState, version: number) {
-    const { entries } = await histories.entries(state, oneVersion(version));
-    return entries[0] ?? null;
-  }
+async function entryAt(histories: Asked['histories'], state: StreamState, version: number) {
+  const { entries } = await histories.entries(state, oneVersion(version));
+  return entries[0] ?? null;
 }

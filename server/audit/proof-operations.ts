@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { ofEveryRoute, plainText, refusalOfSigning, unknownToLog } from '../openapi/audit/responses.ts';
+import { forAuditors, plainText, refusalOfSigning, unknownToLog } from '../openapi/audit/responses.ts';
 import { schemaRef } from '../openapi/fields.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
@@ -8,20 +8,15 @@ import { atPosition } from './event-operations.ts';
 
 /** `GET /api/audit/checkpoint` */
 export function checkpointOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_checkpoint',
     tag: 'proofs',
     summary: 'Read a signed checkpoint of the log as it is now',
     description:
       'Signs the size of the log and the root of the tree over all its events. With a copy of one, a later proof shows that the log ' +
       'only went on from there.',
-    answers: {
-      200: plainText('A signed note (C2SP tlog-checkpoint).'),
-      ...ofEveryRoute(),
-      ...refusalOfSigning(),
-    },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: plainText('A signed note (C2SP tlog-checkpoint).'), ...refusalOfSigning() },
+  });
 }
 
 /** The query of the checkpoints with signatures from outside. */
@@ -31,7 +26,7 @@ export const stampsParameters = {
 
 /** `GET /api/audit/stamps` */
 export function stampsOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_stamps',
     tag: 'proofs',
     summary: 'Read the checkpoints with cosignatures and time stamps',
@@ -39,9 +34,8 @@ export function stampsOperation(): Operation {
       'Returns of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
       'an event: that one was there by the time that is said.',
     query: stampsParameters,
-    answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...ofEveryRoute(), ...refusalOfSigning() },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...refusalOfSigning() },
+  });
 }
 
 const tilePath = Joi.string()
@@ -54,7 +48,7 @@ const tilePath = Joi.string()
 
 /** `GET /api/audit/tile/{path}` */
 export function tileOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_tile',
     tag: 'proofs',
     summary: 'Read a tile of the tree, or the headers of the events under it',
@@ -68,12 +62,10 @@ export function tileOperation(): Operation {
         schema: { type: 'string', format: 'binary' },
         type: 'application/octet-stream',
       },
-      ...ofEveryRoute(),
       ...unknownToLog('There is no such tile in the tree of the newest checkpoint.'),
       ...refusalOfSigning(),
     },
-    caller: { kind: 'auditor' },
-  };
+  });
 }
 
 /** The query of an inclusion proof. */
@@ -81,7 +73,7 @@ export const inclusionParameters = { format: oneOf(['tlog-proof', 'json'], 'tlog
 
 /** `GET /api/audit/proofs/{position}` */
 export function inclusionOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_inclusionProof',
     tag: 'proofs',
     summary: 'Prove that an event is in the log',
@@ -95,12 +87,10 @@ export function inclusionOperation(): Operation {
         ...plainText('The header of the event and the proof, as text (C2SP tlog-proof) or as JSON.'),
         others: { 'application/json': schemaRef('InclusionProof') },
       },
-      ...ofEveryRoute(),
       ...unknownToLog('There is no such event.'),
       ...refusalOfSigning(),
     },
-    caller: { kind: 'auditor' },
-  };
+  });
 }
 
 /** The query of a consistency proof. */
@@ -111,7 +101,7 @@ export const consistencyParameters = {
 
 /** `GET /api/audit/consistency` */
 export function consistencyOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_consistencyProof',
     tag: 'proofs',
     summary: 'Prove that the log only extends its earlier state',
@@ -119,7 +109,6 @@ export function consistencyOperation(): Operation {
       'Returns the hashes by which the holder of a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
       'in the log of `to` events.',
     query: consistencyParameters,
-    answers: { 200: json('The proof.', 'ConsistencyProof'), ...ofEveryRoute(), ...refusalOfSigning() },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: json('The proof.', 'ConsistencyProof'), ...refusalOfSigning() },
+  });
 }

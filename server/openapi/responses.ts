@@ -1,4 +1,5 @@
 import type { Json } from '../../config/schema.ts';
+import { count, place, text } from './basics.ts';
 import { type Schema, schemaRef } from './fields.ts';
 
 /** The answer of a status: JSON unless another type is given, and without a schema no body. `others`: by media type. */
@@ -38,14 +39,18 @@ export function withExample(answer: Answer, example: Json | undefined): Answer {
   return example === undefined ? answer : { ...answer, example };
 }
 
+/** A header of an answer. */
+export function header(description: string, schema: Schema, required = true): Schema {
+  return { description, required, schema };
+}
+
 /** The header that says when to come again. */
-export const retryAfter = {
-  'Retry-After': {
-    description: 'After how many seconds to try again.',
-    required: true,
-    schema: { type: 'integer', minimum: 1 },
-  },
-};
+export const retryAfter = { 'Retry-After': header('After how many seconds to try again.', place) };
+
+/** The refusal of what is not possible just now. */
+export function unavailable(description: string): Answers {
+  return { 503: { ...json(description, 'Error'), headers: retryAfter } };
+}
 
 /** The answer to a request that succeeds. */
 export function json(description: string, schema: string): Answer {
@@ -53,11 +58,7 @@ export function json(description: string, schema: string): Answer {
 }
 
 const ofThen = {
-  'Annals-Position': {
-    description: 'With `asOf`: the position of the log that the answer is as of.',
-    required: false,
-    schema: { type: 'integer', minimum: 0 },
-  },
+  'Annals-Position': header('With `asOf`: the position of the log that the answer is as of.', count, false),
 };
 
 /** An answer that may be as of a moment. */
@@ -67,29 +68,18 @@ export function asOfThen(answer: Answer): Answer {
 
 /** The refusal of what cannot be answered as of a moment just now. */
 export function refusalsOfThen(): Answers {
-  return {
-    503: {
-      ...json(
-        'Too much of the past is being made ready, or too many answers wait to be read; try again later.',
-        'Error',
-      ),
-      headers: retryAfter,
-    },
-  };
+  return unavailable('Too much of the past is being made ready, or too many answers wait to be read; try again later.');
 }
 
-/** The headers of files, and whether each is always there. */
+/** The headers of files. */
 const ofFiles = {
-  ETag: { description: 'Stands for the bytes: it changes when they do.', required: true },
-  'Accept-Ranges': { description: '`bytes`', required: true },
-  'Content-Range': { description: 'Which bytes of how many: `bytes 0-499/1234`, or `bytes */1234`.', required: true },
-  'Content-Disposition': {
-    description: 'The name of the file; `attachment` where it is not to be shown.',
-    required: true,
-  },
-  'Content-Security-Policy': { description: 'Keeps what would run in a browser from running.', required: false },
-  'Cross-Origin-Resource-Policy': { description: '`cross-origin`, for what anybody may read.', required: false },
-} as const;
+  ETag: header('Stands for the bytes: it changes when they do.', text),
+  'Accept-Ranges': header('`bytes`', text),
+  'Content-Range': header('Which bytes of how many: `bytes 0-499/1234`, or `bytes */1234`.', text),
+  'Content-Disposition': header('The name of the file; `attachment` where it is not to be shown.', text),
+  'Content-Security-Policy': header('Keeps what would run in a browser from running.', text, false),
+  'Cross-Origin-Resource-Policy': header('`cross-origin`, for what anybody may read.', text, false),
+};
 
 /** A document, with the tag that stands for it. */
 export function document(description: string, schema: string): Answer {
@@ -97,11 +87,11 @@ export function document(description: string, schema: string): Answer {
 }
 
 const ofAttempts = {
-  'Idempotent-Replayed': {
-    description: '`true` where the `Idempotency-Key` was used before: then this is the first answer again.',
-    required: false,
-    schema: { type: 'string', enum: ['true'] },
-  },
+  'Idempotent-Replayed': header(
+    '`true` where the `Idempotency-Key` was used before: then this is the first answer again.',
+    { type: 'string', enum: ['true'] },
+    false,
+  ),
 };
 
 /** The answer to a write that may be named by an `Idempotency-Key`. */
@@ -143,11 +133,7 @@ export function refusalOfRestore(): Answers {
 }
 
 const ofDocument = {
-  ETag: {
-    description: 'Stands for the document: it begins with its version, and changes when the answer does.',
-    required: true,
-    schema: { type: 'string' },
-  },
+  ETag: header('Stands for the document: it begins with its version, and changes when the answer does.', text),
 };
 
 /** Bytes of a file, of its own type, with these headers. */
@@ -157,13 +143,12 @@ export function bytes(description: string, headers: readonly (keyof typeof ofFil
 
 /** Headers of a file by their names. */
 export function headersOf(names: readonly (keyof typeof ofFiles)[]): Record<string, Schema> {
-  return Object.fromEntries(names.map((name) => [name, { ...ofFiles[name], schema: { type: 'string' } }]));
+  return Object.fromEntries(names.map((name) => [name, ofFiles[name]]));
 }
 
 /** The refusal of a store of files that does not answer, or is full. */
 export function refusalsOfStore(others = ''): Answers {
-  const description = `The store of the files does not answer, or has no room${others}.`;
-  return { 503: { ...json(description, 'Error'), headers: retryAfter } };
+  return unavailable(`The store of the files does not answer, or has no room${others}.`);
 }
 
 /** The refusals that differ if a body may be a file. */
@@ -184,8 +169,7 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers 
 
 /** The refusal of a write that cannot be recorded just now. */
 export function refusalForNow(): Answers {
-  const description = 'There is no room on the disk, too many writes wait, or the clock of the service has jumped.';
-  return { 503: { ...json(description, 'Error'), headers: retryAfter } };
+  return unavailable('There is no room on the disk, too many writes wait, or the clock of the service has jumped.');
 }
 
 /** The refusals with these statuses where accounts are: they say when to come again. */

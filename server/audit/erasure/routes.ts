@@ -1,16 +1,17 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { readErasure } from '../../../config/erasures.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
-import { type AuditRights, requireAudit } from '../../access/rights.ts';
+import type { AuditRights } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { readQuery, rejectQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
+import { readRoute } from '../reading.ts';
 import { type ErasingApp, eraseDocument, previewErasure, requireMayErase } from './erase.ts';
 
 /** Erasing documents, and what became of erasures. */
@@ -34,37 +35,25 @@ export function erasures(server: Server, app: ErasingApp): void {
           .location(`${app.basePath.replace(/\/$/, '')}${path}/${answer.position}`);
       },
     },
-    {
-      method: 'GET',
-      path,
-      options: { auth: strategy, plugins: { openApi: erasuresOperation } },
-      handler: async (request) => {
-        const rights = await requireAudit(app, request, 'headers');
-        const { before, limit } = readQuery(erasuresParameters, request.query, app);
-        const found = app.events.erasures.before(before ?? Number.MAX_SAFE_INTEGER, limit);
-        return {
-          erasures: await Promise.all(found.map((one) => shown(one, rights))),
-          next: found.length === limit ? found.at(-1)?.position : null,
-        };
-      },
-    },
-    {
-      method: 'GET',
-      path: `${path}/{position}`,
-      options: { auth: strategy, plugins: { openApi: erasureOperation } },
-      handler: async (request) => {
-        const rights = await requireAudit(app, request, 'headers');
-        rejectQuery(request.query);
-        return shown(find(request), rights);
-      },
-    },
+    readRoute(app, path, [erasuresOperation, list]),
+    readRoute(app, `${path}/{position}`, [erasureOperation, showOne]),
   ]);
 
-  function find({ params }: Request): Erasure {
+  async function list(request: Request, _h: ResponseToolkit, rights: AuditRights): Promise<object> {
+    const { before, limit } = readQuery(erasuresParameters, request.query, app);
+    const found = app.events.erasures.before(before ?? Number.MAX_SAFE_INTEGER, limit);
+    return {
+      erasures: await Promise.all(found.map((one) => shown(one, rights))),
+      next: found.length === limit ? found.at(-1)?.position : null,
+    };
+  }
+
+  async function showOne({ query, params }: Request, _h: ResponseToolkit, rights: AuditRights): Promise<object> {
+    rejectQuery(query);
     const text = String(params.position);
     const found = /^\d{1,15}$/.test(text) ? app.events.erasures.at(Number(text)) : null;
     if (!found) throw new DomainError('not-found', `event ${show(text)} is not an erasure`);
-    return found;
+    return shown(found, rights);
   }
 
   async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights): Promise<JsonObject> {

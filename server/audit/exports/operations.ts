@@ -1,7 +1,8 @@
 import Joi from 'joi';
-import { archive, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
+import { archive, forAuditors, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
+import { text } from '../../openapi/basics.ts';
 import { type Operation, reason } from '../../openapi/operation.ts';
-import { json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { header, json, refusalForNow, refusals } from '../../openapi/responses.ts';
 import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { atPosition } from '../event-operations.ts';
@@ -19,7 +20,7 @@ export type Bundled = keyof typeof bundleParams;
 /** `GET /api/audit/bundles/…` */
 export function bundleOperation(name: Bundled): Operation {
   const isAccount = name === 'account';
-  return {
+  return forAuditors({
     id: `audit_${name}Bundle`,
     tag: 'exports',
     summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
@@ -30,18 +31,17 @@ export function bundleOperation(name: Bundled): Operation {
     query: bundleParameters,
     answers: {
       200: archive('The pack.', ['Content-Disposition', 'Annals-Checkpoint']),
-      ...ofEveryRoute(),
       ...unknownToLog(`The log has nothing about ${isAccount ? 'an' : 'a'} ${name} of this name.`),
       422: json('With `complete`: more than 100,000 events came after the last one.', 'Error'),
       ...refusalOfSigning(),
     },
     caller: { kind: 'auditor', refusesKeys: true },
-  };
+  });
 }
 
 /** `GET /api/audit/export` */
 export function exportOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_export',
     tag: 'exports',
     summary: 'Export a range of the log, which is itself put on record',
@@ -58,18 +58,15 @@ export function exportOperation(): Operation {
         'Annals-Events',
         'Annals-Checkpoint',
       ]),
-      ...ofEveryRoute(),
       ...refusalOfSigning(
         'There is no room on the disk to sign a checkpoint or to put the export on record, or too many writes wait.',
       ),
     },
     caller: { kind: 'auditor', refusesForeign: true },
-  };
+  });
 }
 
-const location = {
-  Location: { description: 'Where it is told how far the erasure is.', required: true, schema: { type: 'string' } },
-};
+const location = { Location: header('Where it is told how far the erasure is.', text) };
 
 /** `POST /api/audit/erasures` */
 export function eraseOperation(): Operation {
@@ -105,32 +102,26 @@ export const erasuresParameters = {
 
 /** `GET /api/audit/erasures` */
 export function erasuresOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_erasures',
     tag: 'erasures',
     summary: 'List erasures',
     description: 'Returns erasures, newest first: the document, when and by whom; why, with the scope `payloads`.',
     query: erasuresParameters,
-    answers: { 200: json('Erasures, newest first.', 'Erasures'), ...ofEveryRoute() },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: json('Erasures, newest first.', 'Erasures') },
+  });
 }
 
 /** `GET /api/audit/erasures/{position}` */
 export function erasureOperation(): Operation {
-  return {
+  return forAuditors({
     id: 'audit_erasure',
     tag: 'erasures',
     summary: 'Read how far an erasure is',
     description: 'Tells whether the last byte is gone, and else the reason: files in the store, or the data directory.',
     params: atPosition,
-    answers: {
-      200: json('The erasure.', 'Erasure'),
-      ...ofEveryRoute(),
-      ...unknownToLog('No erasure has this position.'),
-    },
-    caller: { kind: 'auditor' },
-  };
+    answers: { 200: json('The erasure.', 'Erasure'), ...unknownToLog('No erasure has this position.') },
+  });
 }
 
 function named(what: string): Joi.Schema {

@@ -1,11 +1,15 @@
-import { type Answer, type Answers, json, refusals, retryAfter } from '../responses.ts';
-
-/** Descriptions of statuses that differ between audit routes and others. */
-const unsigned = 'There is no room on the disk to sign a checkpoint.';
+import { count, text } from '../basics.ts';
+import type { Operation } from '../operation.ts';
+import { type Answer, type Answers, header, json, refusals, unavailable } from '../responses.ts';
 
 /** For subjects that the log does not know. */
 export function unknownToLog(description: string): Answers {
   return { 404: json(description, 'Error') };
+}
+
+/** The description of a route for auditors, with the refusals of every audit route. */
+export function forAuditors(told: Omit<Operation, 'caller'> & Partial<Operation>): Operation {
+  return { caller: { kind: 'auditor' }, ...told, answers: { ...told.answers, ...ofEveryRoute() } };
 }
 
 /** The refusals of every audit route. */
@@ -14,25 +18,22 @@ export function ofEveryRoute(): Answers {
 }
 
 /** The refusal where a signature is needed and not possible. */
-export function refusalOfSigning(description = unsigned): Answers {
-  return { 503: { ...json(description, 'Error'), headers: retryAfter } };
+export function refusalOfSigning(description = 'There is no room on the disk to sign a checkpoint.'): Answers {
+  return unavailable(description);
 }
 
 const headers = {
-  'Content-Disposition': 'The name of the archive.',
-  'Annals-Checkpoint': 'The size and the root of the checkpoint in it: `701 JOCy+ehk…=`.',
-  'Annals-Range': 'The first and the last position: `1-701`.',
-  'Annals-Events': 'The number of events in it.',
-} as const;
+  'Content-Disposition': header('The name of the archive.', text),
+  'Annals-Checkpoint': header('The size and the root of the checkpoint in it: `701 JOCy+ehk…=`.', text),
+  'Annals-Range': header('The first and the last position: `1-701`.', text),
+  'Annals-Events': header('The number of events in it.', count),
+};
 
 /** A ZIP archive, with these headers. */
 export function archive(description: string, names: readonly (keyof typeof headers)[]): Answer {
-  const told = names.map((name) => {
-    const schema = name === 'Annals-Events' ? { type: 'integer', minimum: 0 } : { type: 'string' };
-    return [name, { description: headers[name], required: true, schema }] as const;
-  });
   const schema = { type: 'string', format: 'binary' };
-  return { description, schema, type: 'application/zip', headers: Object.fromEntries(told) };
+  const told = Object.fromEntries(names.map((name) => [name, headers[name]]));
+  return { description, schema, type: 'application/zip', headers: told };
 }
 
 /** A text of a format of its own. */

@@ -1,6 +1,6 @@
 import type { JsonObject, Rules } from '../../config/schema.ts';
 import { schemaStream } from '../../events/catalogue.ts';
-import type { Actor } from '../../events/envelope.ts';
+import type { Header } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import type { openHistory } from './history.ts';
@@ -9,26 +9,17 @@ import type { openHistory } from './history.ts';
  * A rule that admitted a write: its fingerprint and its author's words as they stood then, and the position of the
  * `schema.changed` that says so. Both are null where that names no rule so: of a default, of an API key, in an early log.
  */
-export type AdmittingRule = { name: string; sha256: string | null; description: string | null; schema: number };
+type AdmittingRule = { name: string; sha256: string | null; description: string | null; schema: number };
 
 /** A user right before something they did, in the names and fields of that time. */
-export type ActingUser = {
-  stream: string;
-  version: number;
-  position: number;
+type ActingUser = Pick<Header, 'stream' | 'version' | 'position'> & {
   document: JsonObject | null;
   erased?: true;
   withheld?: true;
 };
 
 /** The author of a version, and the rule that admitted it. */
-export type Admission = {
-  stream: string;
-  version: number;
-  position: number;
-  type: string;
-  recordedAt: string;
-  actor: Actor;
+export type Admission = Pick<Header, 'stream' | 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
   /** Null where the event names none. */
   rule: AdmittingRule | null;
   /** Null where the actor is not a user, or became one by this event. */

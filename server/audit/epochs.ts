@@ -5,25 +5,11 @@ import type { LogReader } from '../../events/log-reader.ts';
 import { compileUpcaster, type Epoch, type Upcaster } from '../../events/upcasters.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 
-/** The schemas that a log has had, and how to read events by each of them. */
-export type Epochs = {
-  /** Brings what an event says to the names of today. */
-  today: () => Upcaster;
-  /** Brings it to the names at a position. */
-  at: (position: number) => Upcaster;
-  /**
-   * The form of a document at a position: its fields as they were declared then, or last before. Null when no schema ever had
-   * this collection or global.
-   *
-   * @param key as of `schemaKey`: a collection's slug, or the stream of a global.
-   */
-  shapeAt: (key: string, position: number) => DocumentShape | null;
-  /** The fields by which documents are known today, in their order; those that were last declared when it is gone. */
-  names: (key: string) => string[];
-};
-
-/** Reads the schemas of a log when they are asked for, and again when there is a new one. */
-export function openEpochs(log: LogReader): Epochs {
+/**
+ * The schemas that a log has had, and how to read events by each of them. They are read when they are asked for, and again when there
+ * is a new one.
+ */
+export function openEpochs(log: LogReader) {
   let version = 0;
   let epochs: Epoch[] = [];
   let upcaster: Upcaster | null = null;
@@ -42,28 +28,36 @@ export function openEpochs(log: LogReader): Epochs {
     return epochs;
   }
 
-  function today(): Upcaster {
-    const known = all();
-    upcaster ??= compileUpcaster(known);
-    return upcaster;
-  }
-
   const upTo = (position: number) => all().filter((epoch) => epoch.position <= position);
 
   return {
-    today,
-    at(position) {
+    /** Brings what an event says to the names of today. */
+    today(): Upcaster {
+      const known = all();
+      upcaster ??= compileUpcaster(known);
+      return upcaster;
+    },
+    /** Brings it to the names at a position. */
+    at(position: number): Upcaster {
       const then = upTo(position);
       return kept(upcasters, then.length, () => compileUpcaster(then));
     },
-    shapeAt(key, position) {
+    /**
+     * The form of a document at a position: its fields as they were declared then, or last before. Null when no schema ever had
+     * this collection or global.
+     *
+     * @param key as of `schemaKey`: a collection's slug, or the stream of a global.
+     */
+    shapeAt(key: string, position: number): DocumentShape | null {
       const then = upTo(position);
       return kept(shapes, `${then.length} ${key}`, () => {
         const fields = fieldsIn(then, key);
         return fields && compileDocument(fields, null);
       });
     },
-    names: (key) => (fieldsIn(all(), key) ?? []).filter(({ type }) => type !== 'join').map(({ name }) => name),
+    /** The fields by which documents are known today, in their order; those that were last declared when it is gone. */
+    names: (key: string): string[] =>
+      (fieldsIn(all(), key) ?? []).filter(({ type }) => type !== 'join').map(({ name }) => name),
   };
 }
 

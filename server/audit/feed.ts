@@ -1,25 +1,17 @@
 import { Readable } from 'node:stream';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import type { EventFilter } from '../../projections/audit.ts';
 import { type AuditRights, auditRightsOf } from '../access/rights.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { actorOf, requestId } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
+import type { EventQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
 import { openNews } from './news.ts';
 
 /** Where a stream of events begins, and which of them it has. */
-export type FeedQuery = { after: number; filter: EventFilter };
-
-/** The streams of server-sent events of one thread. */
-export type Feed = {
-  /** @throws DomainError `unavailable` when there are as many as may be, or the service is about to end. */
-  open: (request: Request, query: FeedQuery, rights: AuditRights) => Readable;
-  /** Ends all of them, and lets no others begin. */
-  close: () => void;
-};
+type FeedQuery = Pick<EventQuery, 'after' | 'filter'>;
 
 /** How many streams a thread has at most: each looks for events when there are new ones. */
 const mostStreams = 100;
@@ -35,14 +27,15 @@ const rightsMilliseconds = { busy: 1000, idle: 2000 };
 const partingMilliseconds = 2000;
 
 /**
- * Server-sent events (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`
+ * The streams of server-sent events of one thread (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`
  * misses nothing. Events are taken from the log when the client has read those before, so a slow one costs no memory.
  */
-export function openFeed(app: App): Feed {
+export function openFeed(app: App) {
   const news = openNews(app);
   const open = new Map<Readable, { end: AbortController; cut: () => void }>();
   let isClosed = false;
 
+  /** @throws DomainError `unavailable` when there are as many as may be, or the service is about to end. */
   function start(request: Request, query: FeedQuery, rights: AuditRights): Readable {
     if (isClosed || app.state() === 'stopping') throw new DomainError('unavailable', 'the service is about to end');
     if (open.size >= mostStreams) {
@@ -106,6 +99,7 @@ export function openFeed(app: App): Feed {
     }
   }
 
+  /** Ends all of them, and lets no others begin. */
   function close(): void {
     isClosed = true;
     const last = [...open.values()];

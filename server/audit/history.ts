@@ -1,8 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
-import type { EventType } from '../../events/catalogue.ts';
 import { changesBetween, type FieldChange, fieldOf } from '../../events/changes.ts';
 import { foldDocument } from '../../events/documents.ts';
-import { type Actor, type Header, headerOf } from '../../events/envelope.ts';
+import { type Header, headerOf } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
 import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
@@ -14,12 +13,7 @@ import { patchBetween } from './patch.ts';
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
 /** One event of a stream, without its payload. `rule` stands where it names one, `erased` only where its payload is gone. */
-export type Entry = {
-  version: number;
-  position: number;
-  type: EventType;
-  recordedAt: string;
-  actor: Actor;
+export type Entry = Pick<Header, 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
   reason?: string | null;
   rule?: string;
   changed?: string[];
@@ -122,8 +116,7 @@ export function openHistory(log: LogReader) {
     let since = performance.now();
     for (let from = 0; from < upTo; from += chunk) {
       for (const position of log.positionsOf(stream, from, Math.min(from + chunk, upTo))) {
-        const text = textAt(log, position);
-        const event = eventOf(text);
+        const event = eventOf(textAt(log, position));
         const after = foldEvent(document, event, upcaster);
         visit(event, document, after);
         document = after;
@@ -136,9 +129,7 @@ export function openHistory(log: LogReader) {
 
   /** An event of a stream, of a version that there is. */
   function event(stream: string, version: number): RecordedEvent {
-    const position = log.positionOf(stream, version);
-    const text = textAt(log, position);
-    return eventOf(text);
+    return eventOf(textAt(log, log.positionOf(stream, version)));
   }
 
   /**

@@ -1,18 +1,12 @@
 import type { App } from '../app.ts';
 
-/** Tells when the log has grown. */
-export type News = {
-  /** Resolves when there is something new, when `signal` is aborted, or when the time is over. */
-  wait: (signal: AbortSignal, milliseconds: number) => Promise<void>;
-};
-
 const pollMilliseconds = 100;
 
 /**
- * Looks at the log while a stream waits: one look for all of a thread. The writer is another thread, and the read file
+ * Tells when the log has grown. Looks at the log while a stream waits: one look for all of a thread. The writer is another thread, and the read file
  * comes a moment after the log, so both are looked at.
  */
-export function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>): News {
+export function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
   const waiting = new Set<() => void>();
   let timer: NodeJS.Timeout | null = null;
   let seen = '';
@@ -25,7 +19,8 @@ export function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditInde
   }
 
   return {
-    wait(signal, milliseconds) {
+    /** Resolves when there is something new, when `signal` is aborted, or when the time is over. */
+    wait(signal: AbortSignal, milliseconds: number): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
       const alarm = setTimeout(resolve, milliseconds);
       waiting.add(resolve);

@@ -1,9 +1,8 @@
 import { fieldTypeNames } from '../../config/fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
-import { closed, flag, ignored, text, time } from './basics.ts';
+import { closed, count, described, flag, ignored, place, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
-import { previewSchemas } from './preview-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { conditionSchemas, whereOf } from './where.ts';
 
@@ -12,15 +11,11 @@ export function componentsOf(model: Model): Record<string, Schema> {
   const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
-    ...previewSchemas,
     ...(hasAccounts ? { ...accountSchemas, Schemas: schemasOf('forUsers') } : {}),
     ...Object.assign({}, ...[...model.collections.values()].map((one) => collectionSchemas(model, one))),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),
   };
 }
-
-const count: Schema = { type: 'integer', minimum: 0 };
-const pageNumber: Schema = { type: 'integer', minimum: 1 };
 
 function collectionSchemas(model: Model, collection: Collection): Record<string, Schema> {
   const { slug, fields, auth } = collection;
@@ -39,13 +34,13 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
     [`${name}.list`]: closed({
       docs: { type: 'array', items: schemaRef(name) },
       total: count,
-      limit: { ...pageNumber, maximum: 100 },
-      page: pageNumber,
+      limit: { ...place, maximum: 100 },
+      page: place,
       totalPages: count,
       hasNextPage: { type: 'boolean' },
       hasPrevPage: { type: 'boolean' },
-      nextPage: { ...pageNumber, nullable: true },
-      prevPage: { ...pageNumber, nullable: true },
+      nextPage: { ...place, nullable: true },
+      prevPage: { ...place, nullable: true },
     }),
     [`${name}.where`]: whereOf(collection),
     ...(auth ? usersSchemas(model, collection, own) : {}),
@@ -209,4 +204,10 @@ const fixed: Record<string, Schema> = {
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
   Schemas: schemasOf('forKeys'),
   ...conditionSchemas,
+  Preview: closed({
+    collection: described(text, 'The slug of the collection.'),
+    id: described(text, 'The id of a document of it.'),
+    data: described({ type: 'object' }, 'The draft, as a form has it: nothing of it is checked.'),
+  }),
+  PreviewToken: closed({ token: described(text, 'Shows the draft for 15 minutes, to anyone who has it.') }),
 };

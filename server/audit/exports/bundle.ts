@@ -7,24 +7,17 @@ import { eventOf, type LogReader } from '../../../events/log-reader.ts';
 import { fileIn } from '../../../events/losses.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { eventsOf, headersBetween } from '../../documents/past/reading.ts';
-import type { LogCheckpoint } from '../../ports.ts';
 import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
 import { summaryHtml } from './bundle-summary.ts';
-import { type Earlier, proverOf, type Stamped, subtreesOf } from './proofs.ts';
-import { bundleReadme } from './readme.ts';
+import { type Proven, proverOf, subtreesOf } from './proofs.ts';
+import { bundleReadme, textsVersion } from './readme.ts';
 import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
-import { textsVersion } from './texts.ts';
 import { readVerifier } from './verifier-file.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** The contents of a bundle. */
-export type Bundle = {
-  log: LogReader;
+export type Bundle = Proven & {
   blobs: BlobStore;
-  checkpoint: LogCheckpoint;
-  verifierKey: string;
-  earlier: Earlier[];
-  stamped: Stamped[];
   stream: string;
   withFiles: boolean;
   /** True: what proves that there was no later version, however much that is. */

@@ -1,35 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { EventText } from '../../../events/event-checks.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
 import { eventsBetween } from '../../documents/past/reading.ts';
 import { version } from '../../platform/version.ts';
-import type { LogCheckpoint } from '../../ports.ts';
-import { eventsThatFit, type Filters } from './filters.ts';
+import { eventsThatFit, type Range } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
-import { consistencyOf, type Earlier, proverOf, type Stamped, subtreesOf } from './proofs.ts';
-import { exportReadme } from './readme.ts';
+import { consistencyOf, type Proven, proverOf, subtreesOf } from './proofs.ts';
+import { exportReadme, textsVersion } from './readme.ts';
 import { correctionsWithin, noteErased, type Sees, type ShownEvent, showEvent, shownJson } from './shown.ts';
-import { textsVersion } from './texts.ts';
 import { readVerifier } from './verifier-file.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
-/** An export: the events at positions `from` to `to`, both inclusive, that fit the filters. */
-export type Export = {
-  log: LogReader;
-  /** Of a tree that holds all of the range. */
-  checkpoint: LogCheckpoint;
-  verifierKey: string;
-  earlier: Earlier[];
-  stamped: Stamped[];
-  format: ExportFormat;
-  from: number;
-  to: number;
-  filters: Filters;
-  /** null: no payloads. */
-  seesPayloadsOf: Sees | null;
-  madeAt: Date;
-};
+/** An export of a range; the checkpoint is of a tree that holds all of it. */
+export type Export = Proven &
+  Range & {
+    format: ExportFormat;
+    /** null: no payloads. */
+    seesPayloadsOf: Sees | null;
+    madeAt: Date;
+  };
 
 /**
  * The files of an export as a ZIP stream (docs/log-format.md); the log is read as the stream is. Proofs are about NDJSON alone,

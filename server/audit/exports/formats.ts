@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../config/schema.ts';
+import type { Header, Payload } from '../../../events/envelope.ts';
 import { byteOrderMark, csvRow, jsonCell } from './csv.ts';
 import { payloadOf, type ShownEvent } from './shown.ts';
 
@@ -16,27 +17,28 @@ type Writer = {
   line: (event: ShownEvent, proof: readonly string[] | null) => string;
 };
 
-const columns = [
-  'position',
-  'recordedAt',
-  'stream',
-  'version',
-  'type',
-  'actorType',
-  'actorId',
-  'correlationId',
-  'reason',
-  'changed',
-  'data',
-  'id',
-  'schemaVersion',
-  'payload',
-];
+/** The columns of CSV, and their cells. */
+const columns: Record<string, (header: Header, payload: Payload | null) => string> = {
+  position: ({ position }) => String(position),
+  recordedAt: ({ recordedAt }) => recordedAt,
+  stream: ({ stream }) => stream,
+  version: ({ version }) => String(version),
+  type: ({ type }) => type,
+  actorType: ({ actor }) => actor.type,
+  actorId: ({ actor }) => actor.id ?? '',
+  correlationId: ({ correlationId }) => correlationId,
+  reason: (_, payload) => payload?.context.reason ?? '',
+  changed: (_, payload) => (payload ? namedFields(payload.data).join(' ') : ''),
+  data: (_, payload) => (payload ? jsonCell(payload.data) : ''),
+  id: ({ id }) => id,
+  schemaVersion: ({ schemaVersion }) => String(schemaVersion),
+  payload: ({ payload }) => payload,
+};
 
 /** One entry per format. docs/log-format.md describes their lines. */
 export const writers: Record<ExportFormat, Writer> = {
   ndjson: { file: 'events.ndjson', head: '', line: ndjsonLine },
-  csv: { file: 'events.csv', head: byteOrderMark + csvRow(columns), line: csvLine },
+  csv: { file: 'events.csv', head: byteOrderMark + csvRow(Object.keys(columns)), line: csvLine },
   cloudevents: { file: 'events.cloudevents.ndjson', head: '', line: cloudEventLine },
 };
 
@@ -47,24 +49,8 @@ function ndjsonLine({ text, body, state }: ShownEvent, proof: readonly string[] 
 }
 
 function csvLine(event: ShownEvent): string {
-  const { header } = event;
   const payload = payloadOf(event);
-  return csvRow([
-    String(header.position),
-    header.recordedAt,
-    header.stream,
-    String(header.version),
-    header.type,
-    header.actor.type,
-    header.actor.id ?? '',
-    header.correlationId,
-    payload?.context.reason ?? '',
-    payload ? namedFields(payload.data).join(' ') : '',
-    payload ? jsonCell(payload.data) : '',
-    header.id,
-    String(header.schemaVersion),
-    header.payload,
-  ]);
+  return csvRow(Object.values(columns).map((cell) => cell(event.header, payload)));
 }
 
 /** The fields that an event of a document or global names as changed, but for those that the server sets by itself. */

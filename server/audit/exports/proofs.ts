@@ -34,21 +34,33 @@ const maxEarlier = 32;
 /** A checkpoint that is cosigned or time-stamped, as the formats have it. */
 export type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
+/** A checkpoint of a log that proves what an archive holds, with the key that it is signed by, and other checkpoints. */
+export type Proven = {
+  log: LogReader;
+  checkpoint: LogCheckpoint;
+  verifierKey: string;
+  earlier: Earlier[];
+  stamped: Stamped[];
+};
+
 /**
  * Ties a checkpoint to earlier ones: the cosigned and time-stamped checkpoints for the event at a position and newest; and consistency
  * proofs from their sizes, from those in `since`, and from the newest checkpoints. A verifier has the key that signs now, so checkpoints
  * of former keys are left out.
  */
-export async function tiesOf(
+export async function provenBy(
   { events: log, notary }: Pick<App, 'events' | 'notary'>,
-  { size }: LogCheckpoint,
+  checkpoint: LogCheckpoint,
   { position, since }: { position: number; since: readonly number[] },
-): Promise<{ earlier: Earlier[]; stamped: Stamped[] }> {
-  const verifiers = [parseVerifierKey(await notary.verifierKey())];
+): Promise<Proven> {
+  const { size } = checkpoint;
+  const verifierKey = await notary.verifierKey();
+  const verifiers = [parseVerifierKey(verifierKey)];
   const [recent, around] = await Promise.all([notary.recent(maxEarlier), notary.stamped(position, size)]);
-  const stamped = around.filter(({ note }) => openNote(note, verifiers));
-  const known = [...recent, ...stamped].map((checkpoint) => checkpoint.size);
-  const sizes = new Set([...since, ...known].filter((one) => one > 0 && one < size));
-  const earlier = [...sizes].sort((a, b) => a - b).map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
-  return { earlier, stamped: stamped.map(({ note, tokens }) => ({ checkpoint: note, tokens })) };
+  const vouched = around.filter(({ note }) => openNote(note, verifiers));
+  const sizes = new Set([...since, ...[...recent, ...vouched].map((known) => known.size)]);
+  const before = [...sizes].filter((one) => one > 0 && one < size).sort((a, b) => a - b);
+  const earlier = before.map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
+  const stamped = vouched.map(({ note, tokens }) => ({ checkpoint: note, tokens }));
+  return { log, checkpoint, verifierKey, earlier, stamped };
 }

@@ -1,15 +1,15 @@
 import { counted } from '../../../config/counted.ts';
-import type { Filters } from './filters.ts';
+import type { Range } from './filters.ts';
+
+/**
+ * The version of what packs and exports hold for readers: how `summary.html`, `README.txt`, CSV and CloudEvents are written
+ * (docs/log-format.md). Annals-verify makes them again and compares bytes, so a change to one raises it, and teaches that the
+ * new one beside the old.
+ */
+export const textsVersion = 1;
 
 /** The facts in the README of an export. */
-export type ExportAbout = {
-  origin: string;
-  from: number;
-  to: number;
-  filters: Filters;
-  withPayloads: boolean;
-  madeAt: Date;
-};
+export type ExportAbout = Range & { origin: string; withPayloads: boolean; madeAt: Date };
 
 /**
  * The README of an export, for readers who are not developers. Its head depends on the export: annals-verify makes that

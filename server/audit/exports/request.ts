@@ -9,8 +9,8 @@ import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { positionsOf, range } from '../../queries/moments.ts';
 import { askedOf, count, flag, oneOf, type Parameter, type Query, refuse, settle } from '../../queries/parameters.ts';
 import { knownTo, type Searched } from '../event-query.ts';
-import { type Filters, positionsThatFit, type Range, wantedOf, wantedParameters } from './filters.ts';
-import { type ExportFormat, exportFormats } from './formats.ts';
+import { positionsThatFit, type Range, wantedOf, wantedParameters } from './filters.ts';
+import { exportFormats } from './formats.ts';
 
 /** How often `since` may be given. */
 const maxSince = 32;
@@ -42,17 +42,8 @@ export const bundleParameters = {
   since,
 };
 
-/** A checked query of an export; `to` is null for the end of the log at that time. */
-export type ExportQuery = {
-  format: ExportFormat;
-  filters: Filters;
-  from: number;
-  to: number | null;
-  since: number[];
-};
-
-/** @throws DomainError `invalid` naming every wrong parameter. */
-export function readExportQuery(app: Searched, query: Query): ExportQuery {
+/** Reads the query of an export; `to` is null for the end of the log. @throws DomainError `invalid` naming every wrong parameter. */
+export function readExportQuery(app: Searched, query: Query) {
   const known = { ...knownTo(app), events: app.events };
   const asked = askedOf(exportParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);

@@ -14,7 +14,7 @@ import { streamOf } from '../subjects.ts';
 import { bundleZip } from './bundle.ts';
 import { exportZip } from './export.ts';
 import { type Bundled, bundleOperation, exportOperation } from './operations.ts';
-import { tiesOf } from './proofs.ts';
+import { provenBy } from './proofs.ts';
 import { bundleParameters, countOf, readExportQuery, recordExport, requireWithin } from './request.ts';
 
 /** The subjects of evidence packs, by the path. */
@@ -47,19 +47,15 @@ export function exports(server: Server, app: App): void {
     options: optionsOf(exportOperation),
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'export');
-      const { events: log, notary } = app;
       const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
       if (request.method === 'head') return archive(h, null, 'annals-export.zip');
       refuseForeign(request);
       // Signed before the export is recorded, so that the export does not contain its own event.
-      const checkpoint = await notary.checkpoint();
+      const checkpoint = await app.notary.checkpoint();
       requireWithin(since, checkpoint.size);
       const to = asked ?? checkpoint.size;
       const exported = {
-        log,
-        checkpoint,
-        verifierKey: await notary.verifierKey(),
-        ...(await tiesOf(app, checkpoint, { position: to, since })),
+        ...(await provenBy(app, checkpoint, { position: to, since })),
         format,
         from,
         to,
@@ -68,7 +64,7 @@ export function exports(server: Server, app: App): void {
         madeAt: new Date(app.clock.believed()),
       };
       noteReason(request, null);
-      const events = await countOf(log, exported);
+      const events = await countOf(app.events, exported);
       await recordExport({ app, request }, { from, to, format, filters, events });
       return archive(h, await exportZip(exported), `annals-export-${from}-${to}.zip`)
         .header('annals-range', `${from}-${to}`)
@@ -95,9 +91,8 @@ export function exports(server: Server, app: App): void {
     const checkpoint = await notary.checkpoint();
     requireWithin(since, checkpoint.size);
     const position = log.lastOf(stream, checkpoint.size)?.position ?? 0;
-    const ties = await tiesOf(app, checkpoint, { position, since });
-    const verifierKey = await notary.verifierKey();
-    const made = { log, blobs, checkpoint, verifierKey, ...ties, stream, withFiles, isComplete };
+    const proven = await provenBy(app, checkpoint, { position, since });
+    const made = { ...proven, blobs, stream, withFiles, isComplete };
     return archive(h, await bundleZip(made, new Date(app.clock.believed())), name).header(
       'annals-checkpoint',
       `${checkpoint.size} ${checkpoint.root}`,

@@ -54,16 +54,8 @@ class ContradictionError extends Error {
  * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. A head that contradicts any that the
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
-export function openNotary({
-  file,
-  keys,
-  sealKey,
-  keep,
-  onSigned,
-  log,
-  now,
-  milliseconds = 10_000,
-}: Options): MainNotary {
+export function openNotary(options: Options): MainNotary {
+  const { file, keys, sealKey, keep, onSigned, log, now, milliseconds = 10_000 } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);

@@ -18,7 +18,7 @@ import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import { anchored, checkInLog, misplaced, trustedKeys } from './checkpoint-checks.ts';
-import { type Disownings, disowningsOf, tellDisownings } from './keys.ts';
+import { type Disownings, disowningsOf, tellDisownings, trustedKeysOf } from './keys.ts';
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 
 /**
@@ -139,14 +139,13 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const log = readLog(db);
     const { log: logId, size } = log.head();
     const { signer, signed } = vault.logKeys.current(logId);
-    const known = vault.logKeys.known(logId);
-    const trust = trustedKeys(known, disowningsOf(log, known, vault.logKeys.disowned(logId)).ids);
+    const trust = trustedKeysOf(log, vault.logKeys);
     /** By the ids of keys, the most events that each has signed. */
     const wrong = new Map<string, number>();
     const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));
     const blameAll = (note: string) => {
       if (!('finding' in checkInLog(log, trust, { name: '', note }))) return;
-      for (const id of idsIn(note, logId)) blame(id, parseCheckpoint(parseNote(note)?.text ?? '')?.size ?? 0);
+      for (const id of idsIn(note, logId)) blame(id, sizeIn(note));
     };
     if (signed && contradiction({ size, rootAt: log.rootAt }, { name: '', ...signed })) blame(signer.id, signed.size);
     const inLog = [...readCheckpoints(db).all()];

@@ -11,14 +11,7 @@ import { actorOf, contextOf, requestId, userOf } from '../../http/requests.ts';
 import { type Plan, planErasure } from './plan.ts';
 
 /** The extent of an erasure. `filesKept`: files that other documents need. `mails`: those that wait, or were caught. */
-type Taken = {
-  versions: number;
-  accountEvents: number;
-  invitations: number;
-  files: number;
-  filesKept: number;
-  mails: number;
-};
+type Taken = Plan['counts'] & { files: number; filesKept: number; mails: number };
 
 /** The service with its way to the worker that finishes erasures. */
 export type ErasingApp = App & Pick<RouteParts, 'erasures'>;

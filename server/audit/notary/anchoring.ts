@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import {
   type CheckpointChange,
   type KeptCheckpoint,
@@ -7,12 +6,11 @@ import {
   readCheckpoints,
 } from '../../../events/checkpoints.ts';
 import { BrokenLogError } from '../../../events/log-file.ts';
-import type { LogKeys } from '../../../events/log-keys.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { parseNote, signedByLog } from '../../../events/notes.ts';
 import { readStamps } from '../../../events/stamps.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
-import { openDatabase } from '../../../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { StartError } from '../../writer/writer.ts';
@@ -20,7 +18,7 @@ import { type Authority, authorityName } from './authority.ts';
 import { anchored, anchorName, checkInLog, paddedSize, trustedKeys } from './checkpoint-checks.ts';
 import { cosignedBy } from './cosigning.ts';
 import { type Courier, createCourier, usual as usualRests } from './courier.ts';
-import { disowningsOf, tellDisownings } from './keys.ts';
+import { disowningsOf, type LogParts, tellDisownings } from './keys.ts';
 import { post } from './webhook.ts';
 
 /** Copies checkpoints to places where a person who can alter the log may not be able to alter them. */
@@ -36,10 +34,7 @@ export type Anchoring = {
   close: () => Promise<void>;
 };
 
-type Options = {
-  /** The path of the log. */
-  file: string;
-  keys: LogKeys;
+type Options = LogParts & {
   keep: (change: CheckpointChange) => Promise<void>;
   /** The store of files, once it is ready. */
   store: () => Promise<BlobStore>;
@@ -50,9 +45,6 @@ type Options = {
   witnesses: readonly Witness[];
   /** Called when the log turns out not to be the one that was anchored, once it has been started. */
   onContradiction: (error: Error) => void;
-  log: Logger;
-  /** The clock that is believed, in milliseconds since the epoch. */
-  now: () => number;
   milliseconds?: { patience: number; shortest: number; longest: number };
 };
 
@@ -64,84 +56,14 @@ const stampedEach = 600_000;
 
 /** Copies checkpoints to the store of files, and to a webhook if there is one; checks the stored copies at the start. */
 export function openAnchoring(options: Options): Anchoring {
-  const {
-    file,
-    keys,
-    keep,
-    store,
-    webhook,
-    authority,
-    witnesses,
-    onContradiction,
-    log,
-    now,
-    milliseconds = usual,
-  } = options;
+  const { file, keys, store, onContradiction, log, milliseconds = usual } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
-  const stamps = readStamps(db);
   const closing = new AbortController();
   const { signal } = closing;
   let isChecked = false;
-  const newest = (isDue: (checkpoint: KeptCheckpoint) => boolean) => {
-    const [found] = checkpoints.recent(1);
-    return found && isDue(found) ? found : null;
-  };
-  const couriers: Courier[] = [
-    createCourier({
-      what: 'anchored in the store of files',
-      // The anchored checkpoints are checked before a new one is added.
-      newest: () => newest(({ isStored }) => isChecked && !isStored),
-      send: async ({ size, note }) => (await store()).anchor(anchorName(size, note), note),
-      mark: ({ size }) => keep({ kind: 'stored', size }),
-      log,
-    }),
-  ];
-  if (webhook !== undefined) {
-    couriers.push(
-      createCourier({
-        what: `posted to the webhook at ${new URL(webhook).origin}`,
-        newest: () => newest(({ isPosted }) => !isPosted),
-        send: ({ note }, aborted) => post(webhook, note, aborted),
-        mark: ({ size }) => keep({ kind: 'posted', size }),
-        log,
-      }),
-    );
-  }
-  if (authority) {
-    const name = authorityName(authority);
-    couriers.push(
-      createCourier({
-        what: `time-stamped by ${name}`,
-        newest: () => newest(({ size }) => !stamps.hasToken(size, name)),
-        // The reader of tokens is loaded only where an authority makes them.
-        send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
-        mark: ({ size, note }, token) => {
-          const receivedAt = new Date(now()).toISOString();
-          return keep({ kind: 'timestamped', size, signed: signedByLog(note), authority: name, token, receivedAt });
-        },
-        log,
-        left: leftOf(stampedEach, stamps.newestReceived(name), now()),
-        milliseconds: { ...usualRests, rest: stampedEach },
-      }),
-    );
-  }
-  for (const witness of witnesses) {
-    const { cosign, isDue, timeOf } = cosignedBy(witness, reader);
-    const [newestTime = null] = checkpoints.recent(keptCheckpoints).flatMap(({ note }) => timeOf(note) ?? []);
-    couriers.push(
-      createCourier({
-        what: `cosigned by the witness ${witness.key.name}`,
-        newest: () => newest(({ note }) => isDue(note)),
-        send: cosign,
-        mark: ({ size, note }, line) => keep({ kind: 'cosigned', size, text: parseNote(note)?.text ?? '', line }),
-        log,
-        left: leftOf(cosignedEach, newestTime, now()),
-        milliseconds: { ...usualRests, rest: cosignedEach },
-      }),
-    );
-  }
+  const couriers = couriersOf(options, db, () => isChecked);
 
   function wake(): void {
     for (const courier of couriers) courier.wake();
@@ -215,6 +137,72 @@ export function openAnchoring(options: Options): Anchoring {
       db.close();
     },
   };
+}
+
+/** A courier for each place that checkpoints go to. @param isChecked whether the anchored ones have been checked. */
+function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Courier[] {
+  const { keep, store, webhook, authority, witnesses, log, now } = options;
+  const checkpoints = readCheckpoints(db);
+  const stamps = readStamps(db);
+  const newest = (isDue: (checkpoint: KeptCheckpoint) => boolean) => {
+    const [found] = checkpoints.recent(1);
+    return found && isDue(found) ? found : null;
+  };
+  const couriers: Courier[] = [
+    createCourier({
+      what: 'anchored in the store of files',
+      // The anchored checkpoints are checked before a new one is added.
+      newest: () => newest(({ isStored }) => isChecked() && !isStored),
+      send: async ({ size, note }) => (await store()).anchor(anchorName(size, note), note),
+      mark: ({ size }) => keep({ kind: 'stored', size }),
+      log,
+    }),
+  ];
+  if (webhook !== undefined) {
+    couriers.push(
+      createCourier({
+        what: `posted to the webhook at ${new URL(webhook).origin}`,
+        newest: () => newest(({ isPosted }) => !isPosted),
+        send: ({ note }, aborted) => post(webhook, note, aborted),
+        mark: ({ size }) => keep({ kind: 'posted', size }),
+        log,
+      }),
+    );
+  }
+  if (authority) {
+    const name = authorityName(authority);
+    couriers.push(
+      createCourier({
+        what: `time-stamped by ${name}`,
+        newest: () => newest(({ size }) => !stamps.hasToken(size, name)),
+        // The reader of tokens is loaded only where an authority makes them.
+        send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
+        mark: ({ size, note }, token) => {
+          const receivedAt = new Date(now()).toISOString();
+          return keep({ kind: 'timestamped', size, signed: signedByLog(note), authority: name, token, receivedAt });
+        },
+        log,
+        left: leftOf(stampedEach, stamps.newestReceived(name), now()),
+        milliseconds: { ...usualRests, rest: stampedEach },
+      }),
+    );
+  }
+  for (const witness of witnesses) {
+    const { cosign, isDue, timeOf } = cosignedBy(witness, readLog(db));
+    const [newestTime = null] = checkpoints.recent(keptCheckpoints).flatMap(({ note }) => timeOf(note) ?? []);
+    couriers.push(
+      createCourier({
+        what: `cosigned by the witness ${witness.key.name}`,
+        newest: () => newest(({ note }) => isDue(note)),
+        send: cosign,
+        mark: ({ size, note }, line) => keep({ kind: 'cosigned', size, text: parseNote(note)?.text ?? '', line }),
+        log,
+        left: leftOf(cosignedEach, newestTime, now()),
+        milliseconds: { ...usualRests, rest: cosignedEach },
+      }),
+    );
+  }
+  return couriers;
 }
 
 /** How much of a rest is left after a time; all of it at most, for a clock may be wrong. @param since ISO 8601; null for never. */

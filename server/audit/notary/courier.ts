@@ -55,7 +55,7 @@ export function createCourier<T>(options: Options<T>): Courier {
       const due = newest();
       if (!due || signal.aborted) break;
       try {
-        await bring(due);
+        await bring(due, signal);
         if (delay > shortest) log.info(`checkpoints are ${what} again`);
         delay = shortest;
         restsUntil = performance.now() + rest;
@@ -70,15 +70,15 @@ export function createCourier<T>(options: Options<T>): Courier {
     isRunning = false;
   }
 
-  async function bring(checkpoint: KeptCheckpoint): Promise<void> {
-    await mark(checkpoint, await send(checkpoint, signal));
+  async function bring(checkpoint: KeptCheckpoint, aborted: AbortSignal): Promise<void> {
+    await mark(checkpoint, await send(checkpoint, aborted));
   }
 
   async function last(): Promise<void> {
     await running;
     const due = newest();
     if (!due || (left !== undefined && rests() > 0)) return;
-    await mark(due, await send(due, AbortSignal.timeout(patience)));
+    await bring(due, AbortSignal.timeout(patience));
   }
 
   return {

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import {
   decideKeyChange,
@@ -63,10 +64,17 @@ function idOf({ change }: KeyEvent): string {
   return change.kind === 'disowned' ? change.key.id : '';
 }
 
-type Recording = {
+/** The parts of a service that the work on its log needs. */
+export type LogParts = {
   /** The path of the log. */
   file: string;
   keys: LogKeys;
+  log: Logger;
+  /** The clock that is believed, in milliseconds since the epoch. */
+  now: () => number;
+};
+
+type Recording = Pick<LogParts, 'file' | 'keys'> & {
   append: (command: Command) => Promise<unknown>;
   /** Makes the id under which one change is recorded. */
   nextId: () => string;

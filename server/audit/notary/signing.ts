@@ -1,7 +1,5 @@
-import type { Logger } from 'pino';
 import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
 import { unsealed } from '../../../events/log-file.ts';
-import type { LogKeys } from '../../../events/log-keys.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { rootOf, treeAt } from '../../../events/merkle.ts';
 import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../../events/notes.ts';
@@ -12,7 +10,7 @@ import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
 import type { LogCheckpoint, Notary } from '../../ports.ts';
 import { noRoomToSign } from '../../writer/no-room.ts';
 import { signedSize } from './checkpoint-checks.ts';
-import { trustedKeysOf } from './keys.ts';
+import { type LogParts, trustedKeysOf } from './keys.ts';
 
 /** The notary as the main thread has it. */
 export type MainNotary = Omit<Notary, 'verification'> & {
@@ -26,19 +24,13 @@ export type MainNotary = Omit<Notary, 'verification'> & {
   close: () => Promise<void>;
 };
 
-type Options = {
-  /** The path of the log. */
-  file: string;
-  keys: LogKeys;
+type Options = LogParts & {
   /** The key that the head of the log is sealed with. */
   sealKey: string;
   /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
-  log: Logger;
-  /** The clock that is believed, in milliseconds since the epoch. */
-  now: () => number;
   /** How often it looks whether the log has grown. */
   milliseconds?: number;
 };

@@ -1,6 +1,5 @@
-import type { Logger } from 'pino';
-import type { LogKeys } from '../../../events/log-keys.ts';
 import type { Verification } from '../../ports.ts';
+import type { LogParts } from './keys.ts';
 import { joinVerifier } from './verifier.ts';
 
 /** Goes through the log again and again beside the service. */
@@ -11,18 +10,12 @@ export type Verifying = {
   close: () => Promise<void>;
 };
 
-type Options = {
-  /** The path of the log, and its id. */
-  file: string;
+type Options = LogParts & {
   logId: string;
-  keys: LogKeys;
   /** The key that the head of the log is sealed with. */
   sealKey: string;
   /** How much of one core it may take: 0 for nothing, and at 100 it never rests. */
   percent: number;
-  log: Logger;
-  /** The clock that is believed, in milliseconds since the epoch. */
-  now: () => number;
   milliseconds?: { first: number; between: number };
 };
 

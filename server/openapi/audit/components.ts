@@ -59,11 +59,10 @@ const thatVersion = { stream: text, version: place, position: place };
 const documentVersion = closed(
   {
     ...thatVersion,
-    document: {
-      ...orNull({ type: 'object' }),
-      description:
-        'The whole document after that event, in the names and fields of that time; null where there was none.',
-    },
+    document: described(
+      orNull({ type: 'object' }),
+      'The whole document after that event, in the names and fields of that time; null where there was none.',
+    ),
     erased: gone,
     event: { oneOf: [schemaRef('RecordedEvent'), schemaRef('ErasedEvent')] },
   },
@@ -79,10 +78,7 @@ const admitting = closed({
 
 const actingUser = {
   ...thatVersion,
-  document: {
-    ...orNull({ type: 'object' }),
-    description: 'The user right before, in the names and fields of that time.',
-  },
+  document: described(orNull({ type: 'object' }), 'The user right before, in the names and fields of that time.'),
 };
 const admission = {
   stream: text,
@@ -104,20 +100,9 @@ const operation = {
 const versionOrNone = { oneOf: [schemaRef('Version'), nothing] };
 const fieldChanges = listOf(closed({ field: text, before: anything, after: anything }));
 const patch = described(listOf(schemaRef('PatchOperation')), 'A JSON Patch (RFC 6902).');
-const globalDiff = {
-  global: schemaRef('Subject'),
-  from: versionOrNone,
-  to: versionOrNone,
-  fields: fieldChanges,
-  patch,
-};
-const documentDiff = {
-  document: schemaRef('Subject'),
-  from: versionOrNone,
-  to: versionOrNone,
-  fields: orNull(fieldChanges),
-  patch: orNull(patch),
-};
+const ends = { from: versionOrNone, to: versionOrNone };
+const globalDiff = { global: schemaRef('Subject'), ...ends, fields: fieldChanges, patch };
+const documentDiff = { document: schemaRef('Subject'), ...ends, fields: orNull(fieldChanges), patch: orNull(patch) };
 
 const blameField = {
   oneOf: [
@@ -248,12 +233,10 @@ const taken = closed({
   mails: described(count, 'Those that wait, or were caught.'),
 });
 
-const erased = { position: place, recordedAt: time, collection: slug, id: text, erases: taken };
+const erasure = { position: place, recordedAt: time, collection: slug, id: text };
+const erased = { ...erasure, erases: taken };
 const record = {
-  position: place,
-  recordedAt: time,
-  collection: slug,
-  id: text,
+  ...erasure,
   actor: schemaRef('Actor'),
   streams: listOf(closed({ stream: text, versions: place })),
   finished: flag,

@@ -99,13 +99,15 @@ export async function holding<T>(
 ): Promise<T> {
   const vaultFile = existingVault(directory);
   const lock = lockDirectory(directory, holder);
-  const db = openDatabase(logFile(directory), { durability: 'full' });
-  const vault = openVault(vaultFile);
+  let vault: Vault | undefined;
+  let db: Sqlite | undefined;
   try {
+    db = openDatabase(logFile(directory), { durability: 'full' });
+    vault = openVault(vaultFile);
     return await run({ directory, db, vault });
   } finally {
-    vault.close();
-    db.close();
+    vault?.close();
+    db?.close();
     lock.release();
   }
 }

@@ -1,4 +1,14 @@
-import type { AccessRule, AuditRule, FieldHook, FieldRule, Hook, MailKind, MailTemplate } from './model.ts';
+import type {
+  AccessRule,
+  AuditRule,
+  FieldHook,
+  FieldRule,
+  Hook,
+  Hooks,
+  MailKind,
+  MailTemplate,
+  Operation,
+} from './model.ts';
 
 /** A JSON value that may be read-only, as `const` inference makes it. */
 export type ConstantJson =
@@ -187,20 +197,8 @@ export type CollectionConfig = {
   /** Only on an auth collection. */
   urls?: UrlsConfig;
   fields: readonly FieldConfig[];
-  access?: {
-    read?: RuleConfig<AccessRule>;
-    create?: RuleConfig<AccessRule>;
-    update?: RuleConfig<AccessRule>;
-    delete?: RuleConfig<AccessRule>;
-  };
-  hooks?: {
-    beforeChange?: OneOrMore<Hook>;
-    afterChange?: OneOrMore<Hook>;
-    beforeRead?: OneOrMore<Hook>;
-    afterRead?: OneOrMore<Hook>;
-    beforeDelete?: OneOrMore<Hook>;
-    afterDelete?: OneOrMore<Hook>;
-  };
+  access?: { [operation in Operation]?: RuleConfig<AccessRule> };
+  hooks?: { [when in keyof Hooks]?: OneOrMore<Hook> };
 };
 
 /** A global as its author writes it: one document, read and updated. */
@@ -209,12 +207,7 @@ export type GlobalConfig = {
   label?: string;
   fields: readonly FieldConfig[];
   access?: { read?: RuleConfig<AccessRule>; update?: RuleConfig<AccessRule> };
-  hooks?: {
-    beforeChange?: OneOrMore<Hook>;
-    afterChange?: OneOrMore<Hook>;
-    beforeRead?: OneOrMore<Hook>;
-    afterRead?: OneOrMore<Hook>;
-  };
+  hooks?: { [when in Exclude<keyof Hooks, `${string}Delete`>]?: OneOrMore<Hook> };
 };
 
 /** How mail goes out. Options that are left out may come from `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL`, which win. */

@@ -79,6 +79,16 @@ export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input
   };
 }
 
+/** The schema of a body that has no fields, but these members; all of them may be told to every caller. */
+export function schemaOfMembers(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
+  return objectSchema([], 'create', members, Object.keys(members));
+}
+
+/** As {@link compileBody}, for a body of such members. */
+export function compileMembers<T>(members: Record<string, Joi.Schema>): (input: unknown) => T {
+  return compileBody<T>(schemaOfMembers(members));
+}
+
 /** A document that was not written yet, as a global is before its first PATCH: its defaults, null and []. */
 export function defaultDocument(fields: readonly Field[]): JsonObject {
   const result: JsonObject = {};

@@ -1,6 +1,5 @@
 import Joi from 'joi';
-import { compileBody } from './documents.ts';
-import { objectSchema } from './fields.ts';
+import { compileMembers } from './documents.ts';
 import type { JsonObject } from './schema.ts';
 
 /** Far deeper than any form, and less than what JSON can be written of. */
@@ -18,13 +17,8 @@ const data = Joi.object()
   })
   .required();
 
-const members = { collection: anyText, id: anyText, data };
-const body = compileBody<DraftRequest>(objectSchema([], 'create', members, Object.keys(members)));
-
 /** Reads the body that asks for a preview. @throws InvalidBody with every wrong member. */
-export function readDraft(input: unknown): DraftRequest {
-  return body(input);
-}
+export const readDraft = compileMembers<DraftRequest>({ collection: anyText, id: anyText, data });
 
 /** Why a value cannot be given back as it came, as the end of "must …"; undefined when it can. */
 function problemOf(value: JsonObject): string | undefined {

@@ -1,6 +1,5 @@
 import Joi from 'joi';
-import { compileBody } from './documents.ts';
-import { objectSchema } from './fields.ts';
+import { compileMembers } from './documents.ts';
 
 /** In characters. */
 const maxReason = 500;
@@ -19,10 +18,5 @@ export const reasonText = Joi.string()
   .required();
 
 const anyText = Joi.string().min(0).required();
-const members = { collection: anyText, id: anyText, reason: reasonText };
-const body = compileBody<ErasureRequest>(objectSchema([], 'create', members, Object.keys(members)));
-
 /** Reads the body that asks for an erasure. @throws InvalidBody with every wrong member. */
-export function readErasure(input: unknown): ErasureRequest {
-  return body(input);
-}
+export const readErasure = compileMembers<ErasureRequest>({ collection: anyText, id: anyText, reason: reasonText });

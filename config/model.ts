@@ -51,24 +51,10 @@ export type HookArgs = {
 /** Returns what to go on with; nothing leaves it as it was. An error before a change is recorded refuses the call. */
 export type Hook = (args: HookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
 /** The hooks of a collection or global, each run on what the one before returned. */
-export type Hooks = {
-  beforeChange?: Hook[];
-  afterChange?: Hook[];
-  beforeRead?: Hook[];
-  afterRead?: Hook[];
-  beforeDelete?: Hook[];
-  afterDelete?: Hook[];
-};
+export type Hooks = { [when in `${'before' | 'after'}${'Change' | 'Read' | 'Delete'}`]?: Hook[] };
 
 /** The argument of a hook of a field: `value` is that of the field. */
-export type FieldHookArgs = {
-  value: Json;
-  user: User | null;
-  req: RequestView;
-  operation: Operation;
-  data: JsonObject;
-  doc: JsonObject | null;
-};
+export type FieldHookArgs = HookArgs & { value: Json };
 /** Returns the value to go on with, null for none; nothing leaves it as it was. */
 export type FieldHook = (args: FieldHookArgs) => Json | undefined | Promise<Json | undefined>;
 /** The hooks of a field, inner fields first. */
@@ -157,13 +143,8 @@ export type Collection = {
 };
 
 /** Globals know `read` and `update` only. */
-export type Global = {
+export type Global = Pick<Collection, 'slug' | 'fields' | 'access' | 'ruleWords' | 'hooks'> & {
   kind: 'global';
-  slug: string;
-  fields: Field[];
-  access: Access;
-  ruleWords: RuleWords;
-  hooks: Hooks;
   schema: GlobalSchema;
 };
 

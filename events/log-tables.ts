@@ -18,14 +18,7 @@ CREATE TABLE head (
 `;
 
 /** Of formats 1 and 2. */
-const headWithoutMac = `
-CREATE TABLE head (
-  log TEXT PRIMARY KEY,
-  size INTEGER NOT NULL,
-  root BLOB NOT NULL CHECK (length(root) = 32),
-  recorded_at TEXT NOT NULL
-) STRICT;
-`;
+const headWithoutMac = headTable.replace(/,\n {2}mac BLOB .*/, '');
 
 /**
  * The tables of `log.db` that all formats have, but for the head. Every index but the two unique ones belongs to the read file.

@@ -1,5 +1,5 @@
 import { auditStream } from './catalogue.ts';
-import type { Change } from './log.ts';
+import { type Change, changeOf } from './log.ts';
 import type { LogReader } from './log-reader.ts';
 
 /**
@@ -13,8 +13,7 @@ export type AcceptanceEvent = Acceptance & { position: number; recordedAt: strin
 
 /** The event of one; the reason goes into the context of its command. It is true whatever came before it. */
 export function decideAcceptance({ from, to }: Acceptance): Change {
-  const events = [{ type: 'log.writes.accepted' as const, data: { from, to } }];
-  return { stream: auditStream, expectedVersion: null, events, claims: [], releases: [] };
+  return changeOf(auditStream, [{ type: 'log.writes.accepted', data: { from, to } }]);
 }
 
 /** The acceptances in a log, oldest first. An event that does not say what was accepted is passed over. */

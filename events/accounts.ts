@@ -1,6 +1,6 @@
 import type { JsonObject } from '../config/schema.ts';
 import { accountStream, type EventType, inviteStream, setupStream } from './catalogue.ts';
-import type { Change, NewEvent } from './log.ts';
+import { type Change, changeOf, type NewEvent } from './log.ts';
 
 /** An account: the collection and the id of its user. */
 export type AccountRef = { slug: string; id: string };
@@ -64,22 +64,22 @@ export function decideReset(account: AccountRef, version: number, reset: string,
 /** An invitation, before there is an account. */
 export function decideInvite(slug: string, id: string, email: string, expiresAt: Date): Change {
   const created = event('invite.created', { email, expiresAt: expiresAt.toISOString() });
-  return change(inviteStream(slug, id), [created], 0);
+  return changeOf(inviteStream(slug, id), [created], 0);
 }
 
 /** An invitation that becomes an account. `version` is what it was when it was found to be good: it works once. */
 export function decideAcceptance(invite: { slug: string; id: string; version: number }, account: AccountRef): Change {
-  return change(inviteStream(invite.slug, invite.id), [event('invite.accepted', accountOf(account))], invite.version);
+  return changeOf(inviteStream(invite.slug, invite.id), [event('invite.accepted', accountOf(account))], invite.version);
 }
 
 /** The first user of an empty collection. `version` is that of the stream of such users: of several at once one is first. */
 export function decideSetup(account: AccountRef, version: number): Change {
-  return change(setupStream(account.slug), [event('setup.completed', accountOf(account))], version);
+  return changeOf(setupStream(account.slug), [event('setup.completed', accountOf(account))], version);
 }
 
 /** Nothing, but that a stream is still at the version that something else in the same command was decided on. */
 export function decideNothing(stream: string, version: number): Change {
-  return change(stream, [], version);
+  return changeOf(stream, [], version);
 }
 
 function accountOf({ slug, id }: AccountRef): JsonObject {
@@ -95,9 +95,5 @@ function event(type: EventType, data: JsonObject = {}): NewEvent {
 }
 
 function ofAccount({ slug, id }: AccountRef, events: NewEvent[], expectedVersion: number | null = null): Change {
-  return change(accountStream(slug, id), events, expectedVersion);
-}
-
-function change(stream: string, events: NewEvent[], expectedVersion: number | null): Change {
-  return { stream, expectedVersion, events, claims: [], releases: [] };
+  return changeOf(accountStream(slug, id), events, expectedVersion);
 }

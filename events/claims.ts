@@ -1,5 +1,5 @@
 import { fieldsOfObject } from '../config/nesting.ts';
-import { dataFields, type FieldSchema, type Json, type JsonObject } from '../config/schema.ts';
+import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, memberOf } from '../config/schema.ts';
 import { readTime } from '../config/times.ts';
 import type { Claim } from './log.ts';
 
@@ -18,12 +18,10 @@ export function uniqueFields(slug: string, fields: readonly FieldSchema[], prefi
 
 /** The claims a document holds: one per unique field that has a value. */
 export function claimsOf(unique: readonly UniqueField[], values: JsonObject): Claim[] {
-  const claims: Claim[] = [];
-  for (const field of unique) {
-    const value = valueAt(values, field.path);
-    if (value !== undefined && value !== null) claims.push(claimOf(field, value));
-  }
-  return claims;
+  return unique.flatMap((field) => {
+    const value = valueAt(values, field.path) ?? null;
+    return value === null ? [] : [claimOf(field, value)];
+  });
 }
 
 /** The claim of one value. A time with seconds of 0 was once another value than the same without. */
@@ -37,8 +35,7 @@ export function claimOf({ scope, isTime }: UniqueField, value: Json): Claim {
 function valueAt(values: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = values;
   for (const key of path) {
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
-    value = Object.hasOwn(value, key) ? value[key] : undefined;
+    value = isObject(value) ? memberOf(value, key) : undefined;
   }
   return value;
 }

@@ -1,6 +1,7 @@
 import { clockStream } from './catalogue.ts';
 import { jumpMilliseconds } from './clock.ts';
 import type { Ids } from './ids.ts';
+import { changeOf } from './log.ts';
 import type { SqliteLog } from './sqlite-log.ts';
 
 /** The result of a correction of the clock: its event, and those before it whose times are later. */
@@ -23,11 +24,7 @@ export function correctClock(log: SqliteLog, { ids, now, reason }: Clock): Corre
   ids.restart();
   const { outcomes } = log.append([
     {
-      stream: clockStream,
-      expectedVersion: null,
-      events: [{ type: 'clock.corrected', data: { from, before } }],
-      claims: [],
-      releases: [],
+      ...changeOf(clockStream, [{ type: 'clock.corrected', data: { from, before } }]),
       actor: { type: 'system' },
       correlationId: ids.next().id,
       context: { reason },

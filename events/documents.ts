@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type Json, type JsonObject } from '../config/schema.ts';
 import { documentStream, globalStream } from './catalogue.ts';
 import { claimChanges, claimsOf, type UniqueField } from './claims.ts';
-import type { Change } from './log.ts';
+import { type Change, changeOf } from './log.ts';
 
 /** A document as the log knows it: its stream's version, and its fields with `createdAt` and `updatedAt` (ISO 8601). */
 export type Current = { version: number; document: JsonObject };
@@ -62,13 +62,7 @@ export function decideGlobalUpdate(slug: string, current: Current, values: JsonO
   if (Object.keys(isFirst ? values : changed).length === 0) return null;
   const updatedAt = nextTime(current, at);
   const set = isFirst ? { ...changed, createdAt: updatedAt, updatedAt } : { ...changed, updatedAt };
-  return {
-    stream: globalStream(slug),
-    expectedVersion: current.version,
-    events: [{ type: 'global.updated', data: { set } }],
-    claims: [],
-    releases: [],
-  };
+  return changeOf(globalStream(slug), [{ type: 'global.updated', data: { set } }], current.version);
 }
 
 /** The version of a stream that is restored, and the position of its event. */

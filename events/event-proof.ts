@@ -1,4 +1,4 @@
-import { late, type Sqlite } from '../storage/sqlite.ts';
+import { pluckLate, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent } from './altered.ts';
 import { headerOf, payloadOf } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
@@ -25,13 +25,12 @@ const noneErased: IsErased = () => false;
  * header, a missing payload by the erasures. Anything else is an AlteredEventError.
  */
 export function proveEvents(db: Sqlite, tree: StoredTree) {
-  const selectErasures = late(() =>
-    db.prepare<[upTo: number], Row>(
-      `SELECT ${eventColumns} FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
+  const selectErasures = prepareLate<[upTo: number], Row>(
+    db,
+    `SELECT ${eventColumns} FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
      WHERE position <= ? ORDER BY position`,
-    ),
   );
-  const selectNewestErasure = late(() => db.prepare<[], number | null>('SELECT max(position) FROM erasures').pluck());
+  const selectNewestErasure = pluckLate<[], number | null>(db, 'SELECT max(position) FROM erasures');
 
   const { hashes, leafOf } = proveHashes(tree);
   const erased = knowErased({

@@ -1,4 +1,4 @@
-import { late, type Sqlite } from '../storage/sqlite.ts';
+import { prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { missingEvent } from './altered.ts';
 import { type EventRow, type EventText, eventColumns, headerColumns } from './event-checks.ts';
 import { proveEvents, type Row } from './event-proof.ts';
@@ -7,26 +7,22 @@ import { inStream } from './stream-index.ts';
 
 /** Reads the texts of events, each of them proven, without gaps. */
 export function readEvents(db: Sqlite, tree: StoredTree) {
-  const selectRange = late(() =>
-    db.prepare<[after: number, upTo: number], Row>(
-      `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,
-    ),
+  const selectRange = prepareLate<[after: number, upTo: number], Row>(
+    db,
+    `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,
   );
-  const selectHeaders = late(() =>
-    db.prepare<[after: number, upTo: number], EventRow>(
-      `SELECT ${headerColumns} FROM events WHERE position > ? AND position <= ? ORDER BY position`,
-    ),
+  const selectHeaders = prepareLate<[after: number, upTo: number], EventRow>(
+    db,
+    `SELECT ${headerColumns} FROM events WHERE position > ? AND position <= ? ORDER BY position`,
   );
-  const selectStream = late(() =>
-    db.prepare<[stream: string], Row>(
-      `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`,
-    ),
+  const selectStream = prepareLate<[stream: string], Row>(
+    db,
+    `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`,
   );
-  const selectStreamFrom = late(() =>
-    db.prepare<[stream: string, after: number, upTo: number], Row>(
-      `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position)
+  const selectStreamFrom = prepareLate<[stream: string, after: number, upTo: number], Row>(
+    db,
+    `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
-    ),
   );
   const { hashes, proven, requireHeader, erasureTexts } = proveEvents(db, tree);
 

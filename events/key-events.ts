@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '../config/schema.ts';
+import { isObject, type Json, type JsonObject } from '../config/schema.ts';
 import { keyStream } from './catalogue.ts';
 import type { Actor } from './envelope.ts';
-import type { Change, RecordedEvent } from './log.ts';
+import { type Change, changeOf, type RecordedEvent } from './log.ts';
 import type { LogReader } from './log-reader.ts';
 
 /** A key as events name it. Where its verifier key is lost, there is the id alone, which stands in each signature. */
@@ -23,8 +23,7 @@ export function decideKeyChange(change: KeyChange): Change {
     change.kind === 'replaced'
       ? { from: change.from, to: change.to }
       : { key: change.key, ...(change.signed === undefined ? {} : { signed: change.signed }) };
-  const events = [{ type: `log.key.${change.kind}` as const, data }];
-  return { stream: keyStream, expectedVersion: null, events, claims: [], releases: [] };
+  return changeOf(keyStream, [{ type: `log.key.${change.kind}`, data }]);
 }
 
 /** The events about the keys of a log, oldest first. An event that does not name them is passed over. */
@@ -54,8 +53,7 @@ function changeIn({ header: { type }, data, context }: RecordedEvent): KeyChange
 }
 
 function keyIn(value: Json | undefined): NamedKey | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const { id, verifierKey } = value;
+  const { id, verifierKey } = isObject(value) ? value : {};
   if (typeof id !== 'string') return null;
   return { id, ...(typeof verifierKey === 'string' && { verifierKey }) };
 }

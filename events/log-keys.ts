@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Sqlite } from '../storage/sqlite.ts';
+import { hasTable, type Sqlite } from '../storage/sqlite.ts';
 import type { KeyChange, NamedKey } from './key-events.ts';
 import { type Signer, signerOf } from './notes.ts';
 import type { TreeHead } from './proofs.ts';
@@ -129,8 +129,7 @@ const earlierReason = 'done by an earlier version, whose log did not tell of it'
 /** Changes of keys from before the log recorded them are recorded once, by the first version that does. */
 function rememberEarlier(db: Sqlite): void {
   const remember = db.transaction(() => {
-    const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'key_changes'`).pluck().get() === 1;
-    if (isThere) return;
+    if (hasTable(db, 'key_changes')) return;
     db.exec(changesTable);
     const insert = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
     const { known, disowned } = readLogKeys(db);
@@ -171,7 +170,7 @@ export type KnownKeys = ReturnType<typeof readLogKeys>;
 
 /** Reads their public part; a vault from before there were keys knows none. */
 export function readLogKeys(db: Sqlite) {
-  const isNew = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'disowned_keys'`).pluck().get() === 1;
+  const isNew = hasTable(db, 'disowned_keys');
   const all = <Row>(sql: string, ...values: string[]) => (isNew ? db.prepare<string[], Row>(sql).all(...values) : []);
   return {
     /** All keys that a log has had, oldest first. */

@@ -1,4 +1,4 @@
-import { late, type Sqlite } from '../storage/sqlite.ts';
+import { pluckLate, type Sqlite } from '../storage/sqlite.ts';
 import { missingEvent } from './altered.ts';
 import { readCheckpoints } from './checkpoints.ts';
 import { headerOf, payloadOf } from './envelope.ts';
@@ -28,10 +28,9 @@ export function readLog(db: Sqlite) {
   const { head } = tree;
   const streams = readStreamIndex(db);
   const { streamTexts, hashes, ...events } = readEvents(db, tree);
-  const selectClaim = late(() =>
-    db
-      .prepare<[scope: string, value: string], string>('SELECT stream FROM claims WHERE scope = ? AND value = ?')
-      .pluck(),
+  const selectClaim = pluckLate<[scope: string, value: string], string>(
+    db,
+    'SELECT stream FROM claims WHERE scope = ? AND value = ?',
   );
 
   return {

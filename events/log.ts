@@ -25,6 +25,11 @@ export type Change = {
   releases: Claim[];
 };
 
+/** A change that claims and releases no unique value; by default its events are true whatever came before them. */
+export function changeOf(stream: string, events: NewEvent[], expectedVersion: number | null = null): Change {
+  return { stream, expectedVersion, events, claims: [], releases: [] };
+}
+
 /** All that one request wants to append, decided as a whole. */
 export type Command = Change & {
   /**

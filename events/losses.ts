@@ -1,5 +1,5 @@
 import { filesStream } from './catalogue.ts';
-import type { Change, RecordedEvent } from './log.ts';
+import { type Change, changeOf, type RecordedEvent } from './log.ts';
 import type { LogReader } from './log-reader.ts';
 
 /**
@@ -39,14 +39,9 @@ export function fileIn({ header, data }: Pick<RecordedEvent, 'header' | 'data'>)
  */
 export function decideLosses(lost: readonly FileAt[], found: readonly FileAt[], version: number): Change | null {
   if (lost.length + found.length === 0) return null;
-  return {
-    stream: filesStream,
-    expectedVersion: version,
-    events: [
-      ...lost.map(({ stream, version }) => ({ type: 'file.lost' as const, data: { stream, version } })),
-      ...found.map(({ stream, version }) => ({ type: 'file.found' as const, data: { stream, version } })),
-    ],
-    claims: [],
-    releases: [],
-  };
+  const events = [
+    ...lost.map(({ stream, version }) => ({ type: 'file.lost' as const, data: { stream, version } })),
+    ...found.map(({ stream, version }) => ({ type: 'file.found' as const, data: { stream, version } })),
+  ];
+  return changeOf(filesStream, events, version);
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { hasTable, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 
 /** The name of the secret in the vault under which hashes of passwords are committed to. */
 export const commitmentSecret = 'password-commitments';
@@ -35,18 +35,12 @@ export type PasswordCheck = { finding: string | null; notes: string[] };
  * @throws SqliteError when the file is not for this user.
  */
 export function checkPasswords(path: string, accounts: Iterable<AccountPassword>): PasswordCheck {
-  const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
-  try {
-    return check(db, accounts);
-  } finally {
-    db.close();
-  }
+  return withDatabase(path, { readonly: true, cacheMiB: 1 }, (db) => check(db, accounts));
 }
 
 function check(db: Sqlite, accounts: Iterable<AccountPassword>): PasswordCheck {
   // A vault from before there were accounts has none of them.
-  const isThere = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'passwords'`).pluck().get() === 1;
-  const select = isThere
+  const select = hasTable(db, 'passwords')
     ? db.prepare<[credential: string], string>('SELECT hash FROM passwords WHERE credential = ?').pluck()
     : null;
   const secret = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(commitmentSecret);

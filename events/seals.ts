@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Sqlite } from '../storage/sqlite.ts';
+import { hasTable, type Sqlite } from '../storage/sqlite.ts';
 
 /**
  * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault; null in the
@@ -73,18 +73,14 @@ export function openSealed(db: Sqlite) {
 
 /** The ids of the logs that a vault has sealed; a vault from before there were seals has none. */
 export function readSealed(db: Sqlite): string[] {
-  return has(db, 'sealed_logs') ? (db.prepare('SELECT log FROM sealed_logs').pluck().all() as string[]) : [];
+  return hasTable(db, 'sealed_logs') ? (db.prepare('SELECT log FROM sealed_logs').pluck().all() as string[]) : [];
 }
 
 /** The ids of the logs that a vault has a key of, or that it was made with. Versions before seals kept them already. */
 export function readKnown(db: Sqlite): string[] {
   const ids = [
-    ...(has(db, 'log_keys') ? db.prepare('SELECT log FROM log_keys').pluck().all() : []),
-    ...(has(db, 'log') ? db.prepare('SELECT id FROM log').pluck().all() : []),
+    ...(hasTable(db, 'log_keys') ? db.prepare('SELECT log FROM log_keys').pluck().all() : []),
+    ...(hasTable(db, 'log') ? db.prepare('SELECT id FROM log').pluck().all() : []),
   ] as string[];
   return [...new Set(ids)];
-}
-
-function has(db: Sqlite, table: string): boolean {
-  return db.prepare('SELECT count(*) FROM sqlite_schema WHERE name = ?').pluck().get(table) === 1;
 }

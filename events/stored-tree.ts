@@ -1,4 +1,4 @@
-import { late, type Sqlite } from '../storage/sqlite.ts';
+import { pluckLate, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { BrokenLogError } from './log-file.ts';
 import { type HashSource, leafHash, tileWidth } from './merkle.ts';
 import type { Head } from './seals.ts';
@@ -7,18 +7,14 @@ export type StoredTree = ReturnType<typeof readStoredTree>;
 
 /** Reads the head of a log and the tree under it as they are stored. Proving them is the matter of `proven.ts`. */
 export function readStoredTree(db: Sqlite) {
-  const selectHead = late(() =>
-    db.prepare<[], Head>('SELECT log, size, root, recorded_at AS recordedAt, mac FROM head'),
+  const selectHead = prepareLate<[], Head>(db, 'SELECT log, size, root, recorded_at AS recordedAt, mac FROM head');
+  const selectHeaders = pluckLate<[after: number, upTo: number], string>(
+    db,
+    'SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position',
   );
-  const selectHeaders = late(() =>
-    db
-      .prepare<[after: number, upTo: number], string>(
-        'SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position',
-      )
-      .pluck(),
-  );
-  const selectTile = late(() =>
-    db.prepare<[level: number, index: number], Buffer>('SELECT hashes FROM tiles WHERE level = ? AND idx = ?').pluck(),
+  const selectTile = pluckLate<[level: number, index: number], Buffer>(
+    db,
+    'SELECT hashes FROM tiles WHERE level = ? AND idx = ?',
   );
 
   function head(): Head {

@@ -1,4 +1,4 @@
-import { late, type Sqlite } from '../storage/sqlite.ts';
+import { pluckLate, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { missingVersion } from './altered.ts';
 
 export type StreamIndex = ReturnType<typeof readStreamIndex>;
@@ -10,33 +10,28 @@ type StreamRange = [stream: string, after: number, upTo: number];
 
 /** Reads where the versions of streams stand, as the index of streams has it; a gap in it is an AlteredEventError. */
 export function readStreamIndex(db: Sqlite) {
-  const selectPositions = late(() =>
-    db.prepare<StreamRange, Place>(
-      'SELECT position, version FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version',
-    ),
+  const selectPositions = prepareLate<StreamRange, Place>(
+    db,
+    'SELECT position, version FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version',
   );
   // The plus sign keeps it to the index of streams: there are fewer events in one than in the log.
-  const selectPositionsWithin = late(() =>
-    db.prepare<[...StreamRange, limit: number], Place>(
-      'SELECT position, version FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
-    ),
+  const selectPositionsWithin = prepareLate<[...StreamRange, limit: number], Place>(
+    db,
+    'SELECT position, version FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
   );
   // SQLite looks at a bare `?` here and plans anew for each value, which costs four times the look-up.
-  const selectVersion = late(() =>
-    db.prepare<[stream: string], number | null>('SELECT max(version) FROM events WHERE stream = (SELECT ?)').pluck(),
+  const selectVersion = pluckLate<[stream: string], number | null>(
+    db,
+    'SELECT max(version) FROM events WHERE stream = (SELECT ?)',
   );
   // Everything that begins with a prefix is before what begins with the next character.
-  const selectUnder = late(() =>
-    db
-      .prepare<[from: string, to: string], string>(
-        'SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream',
-      )
-      .pluck(),
+  const selectUnder = pluckLate<[from: string, to: string], string>(
+    db,
+    'SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream',
   );
-  const selectLast = late(() =>
-    db.prepare<[stream: string, upTo: number], Place>(
-      'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
-    ),
+  const selectLast = prepareLate<[stream: string, upTo: number], Place>(
+    db,
+    'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
   );
 
   /** The version of the newest event of a stream; 0 for a stream without events. */

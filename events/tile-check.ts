@@ -1,6 +1,6 @@
 import type { Sqlite } from '../storage/sqlite.ts';
-import type { Finding } from './findings.ts';
 import { tileWidth } from './merkle.ts';
+import type { Finding } from './seen-heads.ts';
 
 /** Fills tiles as the log did, and holds each against the stored one. @param isLive whether the last of a level may have grown. */
 export function tileChecker(db: Sqlite, isLive: boolean) {

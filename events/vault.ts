@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { createPrivate, privateFile } from '../storage/private.ts';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
@@ -46,12 +46,7 @@ export function openVault(path: string) {
  * @throws SqliteError when the file is missing or not for this user.
  */
 export function readSecret(path: string, name: string): string | null {
-  const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
-  try {
-    return selectSecret(db).get(name) ?? null;
-  } finally {
-    db.close();
-  }
+  return withDatabase(path, { readonly: true, cacheMiB: 1 }, (db) => selectSecret(db).get(name) ?? null);
 }
 
 /**
@@ -61,13 +56,10 @@ export function readSecret(path: string, name: string): string | null {
  * @throws SqliteError when the file is missing or not for this user.
  */
 export function withVault<T>(path: string, use: (keys: KnownKeys, seals: KnownSeals) => T): T {
-  const db = openDatabase(path, { readonly: true, cacheMiB: 1 });
-  try {
-    const key = db.prepare('SELECT value FROM secrets WHERE name = ?').pluck().get(sealSecret) as string | undefined;
-    return use(readLogKeys(db), { key: key ?? null, sealed: readSealed(db), known: readKnown(db) });
-  } finally {
-    db.close();
-  }
+  return withDatabase(path, { readonly: true, cacheMiB: 1 }, (db) => {
+    const key = selectSecret(db).get(sealSecret) ?? null;
+    return use(readLogKeys(db), { key, sealed: readSealed(db), known: readKnown(db) });
+  });
 }
 
 const tables = `

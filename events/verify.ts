@@ -5,14 +5,13 @@ import { clockStream } from './catalogue.ts';
 import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
-import { everywhere, type Finding, type Trouble } from './findings.ts';
 import { isUuid7 } from './ids.ts';
 import { formatOf, isLog } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from './merkle.ts';
 import type { Head } from './seals.ts';
-import { compareHeads, type SeenHead } from './seen-heads.ts';
+import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from './seen-heads.ts';
 import { tileChecker } from './tile-check.ts';
 
 type Row = EventRow & PayloadRow & { isErasure: number };

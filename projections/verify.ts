@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lookAtTimes } from '../events/clock-notes.ts';
-import type { Finding } from '../events/findings.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type AccountPassword, checkPasswords, type PasswordCheck } from '../events/passwords.ts';
+import type { Finding } from '../events/seen-heads.ts';
 import { verifyLog } from '../events/verify.ts';
 import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';

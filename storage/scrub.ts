@@ -1,4 +1,4 @@
-import { explained, isDiskFull, isOutOfFiles, isUnopened, openDatabase } from './sqlite.ts';
+import { explained, isDiskFull, isOutOfFiles, isUnopened, withDatabase } from './sqlite.ts';
 
 /** A reader is given this long to let go of the write-ahead log; its caller tries again later. */
 const patienceMilliseconds = 50;
@@ -13,23 +13,15 @@ const patienceMilliseconds = 50;
  */
 export function rewrite(path: string): void {
   // Pages begin as zeros only with this: the memory that they are made in has held others.
-  const db = openDatabase(path, { durability: 'full', secureDelete: true });
-  try {
-    explained(() => db.exec('VACUUM'));
-  } finally {
-    db.close();
-  }
+  withDatabase(path, { durability: 'full', secureDelete: true }, (db) => explained(() => db.exec('VACUUM')));
 }
 
 /** Brings what is in the write-ahead log into the file, and empties it. False while somebody still reads from before. */
 export function emptyWal(path: string): boolean {
-  const db = openDatabase(path, { durability: 'full', cacheMiB: 1 });
-  try {
+  return withDatabase(path, { durability: 'full', cacheMiB: 1 }, (db) => {
     db.pragma(`busy_timeout = ${patienceMilliseconds}`);
     return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /**

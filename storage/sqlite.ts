@@ -82,6 +82,31 @@ export function late<T>(make: () => T): () => T {
   };
 }
 
+/** A statement that is prepared when it is asked for first. */
+export function prepareLate<Values extends unknown[], Row>(db: Sqlite, sql: string) {
+  return late(() => db.prepare<Values, Row>(sql));
+}
+
+/** The same for a statement of one column, which gives its values. */
+export function pluckLate<Values extends unknown[], Value>(db: Sqlite, sql: string) {
+  return late(() => db.prepare<Values, Value>(sql).pluck());
+}
+
+/** Opens a file, gives it to be used, and closes it. @throws what {@link openDatabase} does. */
+export function withDatabase<T>(path: string, options: OpenOptions, use: (db: Sqlite) => T): T {
+  const db = openDatabase(path, options);
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Whether a file has a table of this name. */
+export function hasTable(db: Sqlite, name: string): boolean {
+  return db.prepare('SELECT count(*) FROM sqlite_schema WHERE name = ?').pluck().get(name) === 1;
+}
+
 /** `off` is not among them: better-sqlite3 opens files in SQLite's defensive mode, which silently keeps another one. */
 function setJournal(db: Sqlite, mode: 'memory' | 'wal'): void {
   const actual = db.pragma(`journal_mode = ${mode}`, { simple: true });

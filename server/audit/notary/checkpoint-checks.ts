@@ -1,10 +1,10 @@
 import { counted } from '../../../config/counted.ts';
 import { type CheckpointReader, keptCheckpoints } from '../../../events/checkpoints.ts';
-import type { Finding } from '../../../events/findings.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../../events/notes.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
+import type { Finding } from '../../../events/seen-heads.ts';
 import { contradiction } from '../../../events/seen-heads.ts';
 
 /** The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more. */

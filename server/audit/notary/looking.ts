@@ -1,11 +1,10 @@
 import { readCheckpoints } from '../../../events/checkpoints.ts';
-import type { Finding, Trouble } from '../../../events/findings.ts';
 import { unsealed } from '../../../events/log-file.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
 import { isSealed } from '../../../events/seals.ts';
-import type { SeenHead } from '../../../events/seen-heads.ts';
+import type { Finding, SeenHead, Trouble } from '../../../events/seen-heads.ts';
 import { verifyInSteps } from '../../../events/verify.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 import { checkNote, misplaced, trustedKeys } from './checkpoint-checks.ts';

@@ -3,8 +3,8 @@ import { counted } from '../../../config/counted.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
 import { cosignaturesOf, type WitnessKey } from '../../../events/cosignatures.ts';
 import { inWords } from '../../../events/durations.ts';
-import type { Finding } from '../../../events/findings.ts';
 import { parseNote, signedByLog } from '../../../events/notes.ts';
+import type { Finding } from '../../../events/seen-heads.ts';
 import { readStamps, type TokenRow } from '../../../events/stamps.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Trouble } from '../../../events/findings.ts';
 import { BrokenLogError } from '../../../events/log-file.ts';
+import type { Trouble } from '../../../events/seen-heads.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { isDamage, openDatabase } from '../../../storage/sqlite.ts';
 import { parent } from '../../platform/parent.ts';

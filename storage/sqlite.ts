@@ -83,12 +83,18 @@ export function late<T>(make: () => T): () => T {
 }
 
 /** A statement that is prepared when it is asked for first. */
-export function prepareLate<Values extends unknown[], Row>(db: Sqlite, sql: string) {
+export function prepareLate<Values extends unknown[], Row>(
+  db: Sqlite,
+  sql: string,
+): () => Database.Statement<Values, Row> {
   return late(() => db.prepare<Values, Row>(sql));
 }
 
 /** The same for a statement of one column, which gives its values. */
-export function pluckLate<Values extends unknown[], Value>(db: Sqlite, sql: string) {
+export function pluckLate<Values extends unknown[], Value>(
+  db: Sqlite,
+  sql: string,
+): () => Database.Statement<Values, Value> {
   return late(() => db.prepare<Values, Value>(sql).pluck());
 }
 

@@ -27,23 +27,19 @@ export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => 
  * which no client chose to send, counts as none.
  */
 export function registerAuthentication(server: Server, app: App): void {
-  const authenticate = authenticator(app);
-  server.auth.scheme(strategy, () => ({
-    authenticate(request, h) {
-      refuseMisplaced(request);
-      noteAddress(request, app.model.trustProxy);
-      return h.authenticated({ credentials: { user: authenticate(request, h) } });
-    },
-  }));
-  server.auth.strategy(strategy, strategy);
-  server.auth.scheme(publicStrategy, () => ({
-    authenticate(request, h) {
-      refuseMisplaced(request);
-      noteAddress(request, app.model.trustProxy);
-      return h.authenticated({ credentials: { user: anonymous } });
-    },
-  }));
-  server.auth.strategy(publicStrategy, publicStrategy);
+  register(strategy, authenticator(app));
+  register(publicStrategy, () => anonymous);
+
+  function register(name: string, credentialsOf: (request: Request, h: ResponseToolkit) => UserCredentials): void {
+    server.auth.scheme(name, () => ({
+      authenticate(request, h) {
+        refuseMisplaced(request);
+        noteAddress(request, app.model.trustProxy);
+        return h.authenticated({ credentials: { user: credentialsOf(request, h) } });
+      },
+    }));
+    server.auth.strategy(name, name);
+  }
 }
 
 const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null };

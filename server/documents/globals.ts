@@ -10,7 +10,7 @@ import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { currentOf, currentThen } from './current.ts';
 import { update } from './document-writes.ts';
-import { readGlobalOperation, restoreGlobalOperation, updateGlobalOperation } from './global-operations.ts';
+import { readOperation, restoreOperation, updateOperation } from './operations.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restore } from './past/restore.ts';
 import { sendTagged } from './sending.ts';
@@ -41,7 +41,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
     {
       method: 'GET',
       path,
-      options: { auth: strategy, plugins: { openApi: () => readGlobalOperation(app.model, model) } },
+      options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
         const call = { app, request, target };
         const moment = await readAsOf(app, request, target);
@@ -60,7 +60,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path,
       options: {
         auth: strategy,
-        plugins: { openApi: () => updateGlobalOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
+        plugins: { openApi: () => updateOperation(app.model, model), takes: ['if-match', 'idempotency-key'] },
         payload: jsonPayload,
       },
       handler: async (_request, h) => perform(await receive(writable, h, 'update'), update),
@@ -70,7 +70,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       path: `${path}/restore`,
       options: {
         auth: strategy,
-        plugins: { openApi: () => restoreGlobalOperation(model), takes: ['if-match', 'idempotency-key'] },
+        plugins: { openApi: () => restoreOperation(model), takes: ['if-match', 'idempotency-key'] },
         payload: jsonPayload,
       },
       handler: (_request, h) => restore(writable, h),

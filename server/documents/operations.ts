@@ -1,9 +1,19 @@
 import Joi from 'joi';
-import type { Collection, Model } from '../../config/model.ts';
+import type { Collection, Global, Model } from '../../config/model.ts';
 import { hasReadHooks } from '../../config/traits.ts';
 import { uniqueFields } from '../../events/claims.ts';
-import { ofCreate, ofDelete, ofList, ofRead, ofRestore, ofUpdate } from '../openapi/descriptions.ts';
-import { documentExample, listExample, sortExample, whereExamples } from '../openapi/examples.ts';
+import {
+  ofCreate,
+  ofDelete,
+  ofList,
+  ofRead,
+  ofReadGlobal,
+  ofRestore,
+  ofRestoreGlobal,
+  ofUpdate,
+  ofUpdateGlobal,
+} from '../openapi/descriptions.ts';
+import { documentExample, globalExample, listExample, sortExample, whereExamples } from '../openapi/examples.ts';
 import { schemaRef } from '../openapi/fields.ts';
 import {
   type Described,
@@ -50,6 +60,14 @@ function listQueryOf(target: Collection): Described {
 /** Clients that can write no object that is nested deeper than one level send a text. */
 const whereText = { type: 'string', description: 'The same as JSON.' };
 
+/** The subject of an operation: a document of a collection, or a global, which differ in their names and in what may be missing. */
+function subjectOf(verb: string, target: Collection | Global) {
+  const { slug } = target;
+  return target.kind === 'global'
+    ? { named: { id: `${verb}Global_${slug}`, tag: 'globals' }, it: `the global ${slug}`, missing: [] }
+    : { named: { id: `${verb}_${slug}`, tag: slug, params: id }, it: `a document of ${slug}`, missing: [404 as const] };
+}
+
 /** `GET /api/collections/<slug>` */
 export function listOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
@@ -67,23 +85,20 @@ export function listOperation(model: Model, target: Collection): Operation {
   };
 }
 
-/** `GET /api/collections/<slug>/{id}` */
-export function readOperation(model: Model, target: Collection): Operation {
-  const { slug } = target;
+/** `GET /api/collections/<slug>/{id}`, `GET /api/globals/<slug>` */
+export function readOperation(model: Model, target: Collection | Global): Operation {
+  const { named, it, missing } = subjectOf('read', target);
+  const answer =
+    target.kind === 'global'
+      ? withExample(document('The global.', `globals.${target.slug}`), globalExample(target.fields))
+      : withExample(document('The document.', `collections.${target.slug}`), documentExample(target));
   return {
-    id: `read_${slug}`,
-    tag: slug,
-    summary: `Read a document of ${slug}`,
-    description: ofRead(model, target),
-    params: id,
+    ...named,
+    summary: `Read ${it}`,
+    description: target.kind === 'global' ? ofReadGlobal(model, target) : ofRead(model, target),
     query: readParameters,
     headers: ifKnown,
-    answers: {
-      200: asOfThen(withExample(document('The document.', `collections.${slug}`), documentExample(target))),
-      ...unchanged(),
-      ...readRefusals(model, target),
-      ...refusals([404]),
-    },
+    answers: { 200: asOfThen(answer), ...unchanged(), ...readRefusals(model, target), ...refusals(missing) },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -111,24 +126,23 @@ export function createOperation(model: Model, target: Collection): Operation {
   };
 }
 
-/** `PATCH /api/collections/<slug>/{id}` */
-export function updateOperation(model: Model, target: Collection): Operation {
-  const { slug } = target;
+/** `PATCH /api/collections/<slug>/{id}`, `PATCH /api/globals/<slug>` */
+export function updateOperation(model: Model, target: Collection | Global): Operation {
+  const { named, it, missing } = subjectOf('update', target);
+  const schema = `${target.kind}s.${target.slug}`;
   return {
-    id: `update_${slug}`,
-    tag: slug,
-    summary: `Change fields of a document of ${slug}`,
-    description: ofUpdate(model, target),
-    params: id,
+    ...named,
+    summary: `Change fields of ${it}`,
+    description: target.kind === 'global' ? ofUpdateGlobal(model, target) : ofUpdate(model, target),
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
-    body: `collections.${slug}.update`,
-    ...(isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
+    body: `${schema}.update`,
+    ...(target.kind === 'collection' && isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: attempted(document('The whole document.', `collections.${slug}`)),
+      200: attempted(document(target.kind === 'global' ? 'The whole global.' : 'The whole document.', schema)),
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...writeRefusals(target),
-      ...refusals([404, 409]),
+      ...refusals([...missing, 409]),
     },
     caller: { kind: 'admitted', target, right: 'update' },
   };
@@ -156,24 +170,23 @@ export function deleteOperation(model: Model, target: Collection): Operation {
   };
 }
 
-/** `POST /api/collections/<slug>/{id}/restore` */
-export function restoreOperation(target: Collection): Operation {
-  const { slug } = target;
+/** `POST /api/collections/<slug>/{id}/restore`, `POST /api/globals/<slug>/restore` */
+export function restoreOperation(target: Collection | Global): Operation {
+  const { named, it, missing } = subjectOf('restore', target);
+  const isGlobal = target.kind === 'global';
   return {
-    id: `restore_${slug}`,
-    tag: slug,
-    summary: `Make a document of ${slug} what it was, also one that was deleted`,
-    description: ofRestore(target),
-    params: id,
+    ...named,
+    summary: `Make ${it} what it was${isGlobal ? '' : ', also one that was deleted'}`,
+    description: isGlobal ? ofRestoreGlobal() : ofRestore(target),
     query: dryRunParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: attempted(restored(`collections.${slug}`)),
+      200: attempted(restored(`${target.kind}s.${target.slug}`)),
       ...refusalOfStale(),
       ...refusalOfOther(),
       ...writeRefusals(target),
-      ...refusals([403, 404]),
+      ...refusals([403, ...missing]),
       ...refusalOfRestore(),
     },
     caller: { kind: 'admitted', target, right: 'update' },

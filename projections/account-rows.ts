@@ -1,32 +1,15 @@
-import type { MailKind } from '../config/model.ts';
+import type { AccountRef } from '../events/accounts.ts';
 import { accountStream, splitStream } from '../events/catalogue.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-
-/** The user of an account: its collection and its id there. */
-type UserRef = { slug: string; id: string };
+import type { Invite, Session, WaitingMail } from './accounts.ts';
 
 /** A request to reset a password. Times are milliseconds since the epoch. */
 type Reset = { token: string; email: string | null; expiresAt: number };
 
-type Session = UserRef & {
-  sid: string;
-  startedAt: number;
-  expiresAt: number;
-  ip: string | null;
-  userAgent: string | null;
-};
+/** Members of a mail that are null where they are left out. */
+type Optional = 'id' | 'email' | 'token' | 'expiresAt';
 
-type Invite = UserRef & { email: string; inviter: string; expiresAt: number; version: number };
-
-/** A mail to be sent, by the event that asks for it. */
-type Mail = { position: number; event: string; stream: string; since: number } & {
-  kind: MailKind;
-  slug: string;
-  id?: string;
-  email?: string;
-  token?: string;
-  expiresAt?: number;
-};
+type Mail = Omit<WaitingMail, Optional> & Partial<Pick<WaitingMail, Optional>>;
 
 export type AccountRows = ReturnType<typeof openAccountRows>;
 export type SessionRows = ReturnType<typeof openSessionRows>;
@@ -80,16 +63,16 @@ export function openSessionRows(db: Sqlite) {
 
   return {
     /** Starts a session. A login that a change of the password overtook names the credential before, and starts nothing. */
-    start(session: Session, stream: string, credential: string | null): void {
+    start(session: Omit<Session, 'refreshedAt'>, stream: string, credential: string | null): void {
       const { sid, slug, id, startedAt, expiresAt, ip, userAgent } = session;
       insert.run(sid, slug, id, startedAt, expiresAt, ip, userAgent, stream, credential);
     },
-    refresh({ slug, id }: UserRef, sid: string | null, times: { at: number; expiresAt: number }): void {
+    refresh({ slug, id }: AccountRef, sid: string | null, times: { at: number; expiresAt: number }): void {
       update.run(times.at, times.expiresAt, sid, slug, id);
     },
-    end: ({ slug, id }: UserRef, sid: string): void => void remove.run(sid, slug, id),
+    end: ({ slug, id }: AccountRef, sid: string): void => void remove.run(sid, slug, id),
     /** Ends all sessions of an account but the one that is kept. */
-    endAll: ({ slug, id }: UserRef, kept: string | null = null): void => void removeOthers.run(slug, id, kept),
+    endAll: ({ slug, id }: AccountRef, kept: string | null = null): void => void removeOthers.run(slug, id, kept),
     endSince: (time: number): void => void removeSince.run(time),
     purge: (at: number): void => void purge.run(at),
   };

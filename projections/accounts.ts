@@ -1,4 +1,5 @@
 import type { MailKind } from '../config/model.ts';
+import type { AccountRef } from '../events/accounts.ts';
 import { accountStream, setupStream, splitAccountStream } from '../events/catalogue.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 
@@ -16,14 +17,7 @@ export type Account = {
  * An account whose password may be reset. `version` is that of its stream, `email` the address that the mail went to,
  * `expiresAt` milliseconds since the epoch.
  */
-export type Reset = {
-  slug: string;
-  id: string;
-  version: number;
-  credential: string | null;
-  email: string | null;
-  expiresAt: number;
-};
+export type Reset = AccountRef & Pick<Account, 'version' | 'credential'> & { email: string | null; expiresAt: number };
 
 /** A session. Times are milliseconds since the epoch; it may be past `expiresAt`. */
 export type Session = {
@@ -71,7 +65,7 @@ export type WaitingMail = {
 export type Accounts = ReturnType<typeof openAccounts>;
 
 type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };
-type ResetRow = Omit<Reset, 'slug' | 'id'> & { stream: string };
+type ResetRow = Omit<Reset, keyof AccountRef> & { stream: string };
 
 /** Reads what the log says about accounts. */
 export function openAccounts(db: Sqlite) {
@@ -86,13 +80,13 @@ export function openAccounts(db: Sqlite) {
   const selectCredentials = db
     .prepare<[], string>('SELECT credential FROM accounts WHERE credential IS NOT NULL')
     .pluck();
-  const columns = `sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
-                   user_agent AS userAgent`;
   const selectHolder = db
     .prepare<[sid: string], string>("SELECT slug || '/' || id FROM sessions WHERE sid = ?")
     .pluck();
   const selectSessions = db.prepare<[slug: string, id: string], Session>(
-    `SELECT ${columns} FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
+    `SELECT sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
+       user_agent AS userAgent
+     FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
   );
   const selectInvite = db.prepare<[id: string], Invite>(
     'SELECT id, slug, email, inviter, expires_at AS expiresAt, version FROM invites WHERE id = ?',
@@ -119,34 +113,19 @@ export function openAccounts(db: Sqlite) {
     return { slug: account.slug, id: account.id, version, credential, email, expiresAt };
   }
 
-  /** Every credential that an account has: what else the vault holds is left over. */
-  function credentials(): Set<string> {
-    return new Set(selectCredentials.all());
-  }
-
-  /** Whose session it is, `<slug>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
-  function holder(sid: string): string | null {
-    return selectHolder.get(sid) ?? null;
-  }
-
-  /** Those of one account, oldest first. */
-  function sessions(slug: string, id: string): Session[] {
-    return selectSessions.all(slug, id);
-  }
-
-  function invite(id: string): Invite | null {
-    return selectInvite.get(id) ?? null;
-  }
-
-  /** The version of the stream of first users; 0 before the first. */
-  function setupVersion(slug: string): number {
-    return selectVersion.get(setupStream(slug)) ?? 0;
-  }
-
-  /** Mails that wait, oldest first. */
-  function waitingMails(): WaitingMail[] {
-    return selectMails.all();
-  }
-
-  return { account, reset, credentials, holder, sessions, invite, setupVersion, waitingMails };
+  return {
+    account,
+    reset,
+    /** Every credential that an account has: what else the vault holds is left over. */
+    credentials: (): Set<string> => new Set(selectCredentials.all()),
+    /** Whose session it is, `<slug>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
+    holder: (sid: string): string | null => selectHolder.get(sid) ?? null,
+    /** Those of one account, oldest first. */
+    sessions: (slug: string, id: string): Session[] => selectSessions.all(slug, id),
+    invite: (id: string): Invite | null => selectInvite.get(id) ?? null,
+    /** The version of the stream of first users; 0 before the first. */
+    setupVersion: (slug: string): number => selectVersion.get(setupStream(slug)) ?? 0,
+    /** Mails that wait, oldest first. */
+    waitingMails: (): WaitingMail[] => selectMails.all(),
+  };
 }

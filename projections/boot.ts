@@ -1,13 +1,11 @@
-import type { Rules, Schema } from '../config/schema.ts';
+import type { Rules } from '../config/schema.ts';
 import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { inWords } from '../events/durations.ts';
-import type { Ids } from '../events/ids.ts';
 import type { Change, Command } from '../events/log.ts';
 import { createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
-import type { SignedHead } from '../events/log-keys.ts';
 import type { LogReader } from '../events/log-reader.ts';
-import { isSealed, type Seals } from '../events/seals.ts';
+import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
@@ -15,9 +13,9 @@ import { differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { claimsIn } from './fit.ts';
 import { openProjector, type Projector } from './projector.ts';
-import { buildReadFile, catchUp, type Progress, type Projection } from './rebuild.ts';
-import { isUpToDate, lookAtChanges, requireFit } from './schema-check.ts';
-import { openCheckedLog } from './seen.ts';
+import { buildReadFile, catchUp, type Projection } from './rebuild.ts';
+import { isUpToDate, type Looking, lookAtChanges, requireFit } from './schema-check.ts';
+import { type Opening, openCheckedLog } from './seen.ts';
 import { projectionHash, tablesOf } from './tables.ts';
 
 /** Thrown when the clock is so far behind the last event that one of the two is wrong. */
@@ -41,32 +39,20 @@ export type Booted = {
   close: () => void;
 };
 
-export type BootOptions = {
-  directory: string;
-  schema: Schema;
-  rules: Rules;
-  ids: Ids;
-  now: () => number;
-  /** Names the log if it has to be made. */
-  logId: string;
-  /** The means to seal its head. */
-  seals: Seals;
-  /** Why a log is taken that they have not sealed, where they accept it; `signedSize` says how many events this vault had signed. */
-  acceptance?: { reason: string; signedSize: () => number };
-  /** Told the id of the log as soon as its head is sealed. */
-  onSealed?: (log: string) => void;
-  /** The heads that the keys of logs have signed. */
-  signed?: readonly SignedHead[];
-  /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
-  acceptsClock?: boolean;
-  /** Build the read file anew even if there is one. */
-  isRebuild?: boolean;
-  /** Refuse a schema that changes what documents answer. */
-  isStrict?: boolean;
-  /** Told what a changed schema does to documents, a line each, before it is recorded. */
-  onChanges?: (lines: readonly string[]) => void;
-  progress?: Progress;
-};
+export type BootOptions = Opening &
+  Looking & {
+    rules: Rules;
+    /** Names the log if it has to be made. */
+    logId: string;
+    /** Why a log is taken that they have not sealed, where they accept it; `signedSize` says how many events this vault had signed. */
+    acceptance?: { reason: string; signedSize: () => number };
+    /** Told the id of the log as soon as its head is sealed. */
+    onSealed?: (log: string) => void;
+    /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
+    acceptsClock?: boolean;
+    /** Build the read file anew even if there is one. */
+    isRebuild?: boolean;
+  };
 
 /**
  * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the vault, and

@@ -31,26 +31,12 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
 
 function openById(db: Sqlite, { documents, texts }: Tables) {
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
-  const selectText = db
-    .prepare<[id: string], string | null>(
-      `SELECT (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`,
-    )
-    .pluck();
   const selectStored = db
     .prepare<[id: string], [version: number, text: string | null]>(
       `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`,
     )
     .raw();
   const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
-  const selectCurrent = db.prepare<[id: string], Omit<VersionRow, 'position'>>(
-    `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
-  );
-
-  /** The document as it is sent; null for one that does not exist. */
-  function text(id: string): string | null {
-    const found = selectText.get(id);
-    return found === undefined ? null : intact(found, texts, id);
-  }
 
   /** The document as it is sent, and the version of its stream; null for one that does not exist. */
   function stored(id: string): { text: string; version: number } | null {
@@ -60,15 +46,17 @@ function openById(db: Sqlite, { documents, texts }: Tables) {
 
   /** The document and the version of its stream, to decide a change on; null for one that does not exist. */
   function current(id: string): Current | null {
-    const row = selectCurrent.get(id);
-    return row ? { version: row.version, document: JSON.parse(intact(row.doc, texts, id)) } : null;
+    const found = stored(id);
+    return found && { version: found.version, document: JSON.parse(found.text) };
   }
 
-  function exists(id: string): boolean {
-    return selectExists.get(id) !== undefined;
-  }
-
-  return { text, stored, current, exists };
+  return {
+    stored,
+    /** The document as it is sent; null for one that does not exist. */
+    text: (id: string): string | null => stored(id)?.text ?? null,
+    current,
+    exists: (id: string): boolean => selectExists.get(id) !== undefined,
+  };
 }
 
 function openByCondition(tables: Tables, prepare: Prepare) {

@@ -16,10 +16,12 @@ export class SchemaError extends Error {
   override name = 'SchemaError';
 }
 
-type Looking = {
+export type Looking = {
   directory: string;
   schema: Schema;
+  /** Refuse a schema that changes what documents answer. */
   isStrict?: boolean;
+  /** Told what a changed schema does to documents, a line each, before it is recorded. */
   onChanges?: (lines: readonly string[]) => void;
   progress?: Progress;
 };

@@ -13,7 +13,8 @@ import type { Checkpoint } from './projector.ts';
 /** A checkpoint of the log, and the name of what has seen the log there: a read file, or the signing key. */
 export type SeenCheckpoint = Checkpoint & { name: string };
 
-type Opening = LogTools & { directory: string; signed?: readonly SignedHead[] };
+/** `signed`: the heads that the keys of logs have signed. */
+export type Opening = LogTools & { directory: string; signed?: readonly SignedHead[] };
 
 /**
  * Opens the log of a directory for appending, and holds it against all that has seen it. Where it is not sealed as well, what they say

@@ -21,10 +21,7 @@ const ranges: readonly Operator[] = ['greater_than', 'less_than', 'greater_than_
 
 /** The values of a condition, typed as its field; a text says what is wrong with them. */
 export function readValues(found: Found, operator: Operator, raw: unknown): Bound[] | string {
-  if (operator === 'exists') {
-    if (raw === true || raw === 'true') return [1];
-    return raw === false || raw === 'false' ? [0] : `must be true or false, got ${show(raw)}`;
-  }
+  if (operator === 'exists') return collect([raw], readBoolean);
   if (operator === 'in' || operator === 'not_in') {
     const list = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',') : [raw];
     if (list.length > maxValues) return `must be at most ${maxValues} values, got ${list.length}`;

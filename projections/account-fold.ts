@@ -4,16 +4,7 @@ import type { Context, Header } from '../events/envelope.ts';
 import { erasedStreams } from '../events/erasures.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import {
-  type AccountRows,
-  type InviteRows,
-  type MailRows,
-  openAccountRows,
-  openInviteRows,
-  openMailRows,
-  openSessionRows,
-  type SessionRows,
-} from './account-rows.ts';
+import { openRows, type Rows } from './account-rows.ts';
 
 /** The tables about accounts, whatever the schema. */
 export const accountTables = ['accounts', 'sessions', 'invites', 'mails'] as const;
@@ -53,20 +44,12 @@ export function createAccountTables(db: Sqlite): void {
  */
 type AccountEvent = { header: Header; slug: string; id: string; data: JsonObject; context: Context; at: number };
 
-/** The tables that events about accounts change. */
-type Rows = { accounts: AccountRows; sessions: SessionRows; invites: InviteRows; mails: MailRows };
-
 /**
  * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from the
  * times of events. Nothing outside of the log decides who is logged in.
  */
 export function openAccountFold(db: Sqlite) {
-  const rows: Rows = {
-    accounts: openAccountRows(db),
-    sessions: openSessionRows(db),
-    invites: openInviteRows(db),
-    mails: openMailRows(db),
-  };
+  const rows = openRows(db);
   const effects = effectsOn(rows);
 
   /** Applies one event; to be called for every event of the log, in order. */

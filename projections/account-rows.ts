@@ -11,13 +11,21 @@ type Optional = 'id' | 'email' | 'token' | 'expiresAt';
 
 type Mail = Omit<WaitingMail, Optional> & Partial<Pick<WaitingMail, Optional>>;
 
-export type AccountRows = ReturnType<typeof openAccountRows>;
-export type SessionRows = ReturnType<typeof openSessionRows>;
-export type InviteRows = ReturnType<typeof openInviteRows>;
-export type MailRows = ReturnType<typeof openMailRows>;
+/** The tables that events about accounts change. */
+export type Rows = ReturnType<typeof openRows>;
+
+/** Prepares what changes them. */
+export function openRows(db: Sqlite) {
+  return {
+    accounts: openAccountRows(db),
+    sessions: openSessionRows(db),
+    invites: openInviteRows(db),
+    mails: openMailRows(db),
+  };
+}
 
 /** Writes `accounts`. */
-export function openAccountRows(db: Sqlite) {
+function openAccountRows(db: Sqlite) {
   const upsert = db.prepare(
     'INSERT INTO accounts (stream, version) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version',
   );
@@ -48,7 +56,7 @@ export function openAccountRows(db: Sqlite) {
 }
 
 /** Writes `sessions`. */
-export function openSessionRows(db: Sqlite) {
+function openSessionRows(db: Sqlite) {
   const insert = db.prepare(
     `INSERT INTO sessions SELECT ?, ?, ?, ?, NULL, ?, ?, ?
      WHERE EXISTS (SELECT 1 FROM accounts WHERE stream = ? AND credential = ?) ON CONFLICT (sid) DO NOTHING`,
@@ -79,7 +87,7 @@ export function openSessionRows(db: Sqlite) {
 }
 
 /** Writes `invites`. */
-export function openInviteRows(db: Sqlite) {
+function openInviteRows(db: Sqlite) {
   const insert = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?)');
   const update = db.prepare('UPDATE invites SET version = ? WHERE id = ?');
   const remove = db.prepare('DELETE FROM invites WHERE id = ?');
@@ -103,7 +111,7 @@ export function openInviteRows(db: Sqlite) {
 }
 
 /** Writes `mails`, those that are still to be sent. */
-export function openMailRows(db: Sqlite) {
+function openMailRows(db: Sqlite) {
   const insert = db.prepare('INSERT INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const remove = db.prepare('DELETE FROM mails WHERE event = ?');
   const removeWith = db.prepare('DELETE FROM mails WHERE token = ?');

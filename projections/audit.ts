@@ -118,16 +118,6 @@ export function openAuditIndex(db: Sqlite) {
     .pluck();
   const searches = new Map<string, Statement<number>>();
 
-  /** The last position that it knows of. */
-  function reached(): number {
-    return selectReached.get() ?? 0;
-  }
-
-  /** All that events were about so far, see {@link collectionOf}. */
-  function collections(): string[] {
-    return selectWords.all(kinds.collection);
-  }
-
   /**
    * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end, where few
    * events match: go on after `reached`.
@@ -141,28 +131,26 @@ export function openAuditIndex(db: Sqlite) {
       conditions.push(` AND ${column} IN (${ids.map(() => '?').join(', ')})`);
       values.push(...ids);
     };
-    if (collection !== undefined) isOneOf('collection', idsOfCollection(collection));
+    if (collection !== undefined) {
+      // An empty pattern matches no word.
+      const pattern = categories.includes(collection) ? `${collection}/*` : '';
+      isOneOf('collection', selectCollections.all(collection, pattern));
+    }
+    const types = type === undefined ? [] : typesOf(type);
     if (type !== undefined)
       isOneOf(
         'type',
-        typesOf(type).flatMap((one) => idsOf('type', one)),
+        types.flatMap((one) => selectId.all(kinds.type, one)),
       );
-    if (actor !== undefined) isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', idsOf('actor', actor));
+    if (actor !== undefined) {
+      isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', selectId.all(kinds.actor, actor));
+    }
     // A word that was never recorded is in no event.
     if (conditions.some((condition) => condition.endsWith('()')))
       return { positions: [], reached: Math.max(after, upTo) };
     const positions = search(conditions.join('')).all(after, end, ...values, limit);
     const last = positions.length === limit ? positions.at(-1) : undefined;
     return { positions, reached: last ?? Math.max(after, end) };
-  }
-
-  function idsOfCollection(word: string): number[] {
-    // An empty pattern matches no word.
-    return selectCollections.all(word, categories.includes(word) ? `${word}/*` : '');
-  }
-
-  function idsOf(kind: Kind, word: string): number[] {
-    return selectId.all(kinds[kind], word);
   }
 
   function search(conditions: string): Statement<number> {
@@ -175,5 +163,11 @@ export function openAuditIndex(db: Sqlite) {
     return statement;
   }
 
-  return { reached, collections, find };
+  return {
+    /** The last position that it knows of. */
+    reached: (): number => selectReached.get() ?? 0,
+    /** All that events were about so far, see {@link collectionOf}. */
+    collections: (): string[] => selectWords.all(kinds.collection),
+    find,
+  };
 }

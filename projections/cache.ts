@@ -10,10 +10,6 @@ export function createCache<T>() {
   const kept = new Map<string, T>();
   let characters = 0;
 
-  function get(key: string): T | undefined {
-    return kept.get(key);
-  }
-
   /** Of a key that is not there yet. */
   function set(key: string, value: T): void {
     if (key.length > longest) return;
@@ -27,5 +23,5 @@ export function createCache<T>() {
     characters = 0;
   }
 
-  return { get, set, clear };
+  return { get: (key: string): T | undefined => kept.get(key), set, clear };
 }

@@ -7,11 +7,7 @@ export class DamagedReadFileError extends Error {
   readonly code = 'SQLITE_CORRUPT';
 }
 
-/**
- * A row's value that must be there.
- *
- * @throws DamagedReadFileError when it is not.
- */
+/** A row's value that must be there. @throws DamagedReadFileError when it is not. */
 export function intact<T>(value: T | null | undefined, table: string, row: string): T {
   if (value !== null && value !== undefined) return value;
   throw new DamagedReadFileError(`${table} lost its row of ${row}; "annals rebuild" makes the read tables anew`);

@@ -14,11 +14,7 @@ type VersionRow = { version: number; position: number; doc: string | null };
 
 export type Documents = ReturnType<typeof openDocuments>;
 
-/**
- * Reads the live documents of one collection or global.
- *
- * @param factors for tests, whose few documents would never be many.
- */
+/** Reads the live documents of one collection or global. @param factors for tests, whose few documents would never be many. */
 export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
   const prepare = preparer(db);
   return {
@@ -109,12 +105,11 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
     return { text: intact(row.doc, texts, id), version: row.version, position: row.position };
   }
 
-  /** The position of the newest event that changed or deleted a document; 0 before the first. */
-  function newestChange(): number {
-    return selectNewestChange.get() ?? 0;
-  }
-
-  return { asOf, newestChange };
+  return {
+    asOf,
+    /** The position of the newest event that changed or deleted a document; 0 before the first. */
+    newestChange: (): number => selectNewestChange.get() ?? 0,
+  };
 }
 
 /** Gives pages of documents. It remembers the totals of conditions for as long as nothing is written. */

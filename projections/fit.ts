@@ -141,17 +141,11 @@ function jsonTypes(field: DataField): string[] | undefined {
   if (field.type === 'join') return undefined;
   if (isList(field)) return ['array'];
   if (isNesting(field)) return ['object'];
-  switch (affinityOf(field)) {
-    case 'TEXT':
-      return ['text'];
-    case 'REAL':
-      return ['integer', 'real'];
-    case 'INTEGER':
-      return ['true', 'false'];
-    default:
-      return undefined;
-  }
+  const affinity = affinityOf(field);
+  return affinity ? jsonTypesOf[affinity] : undefined;
 }
+
+const jsonTypesOf = { TEXT: ['text'], REAL: ['integer', 'real'], INTEGER: ['true', 'false'] };
 
 function shorten(ids: string): string {
   return ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;

@@ -33,10 +33,6 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
   const countErasures = db.prepare('UPDATE erasures SET count = count + ?');
   const updateCount = db.prepare('UPDATE counts SET documents = documents + ? WHERE key = ?');
 
-  function checkpoint(): Checkpoint | null {
-    return selectCheckpoint.get() ?? null;
-  }
-
   /**
    * Applies events that follow the checkpoint, and moves it, in one transaction.
    *
@@ -100,5 +96,5 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
     return entry;
   }
 
-  return { checkpoint, apply };
+  return { checkpoint: (): Checkpoint | null => selectCheckpoint.get() ?? null, apply };
 }

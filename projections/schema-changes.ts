@@ -42,7 +42,11 @@ export function questionsAbout(before: Schema, after: Schema): Question[] {
   const now = new Map(fieldsByKey(after));
   return fieldsByKey(before).flatMap(([key, fields]): Question[] => {
     const next = now.get(key);
-    if (!next) return [{ key, condition: null, values: [], tell: (documents) => goneWith(key, documents) }];
+    if (!next) {
+      const tell = (documents: string) =>
+        `${key} is gone, with ${documents}: the log keeps them, and they are back when it is declared again`;
+      return [{ key, condition: null, values: [], tell }];
+    }
     const isTop = !key.startsWith('globals/');
     const top: Place = { name: key, json: 'doc', path: [], within: (condition) => condition, depth: 0, isTop };
     return [...asksAbout(top, fields, next)].map(({ place, condition, values = [], tell }) => {
@@ -77,10 +81,6 @@ export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
     }
   }
   return lines;
-}
-
-function goneWith(key: string, documents: string): string {
-  return `${key} is gone, with ${documents}: the log keeps them, and they are back when it is declared again`;
 }
 
 function* asksAbout(place: Place, before: readonly FieldSchema[], after: readonly FieldSchema[]): Generator<Ask> {

@@ -5,19 +5,14 @@ import { makeRoom, type Snapshot, type Store, tooLarge } from './snapshot-store.
 import type { Tables } from './tables.ts';
 
 /** `maxBytes` of memory for all copies of a thread; `idleMilliseconds` until unused ones are given up; how many may wait for one. */
-export type SnapshotLimits = {
-  maxBytes: number;
-  idleMilliseconds: number;
-  maxWaiting: number;
-  sliceMilliseconds: number;
-};
-
-export const snapshotLimits: SnapshotLimits = {
+export const snapshotLimits = {
   maxBytes: 256 * 1024 * 1024,
   idleMilliseconds: 10 * 60_000,
   maxWaiting: 20,
   sliceMilliseconds: 5,
 };
+
+export type SnapshotLimits = typeof snapshotLimits;
 
 /** Thrown when an erasure came in between. */
 export class StaleError extends Error {}

@@ -212,19 +212,17 @@ function compileLeaf({ leaf, operator, values }: Condition, at: Spot): Sql {
 function compareAge(id: string, operator: Operator, [from]: readonly Bound[]): Sql | null {
   // Times before 1970 are in no id.
   if (typeof from !== 'number' || from < 0) return null;
-  switch (operator) {
-    case 'greater_than':
-      return { text: `${id} >= ?`, values: [idsFrom(from + 1)] };
-    case 'greater_than_equal':
-      return { text: `${id} >= ?`, values: [idsFrom(from)] };
-    case 'less_than':
-      return { text: `${id} < ?`, values: [idsFrom(from)] };
-    case 'less_than_equal':
-      return { text: `${id} < ?`, values: [idsFrom(from + 1)] };
-    default:
-      return null;
-  }
+  const bound = ages[operator];
+  return bound ? { text: `${id} ${bound.sign} ?`, values: [idsFrom(from + bound.later)] } : null;
 }
+
+/** The comparison of ids for each of times, and how much later the millisecond is whose ids it is with. */
+const ages: { [operator in Operator]?: { sign: string; later: number } } = {
+  greater_than: { sign: '>=', later: 1 },
+  greater_than_equal: { sign: '>=', later: 0 },
+  less_than: { sign: '<', later: 0 },
+  less_than_equal: { sign: '<', later: 1 },
+};
 
 /** The beginning of the ids made at a moment, in milliseconds since the epoch. */
 function idsFrom(milliseconds: number): string {

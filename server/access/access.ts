@@ -110,6 +110,7 @@ export function refuse({ request, target: { slug } }: Call, operation: Operation
 /** Everywhere else a key is trusted code, and no rule refuses it. */
 const keyIsNone = ': an API key counts here only where auth.useAPIKey is true';
 
-function credentialNeeded(): DomainError {
+/** The refusal of a caller without a credential. */
+export function credentialNeeded(): DomainError {
   return new DomainError('unauthorized', 'an API key or a token is needed');
 }

@@ -16,22 +16,17 @@ const skewSeconds = 60;
 
 /** The token of a session, from now on. */
 export function tokenFor(app: App, { slug, model }: AuthTarget, { id, sid }: { id: string; sid: string }): string {
-  const claims = { sub: id, collection: slug, sid, ...(app.site === null ? {} : { site: app.site }) };
+  const claims: Omit<Claims, 'iat' | 'exp'> = {
+    sub: id,
+    collection: slug,
+    sid,
+    ...(app.site === null ? {} : { site: app.site }),
+  };
   return signToken(app.credentials.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
 }
 
-/** Signs a token of a session, HS256; the first secret signs. `now` is milliseconds since the epoch. */
+/** Signs a token, HS256; the first secret signs. `now` is milliseconds since the epoch. */
 export function signToken(
-  secrets: readonly string[],
-  claims: Pick<Claims, 'sub' | 'collection' | 'sid' | 'site'>,
-  ttlSec: number,
-  now: number,
-): string {
-  return signClaims(secrets, claims, ttlSec, now);
-}
-
-/** Signs a token of whatever it says, as {@link signToken} does. */
-export function signClaims(
   [secret = '']: readonly string[],
   claims: { [name: string]: string },
   ttlSec: number,

@@ -1,12 +1,12 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
 import type { ListRequest, Page } from '../../projections/lists.ts';
 import { readableDocument } from '../access/document-access.ts';
 import { authorizeList, type ListScope, reachOf } from '../access/list-scope.ts';
 import type { App, Call, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { intakeOf } from '../files/uploads/intake.ts';
-import { jsonPayload, noPayload } from '../http/body.ts';
+import { type Intake, intakeOf } from '../files/uploads/intake.ts';
+import { noPayload } from '../http/body.ts';
 import type { AsOf } from '../http/requests.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { type ListQuery, readListQuery, readParameters } from '../queries/query.ts';
@@ -23,7 +23,7 @@ import {
 } from './operations.ts';
 import { accounts, countSignUp } from './passwords.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
-import { restore } from './past/restore.ts';
+import { restoreRoute } from './past/restore.ts';
 import { sendTagged, sendText } from './sending.ts';
 import { listText, serializerFor } from './serialize.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
@@ -40,7 +40,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const present = serializerFor(app, target);
   const callOf = (request: Request) => ({ app, request, target, present });
   const intake = intakeOf(app, model, (request, operation) => admitInAdvance(callOf(request), operation));
-  const writable: Writable = {
+  const writable: Writable<Collection> = {
     app,
     target,
     present,
@@ -77,6 +77,16 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         return tellPosition(request, sendTagged(h, answer, tag));
       },
     },
+    ...writingRoutes(path, writable, intake),
+    restoreRoute(`${path}/{id}/restore`, writable, () => restoreOperation(model)),
+  ]);
+}
+
+/** The routes that create, change and delete documents. */
+function writingRoutes(path: string, writable: Writable<Collection>, intake: Intake): ServerRoute[] {
+  const { app, target } = writable;
+  const { model } = target;
+  return [
     {
       method: 'POST',
       path,
@@ -109,17 +119,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         return perform(writeOf(writable, h, { operation: 'delete', body: null, upload: null, data: null }), remove);
       },
     },
-    {
-      method: 'POST',
-      path: `${path}/{id}/restore`,
-      options: {
-        auth: strategy,
-        payload: jsonPayload,
-        plugins: { openApi: () => restoreOperation(model), takes: ['if-match', 'idempotency-key'] },
-      },
-      handler: (_request, h) => restore(writable, h),
-    },
-  ]);
+  ];
 }
 
 type Seen = { scope: ListScope; moment: AsOf | null };

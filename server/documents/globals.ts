@@ -12,7 +12,7 @@ import { currentOf, currentThen } from './current.ts';
 import { update } from './document-writes.ts';
 import { readOperation, restoreOperation, updateOperation } from './operations.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
-import { restore } from './past/restore.ts';
+import { restoreRoute } from './past/restore.ts';
 import { sendTagged } from './sending.ts';
 import { serializerFor } from './serialize.ts';
 import { perform, receive, type Writable } from './write-steps.ts';
@@ -65,15 +65,6 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       },
       handler: async (_request, h) => perform(await receive(writable, h, 'update'), update),
     },
-    {
-      method: 'POST',
-      path: `${path}/restore`,
-      options: {
-        auth: strategy,
-        plugins: { openApi: () => restoreOperation(model), takes: ['if-match', 'idempotency-key'] },
-        payload: jsonPayload,
-      },
-      handler: (_request, h) => restore(writable, h),
-    },
+    restoreRoute(`${path}/restore`, writable, () => restoreOperation(model)),
   ]);
 }

@@ -45,22 +45,14 @@ function keeping({ app: { passwords }, request }: RouteCall, password: string) {
   }
 
   async function refused(error: unknown): Promise<void> {
-    if (kept !== null && isRefusal(error)) await passwords.forgetPassword(kept);
+    const isRefusal = error instanceof DomainError && !(error instanceof UnreadError);
+    if (kept !== null && isRefusal) await passwords.forgetPassword(kept);
   }
 
   return { keep, refused };
 }
 
-/** True where it is known that nothing was recorded. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof DomainError && !(error instanceof UnreadError);
-}
-
-/**
- * Counts a call without a credential: where everybody may sign up, each costs a hash.
- *
- * @throws DomainError `too-many`.
- */
+/** Counts a call without a credential: where everybody may sign up, each costs a hash. @throws DomainError `too-many`. */
 export async function countSignUp({ app, request }: RouteCall, operation: Write['operation']): Promise<void> {
   if (operation === 'create' && actorOf(request).type === 'anonymous') await countCall(app, request, null);
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
-import type { Field } from '../../config/model.ts';
+import type { Field, User } from '../../config/model.ts';
 import { type Inside, mapObjects } from '../../config/nesting.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { someOf } from '../access/document-access.ts';
@@ -53,8 +53,21 @@ export async function populate(
   return result;
 }
 
-/** As {@link populate}, for the service itself: what is stored, without asking the rights of anybody. */
-export function populateAll({ app, target }: Asked, document: JsonObject, depth: number): JsonObject {
+/**
+ * A user as rules, hooks and mails see it (contract, section 2.2): the document as it is stored, which never holds a
+ * password, its relations followed to `auth.depth` without asking the rights of anybody; null when there is no such user.
+ */
+export function readUser(app: Collections, slug: string, id: string): User | null {
+  const target = app.collections.get(slug);
+  const auth = target?.model.auth;
+  const text = auth ? target.documents.text(id) : null;
+  if (!target || !auth || text === null) return null;
+  const document = JSON.parse(text);
+  const whole = auth.depth > 0 ? populateAll({ app, target }, document, auth.depth) : document;
+  return { ...whole, id, collection: slug };
+}
+
+function populateAll({ app, target }: Asked, document: JsonObject, depth: number): JsonObject {
   const shown: Shown = new Map();
   const { result, first } = begin(target, [document]);
   let level = first;

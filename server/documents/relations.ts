@@ -8,8 +8,6 @@ import type { App, Call } from '../app.ts';
 
 const maxErrors = 100;
 
-type Asked = Pick<Call, 'app' | 'target'>;
-
 /**
  * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id,
  * so a field that comes as it is already is not looked at: a document read can be sent back.
@@ -17,7 +15,7 @@ type Asked = Pick<Call, 'app' | 'target'>;
  * @param before the document that is changed; null for a new one.
  * @throws DomainError `invalid` naming each field, nested ones by dotted path.
  */
-export function checkRelations({ app, target }: Asked, values: JsonObject, before: JsonObject | null): void {
+export function checkRelations({ app, target }: Call, values: JsonObject, before: JsonObject | null): void {
   const changed = target.model.fields.filter(
     ({ name }) => !before || !isDeepStrictEqual(memberOf(values, name), memberOf(before, name)),
   );

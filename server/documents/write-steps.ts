@@ -1,4 +1,5 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Collection, Global } from '../../config/model.ts';
 import type { Current } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import { requireCredential } from '../access/access.ts';
@@ -10,9 +11,9 @@ import type { Serializer } from './serialize.ts';
 export type ShownCall = Call & { present: Serializer };
 
 /** The means of writing documents of a target, prepared once: the steps in the order in which they are taken. */
-export type Writable = {
+export type Writable<M extends Collection | Global = Collection | Global> = {
   app: App;
-  target: Target;
+  target: Target<M>;
   present: Serializer;
   /** Refuses a caller before the body is read. */
   beforeBody?: (call: Call, operation: Write['operation']) => Promise<void>;

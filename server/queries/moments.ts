@@ -76,19 +76,13 @@ function parse(text: unknown, name: string, { events, clock }: Now): Named {
     if (position >= 1 && position <= size) return { kind: 'position', position };
     throw invalidField(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
   }
-  const now = clock.believed();
   const date = readDate(text);
-  if (date !== undefined) {
-    const first = Date.parse(`${date}T00:00:00Z`);
-    if (first <= now) return { kind: 'time', first, last: first + dayMilliseconds - 1 };
-    throw invalidField(name, `must not be in the future, got ${show(text)}`);
-  }
   // An unencoded "+" of a zone comes as a space.
-  const time = readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  const time = date === undefined ? readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+')) : `${date}T00:00:00Z`;
   if (time === undefined) throw invalidField(name, `must be ${forms}, got ${show(text)}`);
-  const milliseconds = Date.parse(time);
-  if (milliseconds <= now) return { kind: 'time', first: milliseconds, last: milliseconds };
-  throw invalidField(name, `must not be in the future, got ${show(text)}`);
+  const first = Date.parse(time);
+  if (first > clock.believed()) throw invalidField(name, `must not be in the future, got ${show(text)}`);
+  return { kind: 'time', first, last: date === undefined ? first : first + dayMilliseconds - 1 };
 }
 
 const forms = 'a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20"';

@@ -28,11 +28,7 @@ export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[
 /** A query after reading: the values of the right parameters, and the errors of the others. */
 export type Asked<P> = { values: Partial<Values<P>>; errors: FieldError[] };
 
-/**
- * Reads a query by the table of its route.
- *
- * @throws DomainError `invalid` naming every parameter that is wrong or unknown.
- */
+/** Reads a query by the table of its route. @throws DomainError `invalid` naming every parameter that is wrong or unknown. */
 export function readQuery<C, P extends Table<C>>(table: P, query: Query, context: C): Values<P> {
   return settle(askedOf(table, query, context));
 }

@@ -108,17 +108,11 @@ export function leafOf(field: Field, isTop: boolean): Leaf {
 
 function kindOf(field: Field): ValueKind {
   if (field.type === 'multiSelect' || (field.relationTo && isList(field))) return 'list';
-  switch (affinityOf(field)) {
-    case 'TEXT':
-      return 'text';
-    case 'REAL':
-      return 'number';
-    case 'INTEGER':
-      return 'boolean';
-    default:
-      return 'json';
-  }
+  const affinity = affinityOf(field);
+  return affinity ? kinds[affinity] : 'json';
 }
+
+const kinds = { TEXT: 'text', REAL: 'number', INTEGER: 'boolean' } as const;
 
 /** A field that the caller may not read is one that does not exist. */
 function unknownField(before: readonly string[], name: string, fields: readonly Field[]): string {

@@ -25,7 +25,7 @@ import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { readCondition } from '../access/conditions.ts';
 import type { App, RouteParts, Target } from '../app.ts';
 import { keyHistory } from '../audit/notary/key-history.ts';
-import { readUser } from '../documents/users.ts';
+import { readUser } from '../documents/populate.ts';
 import { storeName } from '../files/blobs/store.ts';
 import { once } from '../platform/once.ts';
 import { stateIn } from '../platform/state.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import { type DomainError, invalidField } from '../../../config/errors.ts';
+import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 
 /** The text between the quotes of an `ETag`: the version of the document, and what tells apart how it may be shown. */
@@ -37,13 +37,11 @@ export function expectedVersions({ headers }: Request): Expected | null {
   for (let at = 0; at < value.length || at === 0; at = entityTag.lastIndex) {
     entityTag.lastIndex = at;
     const found = entityTag.exec(value);
-    if (!found) throw malformed(value);
+    if (!found) {
+      throw invalidField('if-match', `must be * or ETags in double quotes, separated by commas, got ${show(value)}`);
+    }
     const version = /^(\d+)-/.exec(found[1] ?? '')?.[1];
     if (version !== undefined) versions.add(Number(version));
   }
   return versions;
-}
-
-function malformed(value: string): DomainError {
-  return invalidField('if-match', `must be * or ETags in double quotes, separated by commas, got ${show(value)}`);
 }

@@ -1,16 +1,19 @@
 import { createHmac } from 'node:crypto';
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { DomainError, invalidField } from '../../../config/errors.ts';
-import { isObject, memberOf } from '../../../config/schema.ts';
+import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/accounts.ts';
+import { splitStream } from '../../../events/catalogue.ts';
 import { type FirstAnswer, type IdempotencyRecord, UnknownOutcomeError } from '../../../events/log.ts';
-import type { App, RouteCall } from '../../app.ts';
+import { authorize, authorizeDeleted } from '../../access/access.ts';
+import type { App, Call, RouteCall } from '../../app.ts';
 import { actorOf } from '../../http/requests.ts';
-import { streamOf } from '../current.ts';
+import { currentOf, streamOf } from '../current.ts';
+import { pastOf } from '../past/versions.ts';
+import { sendTagged, sendText } from '../sending.ts';
 import type { Write, WriteStep } from '../write-steps.ts';
 import { RepeatedError } from '../writes.ts';
-import { replay } from './replay.ts';
 
 const header = 'idempotency-key';
 const maxLength = 255;
@@ -75,18 +78,50 @@ function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): vo
   throw new DomainError('unprocessable', message, [{ field: header, message }]);
 }
 
+/**
+ * Gives the first answer to a write again: the document as it was after it, or before its end. Whether the caller may do such
+ * a thing is asked again; nothing else is.
+ *
+ * @throws DomainError `unauthorized` or `forbidden`; `conflict` where what the document was has been erased.
+ */
+async function replay(write: Write, { stream, version }: FirstAnswer): Promise<ResponseObject> {
+  const { request, target, present, h, operation, data } = write;
+  const [, id] = splitStream(stream);
+  const past = await thenOf(write, stream, operation === 'delete' ? version - 1 : version);
+  if (!past?.document)
+    throw new DomainError('conflict', 'this was done before, but what the answer was has been erased');
+  const { document: fields, position } = past;
+  const current = operation === 'create' ? null : currentOf(target, id);
+  if (operation === 'create' || current)
+    await authorize(write, operation, { doc: () => current?.document ?? null, data });
+  else await authorizeDeleted(write, operation, { document: fields, position, data });
+  const answer = await present.document(request, target.documentOf(id, fields));
+  const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, present.tag(version, answer));
+  return response.header('idempotent-replayed', 'true');
+}
+
+/** A global that was never written is its defaults, and a write that changed nothing left it so. */
+async function thenOf(
+  { app, target }: Call,
+  stream: string,
+  version: number,
+): Promise<{ document: JsonObject | null; position: number } | null> {
+  if (target.defaults && version === 0) return { document: target.defaults(), position: 0 };
+  return pastOf(app, stream, { version });
+}
+
 function attemptOf({ app, request, target, body, upload }: Write): IdempotencyRecord | null {
   const given: unknown = request.headers[header];
   if (given === undefined) return null;
   const name = String(given);
   if (name.length > maxLength || !/^[\x21-\x7e]+$/.test(name)) {
-    throw invalid(`must be 1 to ${maxLength} visible ASCII characters, got ${show(name)}`);
+    throw invalidField(header, `must be 1 to ${maxLength} visible ASCII characters, got ${show(name)}`);
   }
   if (actorOf(request).type === 'anonymous')
-    throw invalid('needs a credential: callers without one cannot be told apart');
+    throw invalidField(header, 'needs a credential: callers without one cannot be told apart');
   const isAccount = target.model.kind === 'collection' && target.model.auth !== null;
   if (isAccount && isObject(body) && memberOf(body, 'password') !== undefined) {
-    throw invalid('does not go with a password, of which nothing is kept to know it by');
+    throw invalidField(header, 'does not go with a password, of which nothing is kept to know it by');
   }
   const { query, headers } = request;
   const about = [headers['if-match'], headers['x-change-reason']].map((value) => value ?? null);
@@ -115,8 +150,4 @@ function canonical(value: unknown, depth = 0): string {
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
   const names = Object.keys(value).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name], depth + 1)}`)}}`;
-}
-
-function invalid(problem: string): DomainError {
-  return invalidField(header, problem);
 }

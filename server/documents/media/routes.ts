@@ -1,11 +1,14 @@
+import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { create as dispositionOf } from 'content-disposition';
+import { counted } from '../../../config/counted.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { type FileValues, mediaRoot } from '../../../config/uploads.ts';
 import { BlobMissingError, type ByteRange, isSha256 } from '../../../storage/blobs.ts';
+import { notePassed } from '../../../storage/garbage.ts';
 import { readableDocument } from '../../access/document-access.ts';
 import type { App, RouteCall, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
@@ -16,7 +19,6 @@ import { isUtf8, pathProblem } from '../../http/url.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
 import { serializerFor } from '../serialize.ts';
-import { watchDownload } from './download.ts';
 import { mediaOperation, mediaParameters } from './operations.ts';
 import { servingOf } from './serving.ts';
 
@@ -39,14 +41,11 @@ function refuseOddPaths(server: Server): void {
     const { url = '' } = request.raw.req;
     if (!url.includes(mediaRoot) && !request.path.includes(mediaRoot)) return h.continue;
     const [path = ''] = url.split(/[?#]/, 1);
-    if (hasDotSegment(path)) throw new DomainError('not-found', 'there is no such file');
+    const hasDotSegment = /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
+    if (hasDotSegment) throw new DomainError('not-found', 'there is no such file');
     if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
     return h.continue;
   });
-}
-
-function hasDotSegment(path: string): boolean {
-  return /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
 }
 
 function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {
@@ -154,4 +153,41 @@ async function openFile(
       cause: error,
     });
   }
+}
+
+/**
+ * Sees to it that bytes that do not come, or too many, end the connection: the client is to see that the file is not whole.
+ * hapi would end the answer as if it were, and the client wait for the rest.
+ *
+ * @param length how many bytes the client was promised.
+ * @param onCut is told why, once; a client that leaves by itself is nothing to tell.
+ * @returns the bytes, for hapi to send.
+ */
+function watchDownload(
+  bytes: Readable,
+  response: ServerResponse,
+  length: number,
+  onCut: (error: Error) => void,
+): Readable {
+  let left = length;
+  const cut = (error: Error) => {
+    // Of a client who has left, the bytes end early too.
+    if (response.destroyed) return;
+    onCut(error);
+    response.destroy();
+  };
+  const isWhole = () => {
+    if (left !== 0) cut(new Error(`${counted(left, 'byte')} less than expected came from the store`));
+  };
+  // Paused, they wait for hapi in spite of the listener.
+  return bytes
+    .pause()
+    .on('data', (chunk: Buffer) => {
+      notePassed(chunk.length);
+      left -= chunk.length;
+      if (left < 0) cut(new Error('more bytes than expected came from the store'));
+    })
+    .on('error', cut)
+    .on('end', isWhole)
+    .on('close', isWhole);
 }

@@ -72,11 +72,8 @@ async function readPosition(app: App, asOf: unknown): Promise<number> {
   return position;
 }
 
-/** The header with the position that an answer is as of. */
-const positionHeader = 'annals-position';
-
 /** Says in an answer as of which position it is; in one of today nothing. */
 export function tellPosition(request: Request, response: ResponseObject): ResponseObject {
   const moment = asOfFor(request);
-  return moment ? response.header(positionHeader, String(moment.position)) : response;
+  return moment ? response.header('annals-position', String(moment.position)) : response;
 }

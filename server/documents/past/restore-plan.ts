@@ -1,6 +1,6 @@
 import { cutField, DomainError, invalidField } from '../../../config/errors.ts';
 import { InvalidBody } from '../../../config/invalid-body.ts';
-import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
+import { isObject, type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { changesBetween } from '../../../events/changes.ts';
 import type { Current } from '../../../events/documents.ts';
@@ -61,7 +61,8 @@ export async function planOf(call: ShownCall, wanted: Wanted): Promise<Plan> {
   const before = current?.document ?? null;
   const changed = before ? differing(known, before) : known;
   // A field of a new document without a value is not written.
-  await checkFieldsWritable(call, operation, { body: before ? changed : withValue(changed), doc: before });
+  const body = before ? changed : only(changed, (_name, value) => value !== null);
+  await checkFieldsWritable(call, operation, { body, doc: before });
   const values = await valuesOf(call, operation, changed);
   const end = current ?? { version, document: await endOf(app, stream, version) };
   const base = before ? fieldsIn(target, before) : {};
@@ -127,7 +128,7 @@ function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
 
 function differing(values: JsonObject, document: JsonObject): JsonObject {
   const names = new Set(changesBetween(document, { ...document, ...values }).map(({ field }) => field));
-  return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)));
+  return only(values, (name) => names.has(name));
 }
 
 /**
@@ -150,14 +151,14 @@ async function valuesOf(call: Call, operation: 'create' | 'update', changed: Jso
   }
 }
 
-function withValue(values: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
-}
-
 /** The values that the server makes of a file. */
 function madeIn({ model }: Target, values: JsonObject): JsonObject {
   const made = new Set(model.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name));
-  return Object.fromEntries(Object.entries(values).filter(([name]) => made.has(name)));
+  return only(values, (name) => made.has(name));
+}
+
+function only(values: JsonObject, keep: (name: string, value: Json) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => keep(name, value)));
 }
 
 const names = ['version', 'position'] as const;

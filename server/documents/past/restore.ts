@@ -1,4 +1,4 @@
-import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { DomainError, type FieldError, invalidField } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
@@ -9,7 +9,9 @@ import { isSha256 } from '../../../storage/blobs.ts';
 import { authorize, mayRead, requireCredential } from '../../access/access.ts';
 import { hiddenPaths } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
-import { readBody } from '../../http/body.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { jsonPayload, readBody } from '../../http/body.ts';
+import type { Operation } from '../../openapi/operation.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { hasIdempotencyKey, idempotency } from '../concurrency/idempotency.ts';
@@ -22,6 +24,16 @@ import { beforeAppend, perform, type Writable, type Write, writeOf } from '../wr
 import { write as append } from '../writes.ts';
 import { type Plan, planOf, readWanted, type Wanted } from './restore-plan.ts';
 
+/** The route by which a document or global is restored. */
+export function restoreRoute(path: string, writable: Writable, openApi: () => Operation): ServerRoute {
+  return {
+    method: 'POST',
+    path,
+    options: { auth: strategy, payload: jsonPayload, plugins: { openApi, takes: ['if-match', 'idempotency-key'] } },
+    handler: (_request, h) => restore(writable, h),
+  };
+}
+
 /**
  * Makes a document or global what it was at an earlier version, one that was deleted too; with `dryRun`, tells what that would
  * change.
@@ -29,7 +41,7 @@ import { type Plan, planOf, readWanted, type Wanted } from './restore-plan.ts';
  * @throws DomainError as writes do; `forbidden` for a caller who may not see what it was; `conflict` where that has been erased, where
  *   its file is gone, and where others have its unique values, naming them.
  */
-export async function restore(writable: Writable, h: ResponseToolkit): Promise<ResponseObject> {
+async function restore(writable: Writable, h: ResponseToolkit): Promise<ResponseObject> {
   const { app, target } = writable;
   const { request } = h;
   requireCredential({ request, target }, 'update');

@@ -1,6 +1,6 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Server } from '@hapi/hapi';
 import { readDraft } from '../../../config/drafts.ts';
-import { DomainError } from '../../../config/errors.ts';
+import { credentialNeeded } from '../../access/access.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { unstored } from '../../callers/vary.ts';
@@ -25,7 +25,8 @@ export function preview(server: Server, app: App): void {
         payload: jsonPayload,
       },
       handler: async (request, h) => {
-        requireCaller(request);
+        // Before the body is read: not even a rule that lets everybody write makes a caller of who has no credential.
+        if (actorOf(request).type === 'anonymous') throw credentialNeeded();
         rejectQuery(request.query);
         const draft = readDraft(await readBody(request, model.limits.body));
         return unstored(h.response({ token: await keepPreview(app, request, draft) }));
@@ -43,10 +44,4 @@ export function preview(server: Server, app: App): void {
       },
     },
   ]);
-}
-
-/** Before the body is read: not even a rule that lets everybody write makes a caller of who has no credential. */
-function requireCaller(request: Request): void {
-  if (actorOf(request).type !== 'anonymous') return;
-  throw new DomainError('unauthorized', 'an API key or a token is needed');
 }

@@ -1,4 +1,4 @@
-import { isCurrent, signClaims, signedClaims } from '../../callers/tokens.ts';
+import { isCurrent, signedClaims, signToken } from '../../callers/tokens.ts';
 
 /** How long a preview token opens a draft. */
 export const previewSeconds = 15 * 60;
@@ -10,7 +10,7 @@ export const previewSeconds = 15 * 60;
  * @param now milliseconds since the epoch.
  */
 export function signPreview(secrets: readonly string[], draft: string, site: string | null, now: number): string {
-  return signClaims(secrets, { preview: draft, ...(site === null ? {} : { site }) }, previewSeconds, now);
+  return signToken(secrets, { preview: draft, ...(site === null ? {} : { site }) }, previewSeconds, now);
 }
 
 /** The id of the draft that a preview token of this site opens; null for every other token, and one that has expired. */

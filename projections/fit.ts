@@ -64,10 +64,10 @@ function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): st
       const shared = sharedValues(db, slug, at).filter(
         ({ value, ids }) => !wereTwoValues(claimOf(field, value), streamsOf(ids), holderOf),
       );
-      return [...shared.take(5)].map(
-        ({ value, ids }) =>
-          `${field.scope} is unique now, but these documents share ${JSON.stringify(value)}: ${shorten(ids)}`,
-      );
+      return [...shared.take(5)].map(({ value, ids }) => {
+        const some = ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
+        return `${field.scope} is unique now, but these documents share ${JSON.stringify(value)}: ${some}`;
+      });
     }),
   );
 }
@@ -146,7 +146,3 @@ function jsonTypes(field: DataField): string[] | undefined {
 }
 
 const jsonTypesOf = { TEXT: ['text'], REAL: ['integer', 'real'], INTEGER: ['true', 'false'] };
-
-function shorten(ids: string): string {
-  return ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
-}

@@ -2,7 +2,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { everything, preparer } from './lists.ts';
 import { compileSort } from './sort.ts';
 import { quote, type Tables } from './tables.ts';
-import { type Bound, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
+import { compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
 /** A `join`: the documents of `tables` that point at others through their field `field`, in the order of `sort`. */
 export type JoinField = { tables: Tables; field: string; sort: readonly SortKey[] };
@@ -59,9 +59,7 @@ function compileFirst(join: JoinField, { ids, where, limit }: JoinRequest): Sql 
 }
 
 /** The rows of documents that point somewhere, as parts of a query; `values` are those of the condition. */
-type Pointing = { from: string; condition: string; target: string; source: string; order: Sql; values: Bound[] };
-
-function pointing(join: JoinField, where: Where | null, alias: string): Pointing {
+function pointing(join: JoinField, where: Where | null, alias: string) {
   const { tables, field, sort } = join;
   const { documents, linkTable } = tables;
   const met = where ? compileWhere(where, { tables, alias }) : everything;

@@ -2,9 +2,8 @@ import { intact } from './damage.ts';
 import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
 import { everything, idIn, type ListRequest, measured, type Page, pageOf } from './lists.ts';
 import { inTexts } from './places.ts';
-import type { SnapshotLimits } from './snapshot-builder.ts';
 import type { Lease } from './snapshot-store.ts';
-import { openSnapshots } from './snapshots.ts';
+import { openSnapshots, type SnapshotLimits } from './snapshots.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type SortKey, type Sql, sortWithTables, type Where, withTables } from './where.ts';
 

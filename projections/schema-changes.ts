@@ -139,17 +139,15 @@ function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> 
   const now = new Map(partsOf(after).map(({ slug, fields }) => [slug, fields]));
   for (const { slug, fields } of partsOf(before)) {
     const at = slug === null ? name : `${name}.${slug}`;
-    const inside = isList(before) ? itemsOf(place, before, at, slug) : memberOf(place, before, at);
+    const inside: Place = isList(before)
+      ? itemsOf(place, before, at, slug)
+      : { ...place, name: at, path: [...place.path, before.name], isTop: false };
     const tell = (documents: string) =>
       `${name} has no block "${slug}" any more: ${documents} had one, and keep it as it is`;
     const next = now.get(slug);
     if (next) yield* asksAbout(inside, fields, next);
     else yield { place: inside, condition: '1', tell };
   }
-}
-
-function memberOf(place: Place, field: Field, name: string): Place {
-  return { ...place, name, path: [...place.path, field.name], isTop: false };
 }
 
 /** The meaning of values. Types that hold and mean the same are one. */

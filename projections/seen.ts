@@ -40,13 +40,11 @@ export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed 
  */
 export function checkAgainstSeen(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
   const own = signed.filter((head) => head.log === log.head().log);
-  checkAgainstReadFiles([...checkpointsIn(directory), ...own.map(checkpointBy)], log, () =>
-    log.signedHeads(own.map(({ key }) => key)),
-  );
-}
-
-function checkpointBy({ size, root }: SignedHead): SeenCheckpoint {
-  return { name: 'the signing key', position: size, root: Buffer.from(root) };
+  const bySigning = own.map(({ size, root }) => {
+    return { name: 'the signing key', position: size, root: Buffer.from(root) };
+  });
+  const witnesses = [...checkpointsIn(directory), ...bySigning];
+  checkAgainstReadFiles(witnesses, log, () => log.signedHeads(own.map(({ key }) => key)));
 }
 
 /** The checkpoints in the read files of a directory, whatever schema they were made for. */

@@ -33,14 +33,11 @@ export function shedWrites(server: Server, app: App): void {
 
   server.ext('onPreAuth', (request, h) => {
     if (!isShed(request.raw.req)) return h.continue;
-    tell();
+    // Each refusal has its line as every request has; this one says why.
+    if (performance.now() >= nextLine) {
+      nextLine = performance.now() + lineMilliseconds;
+      app.log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
+    }
     throw tooMany();
   });
-
-  /** Each refusal has its line as every request has; this one says why. */
-  function tell(): void {
-    if (performance.now() < nextLine) return;
-    nextLine = performance.now() + lineMilliseconds;
-    app.log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
-  }
 }

@@ -30,17 +30,13 @@ export function schemas(server: Server, app: App): void {
       requireSchemaAccess(model, request);
       const moment = await readSchemasAsOf(app, request);
       readQuery(momentParameter, request.query, app);
-      const shown = moment ? schemasOf(schemaAt(moment.position)) : all;
+      const epoch = moment && epochsOf(app.events).findLast(({ position }) => position <= moment.position);
+      // Before the first there was nothing.
+      const shown = moment ? schemasOf(epoch?.schema ?? { collections: [], globals: [] }) : all;
       if (actorOf(request).type === 'user') return tellPosition(request, sendText(h, await textFor(request, shown)));
       return tellPosition(request, sendText(h, moment ? JSON.stringify(shown) : text));
     },
   });
-
-  /** Before the first there was nothing. */
-  function schemaAt(position: number): Schema {
-    const epoch = epochsOf(app.events).findLast((one) => one.position <= position);
-    return epoch?.schema ?? { collections: [], globals: [] };
-  }
 
   async function textFor(request: Request, shown: typeof all): Promise<string> {
     const [collections, globals] = await Promise.all([

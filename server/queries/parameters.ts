@@ -38,8 +38,11 @@ export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: 
   const errors = unknownParameters(query, Object.keys(table));
   const values: Partial<Values<P>> = {};
   for (const name in table) {
-    const read = () => table[name]?.read(query[name], name, context);
-    values[name] = caught(errors, read) as Values<P>[typeof name];
+    try {
+      values[name] = table[name]?.read(query[name], name, context) as Values<P>[typeof name];
+    } catch (error) {
+      addTo(errors, error);
+    }
   }
   return { values, errors };
 }
@@ -75,16 +78,6 @@ function unknownParameters(query: Query, allowed: readonly string[]): FieldError
     errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
   }
   return errors;
-}
-
-/** Runs the reader of one of several parameters: its refusal goes to `errors`. */
-function caught<T>(errors: FieldError[], read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    addTo(errors, error);
-    return undefined;
-  }
 }
 
 /** Adds the errors of a refusal to others. @throws every other error again. */

@@ -9,9 +9,6 @@ import { operatorsFor, readValues } from './values.ts';
 const maxLevels = 20;
 const maxConditions = 200;
 
-/** A filter as it came: nested objects, lists of alternatives, values. */
-type Raw = unknown;
-
 /**
  * Reads the `where` of a query (contract, section 4.9; also as JSON), against what the caller may see.
  *
@@ -37,18 +34,18 @@ export async function readWhereObject(raw: object, reach: Reach): Promise<Where>
 
 type Reading = { reach: Reach; errors: FieldError[]; conditions: number };
 
-/** A part of a filter: its path as errors name it, and how deep in the filter it stands. */
-type Part = { raw: Raw; at: string; level: number };
+/** A part of a filter as it came: nested objects, lists of alternatives, values. Its path as errors name it, and how deep in the filter it stands. */
+type Part = { raw: unknown; at: string; level: number };
 
 /** The bracket notation as the object it stands for. */
-function rawWhere(query: Query): Raw {
+function rawWhere(query: Query): unknown {
   const names = Object.keys(query).filter(isWhereParameter);
   if (names.length === 0) return undefined;
   if (names.includes('where')) {
     if (names.length > 1) throw invalid('where', 'where must be given either as JSON or in brackets, not both');
     return parseJson(query.where);
   }
-  const root: Record<string, Raw> = Object.create(null);
+  const root: Record<string, unknown> = Object.create(null);
   for (const name of names) {
     const path = [...name.matchAll(/\[([^[\]]*)\]/g)].map(([, key]) => key as string);
     if (name !== `where${path.map((key) => `[${key}]`).join('')}`)
@@ -59,9 +56,9 @@ function rawWhere(query: Query): Raw {
   return root;
 }
 
-function parseJson(text: unknown): Raw {
+function parseJson(text: unknown): unknown {
   if (typeof text !== 'string') throw invalid('where', 'where must be given once');
-  let value: Raw;
+  let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
@@ -74,7 +71,7 @@ function parseJson(text: unknown): Raw {
 }
 
 /** False where another value stands in the way. */
-function put(root: Record<string, Raw>, path: readonly string[], value: unknown): boolean {
+function put(root: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   let object = root;
   for (const key of path.slice(0, -1)) {
     const inside = object[key] ?? Object.create(null);
@@ -119,7 +116,7 @@ async function readBranches(word: 'and' | 'or', { raw, at, level }: Part, readin
 }
 
 /** A list, or in brackets an object whose keys are whole numbers. */
-function listOf(raw: Raw): Raw[] | null {
+function listOf(raw: unknown): unknown[] | null {
   if (Array.isArray(raw)) return raw;
   if (!isObject(raw)) return null;
   const entries = Object.entries(raw);
@@ -151,7 +148,7 @@ async function readField(name: string, { raw, at }: Part, reading: Reading): Pro
 }
 
 /** A condition on a field; a text says why it is not one. */
-function conditionOf(found: Found, word: string, raw: Raw): Where | string {
+function conditionOf(found: Found, word: string, raw: unknown): Where | string {
   const { steps, leaf, field } = found;
   const allowed = operatorsFor(found);
   const operator = allowed.find((one) => one === word);
@@ -166,7 +163,7 @@ function conditionOf(found: Found, word: string, raw: Raw): Where | string {
   return typeof values === 'string' ? values : { steps, leaf, operator, values };
 }
 
-function isObject(raw: Raw): raw is Record<string, Raw> {
+function isObject(raw: unknown): raw is Record<string, unknown> {
   return typeof raw === 'object' && raw !== null && !Array.isArray(raw);
 }
 

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
 import { openPast, type Past } from '../../projections/past.ts';
-import { type SnapshotLimits, snapshotLimits } from '../../projections/snapshot-builder.ts';
+import { type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Where } from '../../projections/where.ts';
 import { openDirectory, quickFolder } from './directory.ts';

@@ -1,12 +1,10 @@
 import type { Request } from '@hapi/hapi';
 import type { DraftRequest } from '../../../config/drafts.ts';
 import { DomainError } from '../../../config/errors.ts';
-import type { Collection } from '../../../config/model.ts';
-import type { JsonObject } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { authorize } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
-import type { App, Target } from '../../app.ts';
+import type { App } from '../../app.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf } from '../../http/requests.ts';
 import type { KeptDraft } from '../../ports.ts';
@@ -22,19 +20,24 @@ import { openPreview, signPreview } from './tokens.ts';
 export async function keepPreview(app: App, request: Request, draft: DraftRequest): Promise<string> {
   const { collection, id, data } = draft;
   const target = app.collections.get(collection);
-  if (!target) throw noCollection(app, collection);
+  if (!target) {
+    const hint = didYouMean(collection, app.model.collections.keys());
+    throw new DomainError('not-found', `there is no collection ${show(collection)}${hint}`);
+  }
   const call = { app, request, target };
   const current = target.documents.current(id);
   if (!current) return refuseMissing(call, 'update', id);
   await authorize(call, 'update', { doc: () => current.document, data });
   requireLiving(app, request);
   const { type, id: who } = actorOf(request);
+  // A password is never kept as it came.
+  const { password: _, ...withoutPassword } = data;
   const kept = await app.passwords.storeDraft({
     caller: callerOf(type, who),
     isKey: type !== 'user',
     collection,
     document: id,
-    data: JSON.stringify(withoutPassword(target, data)),
+    data: JSON.stringify(target.model.auth ? withoutPassword : data),
   });
   // One that was erased meanwhile had its drafts forgotten before this one was there.
   if (target.documents.text(id) === null) {
@@ -50,16 +53,4 @@ export async function readPreview({ credentials, site, passwords, clock }: App, 
   const draft = id === null ? null : await passwords.draft(id);
   if (!draft) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
   return draft;
-}
-
-/** Leaves out a password, which is never kept as it came. */
-function withoutPassword({ model }: Target<Collection>, data: JsonObject): JsonObject {
-  if (!model.auth) return data;
-  const { password: _, ...rest } = data;
-  return rest;
-}
-
-function noCollection({ model }: App, slug: string): DomainError {
-  const hint = didYouMean(slug, model.collections.keys());
-  return new DomainError('not-found', `there is no collection ${show(slug)}${hint}`);
 }

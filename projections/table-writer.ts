@@ -15,9 +15,6 @@ export type Version = {
   text: string;
 };
 
-/** The event that makes a version. */
-type Made = Pick<Header, 'position' | 'version'>;
-
 type Value = string | number | null;
 
 export type TableWriter = ReturnType<typeof tableWriter>;
@@ -48,7 +45,7 @@ export function tableWriter(db: Sqlite, tables: Tables) {
    */
   function advance(
     id: string,
-    { position, version }: Made,
+    { position, version }: Pick<Header, 'position' | 'version'>,
     { before, values }: { before: Version | null; values: JsonObject | null },
   ): Version | null {
     let after: Version | null = null;

@@ -75,7 +75,7 @@ function populateAll({ app, target }: Asked, document: JsonObject, depth: number
     const slots = slotsOf(level, maxPopulated, depth);
     for (const [slug, ids] of wantedIn(slots, shown)) {
       const found = app.collections.get(slug)?.documents.some(ids, null);
-      for (const id of ids) shown.set(keyOf(slug, id), parsed(found?.get(id)));
+      for (const id of ids) shown.set(keyOf(slug, id), JSON.parse(found?.get(id) ?? 'null'));
     }
     level = fill(app, slots, shown, below === 1);
   }
@@ -99,10 +99,6 @@ function wantedIn(slots: readonly Slot[], shown: ReadonlyMap<string, unknown>): 
   const wanted = slots.filter(({ slug, id }) => !shown.has(keyOf(slug, id)));
   const bySlug = Map.groupBy(wanted, ({ slug }) => slug);
   return new Map([...bySlug].map(([slug, group]) => [slug, [...new Set(group.map(({ id }) => id))]]));
-}
-
-function parsed(text: string | undefined): JsonObject | null {
-  return text === undefined ? null : JSON.parse(text);
 }
 
 /** Reads documents of a collection: what this caller does not see stays null. */

@@ -1,4 +1,4 @@
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Tag } from './concurrency/etags.ts';
 
 /** Sends JSON text as it is: a stored document is neither parsed nor written again. */
@@ -10,15 +10,12 @@ export function sendText(h: ResponseToolkit, text: string): ResponseObject {
 export function sendTagged(h: ResponseToolkit, text: string, tag: Tag): ResponseObject {
   const { request } = h;
   const known: unknown = request.headers['if-none-match'];
-  if (known !== undefined && isReading(request) && names(String(known), tag)) {
+  const isReading = request.method === 'get' || request.method === 'head';
+  if (known !== undefined && isReading && names(String(known), tag)) {
     // A cached response is one of the forms that the whole answer would have been sent in.
     return h.response().code(304).etag(tag).vary('accept-encoding');
   }
   return sendText(h, text).etag(tag);
-}
-
-function isReading({ method }: Request): boolean {
-  return method === 'get' || method === 'head';
 }
 
 /** Weakly (RFC 9110, section 13.1.2), and whatever mark of compression has been put to the tag. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../config/suggest.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
+import { isServiceLink } from './service-links.ts';
 import {
   bucketDefaults,
   defaultSettings,
@@ -137,7 +138,7 @@ function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Re
   const known = settings.map(({ environment: variable }) => variable);
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith('ANNALS_') || value === undefined) continue;
+    if (!name.startsWith('ANNALS_') || value === undefined || isServiceLink(name, value)) continue;
     const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : name;
     if (!known.includes(variable)) {
       problems.push(`unknown environment variable ${name}${didYouMean(name, known)}; known: ${known.join(', ')}`);

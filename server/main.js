@@ -17,7 +17,12 @@ if (folder) {
   module.enableCompileCache(folder);
 }
 
-const { run } = await import('./cli/cli.ts');
-const code = await run(process.argv.slice(2), process.env);
+const [command, ...rest] = process.argv.slice(2);
+const isHelp = rest.some((word) => word === '--help' || word === '-h');
+// A health check runs every few seconds, and does not wait for all other commands to be loaded.
+const code =
+  command === 'health' && !isHelp
+    ? await (await import('./cli/health.ts')).health(rest, process.env)
+    : await (await import('./cli/cli.ts')).run(process.argv.slice(2), process.env);
 // A timer or a connection that the configuration left open must not keep the process from ending.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));

@@ -1,12 +1,10 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { writing } from './data-directory.ts';
+import { type Holder, holderFile, readHolder } from './holder.ts';
 import { createPrivate, privateFile } from './private.ts';
-
-/** The process that works on a data directory. `address` is where it answers; null where it does not, or not yet. */
-export type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
 
 /** Thrown when another process works on the data directory; its message says which. */
 export class LockedError extends Error {
@@ -35,7 +33,7 @@ const held = new Set<Database.Database>();
  * @throws LockedError naming the process that holds it; UnwritableError.
  */
 export function lockDirectory(directory: string, what: string, patience = 200): Lock {
-  const holderFile = join(directory, 'lock.json');
+  const file = holderFile(directory);
   const lockFile = join(directory, 'lock.db');
   writing(lockFile, () => createPrivate(lockFile));
   const db = new Database(lockFile);
@@ -46,11 +44,11 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
   } catch (error) {
     db.close();
     const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
-    throw isBusy ? new LockedError(directory, readHolder(holderFile)) : error;
+    throw isBusy ? new LockedError(directory, readHolder(directory)) : error;
   }
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), what, address: null };
   try {
-    writing(holderFile, () => describe(holder));
+    writing(file, () => describe(holder));
   } catch (error) {
     db.close();
     throw error;
@@ -58,26 +56,18 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
   held.add(db);
 
   function describe(known: Holder): void {
-    writeFileSync(holderFile, JSON.stringify(known), { mode: privateFile });
+    writeFileSync(file, JSON.stringify(known), { mode: privateFile });
   }
 
   return {
     describe: (address) => describe({ ...holder, address }),
     release() {
-      rmSync(holderFile, { force: true });
+      rmSync(file, { force: true });
       db.exec('ROLLBACK');
       db.close();
       held.delete(db);
     },
   };
-}
-
-function readHolder(file: string): Holder | null {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return null;
-  }
 }
 
 function describeHolder({ pid, host, since, what, address }: Holder): string {

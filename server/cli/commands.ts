@@ -8,6 +8,9 @@ import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { replaceKey } from './keys.ts';
 import { logCommands } from './log-commands.ts';
+import { health } from './health.ts';
+import { showKeys } from './keys.ts';
+import { showDiff, showHistory, tailLog } from './log.ts';
 import { serve } from './serve.ts';
 import { writeTypes } from './types.ts';
 
@@ -64,6 +67,17 @@ ${bucket}
 ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket.`,
     isForAllSites: true,
     run: serve,
+  },
+  health: {
+    summary: 'ask the running service whether it is ready',
+    usage: `annals health [--data DIR]
+
+Finds the address of the service that works on the data directory, and asks it for /ready. Prints one line. Needs the same user as
+the service, and changes nothing. Of several sites (ANNALS_SITES) it asks for the whole process.
+
+Exit codes: 0 ready. 1 not ready (it starts, stops, or refuses writes), or no service runs. 2 wrong usage.`,
+    isForAllSites: true,
+    run: health,
   },
   verify: {
     summary: 'check the log, and that the read tables equal a replay of it',

@@ -7,7 +7,7 @@ function read(environment: Record<string, string>) {
   return readSettings([], environment, { settings: ['port', 'sites'] }).settings;
 }
 
-/** What a pod is told of a Kubernetes service with one named port. */
+/** The variables that tell a pod of a Kubernetes service with one named port. */
 function linksOf(service: string): Record<string, string> {
   return {
     [`${service}_SERVICE_HOST`]: '10.96.0.17',

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The process that works on a data directory. `address` is where it answers; null where it does not, or not yet. */
+export type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
+
+/** The file in a data directory that tells its holder. */
+export function holderFile(directory: string): string {
+  return join(directory, 'lock.json');
+}
+
+/**
+ * The process that has a data directory, or had it and was killed, as it describes itself; null where none does. It alone does not say
+ * that the process still runs: the lock does, and so does an answer from its address.
+ */
+export function readHolder(directory: string): Holder | null {
+  try {
+    return JSON.parse(readFileSync(holderFile(directory), 'utf8'));
+  } catch {
+    return null;
+  }
+}

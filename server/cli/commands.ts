@@ -35,13 +35,16 @@ const since = `  --since SIZE    also prove that the log extends an earlier chec
 export const commands: Record<string, Command> = {
   serve: {
     summary: 'run the service',
-    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema] [--accept-clock]
+    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--drain-seconds N]
+             [--strict-schema] [--accept-clock]
 
   --config FILE    configuration (default: annals.config.ts here; in a checkout, else the example)
   --data DIR       data directory (default: ./data)
   --host H         address to listen on (default: 127.0.0.1)
   --port N         port to listen on; 0 takes a free one (default: 4000)
   --threads N      workers that answer requests (default: one per core on Linux, elsewhere 1)
+  --drain-seconds N
+                   answer requests for so long after SIGTERM, while /ready answers 503 (default: 0)
   --strict-schema  refuse a configuration that changes the answers for existing documents; annals config check
                    --against DIR lists such changes beforehand
   --accept-clock   start even if the clock is more than a day behind the last event; recorded times stand still until
@@ -49,7 +52,8 @@ export const commands: Record<string, Command> = {
 
 Environment. Each variable can also be read from a file, named by the variable with the suffix _FILE.
 
-  ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS, ANNALS_STRICT_SCHEMA, ANNALS_ACCEPT_CLOCK
+  ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS, ANNALS_DRAIN_SECONDS, ANNALS_STRICT_SCHEMA,
+  ANNALS_ACCEPT_CLOCK
                              the same as the flags; the last two are true or false
   ANNALS_BASE_URL            address under which clients reach the service
   ANNALS_API_KEY             API keys, separated by commas (default: generated)

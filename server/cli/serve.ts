@@ -1,8 +1,10 @@
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import { createLog, type LogSink, standardError } from '../platform/logging.ts';
+import type { State } from '../platform/state.ts';
 import { version } from '../platform/version.ts';
 import type { Directory } from '../running/directory.ts';
+import { drain } from '../running/draining.ts';
 import { runSeed } from '../running/seed.ts';
 import { type Ready, startService } from '../running/service.ts';
 import { startSites } from '../running/sites/service.ts';
@@ -14,7 +16,7 @@ import type { Settings, SiteSettings } from '../settings/settings.ts';
 /** Runs the service until SIGTERM or SIGINT, then finishes the requests in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, {
-    settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptClock', 'sites'],
+    settings: ['config', 'data', 'host', 'port', 'threads', 'drainSeconds', 'strictSchema', 'acceptClock', 'sites'],
   });
   const sink = standardError();
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
@@ -25,7 +27,7 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   const log = createLog(settings.logLevel, sink);
 
   const begin = () => startService({ settings, loaded, sink, log });
-  return untilSignal(log, begin, async (service, isStopping) => {
+  return untilSignal({ log, drainSeconds: settings.drainSeconds, begin }, async (service, isStopping) => {
     const ready = await service.ready;
     await runSeed({ loaded, directory: service.directory, settings, baseUrl: ready.reachable });
     if (isStopping()) return;
@@ -38,29 +40,32 @@ async function serveSites(settings: Settings, sites: readonly SiteSettings[], si
   const log = createLog(settings.logLevel, sink);
 
   const begin = () => startSites({ settings, sites, sink, log });
-  return untilSignal(log, begin, async (service, isStopping) => {
+  return untilSignal({ log, drainSeconds: settings.drainSeconds, begin }, async (service, isStopping) => {
     const ready = await service.ready;
     if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
   });
 }
 
+type Stoppable = { setState: (state: State) => void; stop: () => Promise<void> };
+
 /** Starts a service and stops it at a signal, also during its start, and if it cannot start. */
-async function untilSignal<Service extends { stop: () => Promise<void> }>(
-  log: Logger,
-  begin: () => Service,
+async function untilSignal<Service extends Stoppable>(
+  { log, drainSeconds, begin }: { log: Logger; drainSeconds: number; begin: () => Service },
   start: (service: Service, isStopping: () => boolean) => Promise<void>,
 ): Promise<number> {
   let isStopping = false;
-  const signalled = new Promise<'stop'>((resolve) => {
+  const signalled = new Promise<NodeJS.Signals>((resolve) => {
     // Not once: at Ctrl-C the terminal and npm both send one, and the second must not interrupt the stop.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve('stop'));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
   ignoreHangUp(log);
   const service = begin();
   const started = start(service, () => isStopping);
   try {
-    await Promise.race([started, signalled]);
-    await signalled;
+    const first = await Promise.race([started, signalled]);
+    const signal = await signalled;
+    // A service that still starts has no requests to be sent elsewhere.
+    if (first === undefined && signal === 'SIGTERM' && drainSeconds > 0) await drain(service, drainSeconds, log);
   } finally {
     // An interrupted start fails on what is closed now; a first load continues at the next start.
     started.catch(() => {});

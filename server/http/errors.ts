@@ -103,7 +103,8 @@ function translate(error: DomainError): Boom.Boom {
 }
 
 /** Answers what state the service is in: 503 where it is not meant to be used, which is not an error. */
-export function answerState(h: ResponseToolkit, status: State) {
+export function answerState(h: ResponseToolkit, state: State) {
+  const status = state === 'draining' ? 'stopping' : state;
   return h.response({ status }).code(status === 'ready' ? 200 : 503);
 }
 

@@ -1,7 +1,7 @@
-/** `starting` until the first load is over. */
-export type State = 'starting' | 'ready' | 'stopping';
+/** `starting` until the first load is over; `draining` while requests are answered that should go elsewhere. */
+export type State = 'starting' | 'ready' | 'draining' | 'stopping';
 
-const states: readonly State[] = ['starting', 'ready', 'stopping'];
+const states: readonly State[] = ['starting', 'ready', 'draining', 'stopping'];
 
 /** The state of the service, one cell that all threads see at once. */
 export function createState(): Int32Array<SharedArrayBuffer> {

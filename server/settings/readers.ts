@@ -40,6 +40,12 @@ const maxDays = 36_500;
 /** A number of days. */
 export const readDays = wholeNumber(1, maxDays, `a whole number of days from 1 to ${maxDays}`);
 
+/** An hour: no balancer takes longer to notice. */
+const maxDrainSeconds = 3600;
+
+/** A number of seconds. */
+export const readDrainSeconds = wholeNumber(0, maxDrainSeconds, `a whole number of seconds from 0 to ${maxDrainSeconds}`);
+
 const countOfThreads = wholeNumber(0, maxThreads, `a whole number from 0 to ${maxThreads}`);
 
 /** A number of threads. */

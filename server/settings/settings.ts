@@ -7,6 +7,7 @@ import {
   readBucketName,
   readCertificates,
   readDays,
+  readDrainSeconds,
   readEndpoint,
   readList,
   readLogLevel,
@@ -33,6 +34,8 @@ export type Settings = {
   port: number;
   /** Workers that answer requests; 0: the main thread does. */
   threads: number;
+  /** How long requests are answered after SIGTERM, while `/ready` says that the service stops. */
+  drainSeconds: number;
   /** Where clients reach the service, without a slash at the end; undefined: its own address. */
   baseUrl: string | undefined;
   /** Empty: one is generated. */
@@ -114,6 +117,13 @@ export const settings: readonly Setting[] = [
   { name: 'host', flag: 'host', environment: 'ANNALS_HOST', read: nonEmpty },
   { name: 'port', flag: 'port', environment: 'ANNALS_PORT', read: readPort },
   { name: 'threads', flag: 'threads', environment: 'ANNALS_THREADS', read: readThreads },
+  {
+    name: 'drainSeconds',
+    flag: 'drain-seconds',
+    environment: 'ANNALS_DRAIN_SECONDS',
+    kind: 'number',
+    read: readDrainSeconds,
+  },
   { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl, ofSite: 'default' },
   { name: 'apiKeys', environment: 'ANNALS_API_KEY', kind: 'list', read: readList, ofSite: 'only' },
   { name: 'secrets', environment: 'ANNALS_SECRET', kind: 'list', read: readList, ofSite: 'only' },
@@ -151,6 +161,7 @@ export const defaultSettings: Settings = {
   host: '127.0.0.1',
   port: 4000,
   threads: canShareAPort ? availableParallelism() : 1,
+  drainSeconds: 0,
   baseUrl: undefined,
   apiKeys: [],
   secrets: [],

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createToldOrigins } from '../../http/refused-origins.ts';
 import { createLog, type LogSink } from '../../platform/logging.ts';
 import { ownModule } from '../../platform/package.ts';
-import { createState, setState } from '../../platform/state.ts';
+import { createState, type State, setState } from '../../platform/state.ts';
 import { type Settings, type SiteSettings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
@@ -16,6 +16,7 @@ import { createSite, type Site } from './site.ts';
 export type SitesService = {
   /** Resolves when each site answers, or is known not to; rejects when none does. */
   ready: Promise<{ address: string; sites: readonly Site[] }>;
+  setState: (state: State) => void;
   /** Finishes the requests in flight and closes everything. */
   stop: () => Promise<void>;
 };
@@ -82,15 +83,20 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
     await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
   }
 
+  function setStates(next: State): void {
+    setState(state, next);
+    for (const site of sites) site.setState(next);
+  }
+
   const ready = start();
   return {
     ready,
+    setState: setStates,
     async stop() {
       // A start that is cut short fails on the parts closed now.
       ready.catch(() => {});
       isStopping = true;
-      setState(state, 'stopping');
-      for (const site of sites) site.setState('stopping');
+      setStates('stopping');
       await threads.stop();
       await Promise.all(sites.map((site) => site.stop()));
       await starting;

@@ -1,0 +1,19 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { State } from '../platform/state.ts';
+
+type Drained = { setState: (state: State) => void };
+
+/**
+ * Answers requests for some seconds more, while `/ready` says that the service stops: so a balancer sends new ones elsewhere before the
+ * listener closes. SIGINT ends it early.
+ */
+export async function drain({ setState }: Drained, seconds: number, log: Logger): Promise<void> {
+  setState('draining');
+  log.info(`/ready answers 503 from now on; requests are answered for ${seconds} s more`);
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  await wait(seconds * 1000, undefined, { signal: interrupted.signal }).catch(() => {});
+  process.off('SIGINT', interrupt);
+}

@@ -6,11 +6,9 @@ import { configCheck } from './config-check.ts';
 import { rebuild, verify } from './data.ts';
 import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
-import { replaceKey } from './keys.ts';
-import { logCommands } from './log-commands.ts';
 import { health } from './health.ts';
-import { showKeys } from './keys.ts';
-import { showDiff, showHistory, tailLog } from './log.ts';
+import { replaceKey, replaceKey } from './keys.ts';
+import { logCommands } from './log-commands.ts';
 import { serve } from './serve.ts';
 import { writeTypes } from './types.ts';
 

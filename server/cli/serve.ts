@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import { createLog, type LogSink, standardError } from '../platform/logging.ts';
-import type { State } from '../platform/state.ts';
+import type { Phase } from '../platform/state.ts';
 import { version } from '../platform/version.ts';
 import type { Directory } from '../running/directory.ts';
 import { drain } from '../running/draining.ts';
@@ -46,7 +46,7 @@ async function serveSites(settings: Settings, sites: readonly SiteSettings[], si
   });
 }
 
-type Stoppable = { setState: (state: State) => void; stop: () => Promise<void> };
+type Stoppable = { setState: (phase: Phase) => void; stop: () => Promise<void> };
 
 /** Starts a service and stops it at a signal, also during its start, and if it cannot start. */
 async function untilSignal<Service extends Stoppable>(

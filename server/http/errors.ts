@@ -105,7 +105,8 @@ function translate(error: DomainError): Boom.Boom {
 /** Answers what state the service is in: 503 where it is not meant to be used, which is not an error. */
 export function answerState(h: ResponseToolkit, state: State) {
   const status = state === 'draining' ? 'stopping' : state;
-  return h.response({ status }).code(status === 'ready' ? 200 : 503);
+  const more = state === 'full' && { reads: 'served', writes: 'refused' };
+  return h.response({ status, ...more }).code(status === 'ready' ? 200 : 503);
 }
 
 /** The status of an answer as the log has it: 499 where the client did not wait for one. */

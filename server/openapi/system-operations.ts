@@ -68,16 +68,24 @@ export function readyOperation(): Operation {
     tag: 'system',
     summary: 'Ask whether the service is meant to be used',
     description:
-      'For what sends requests: 503 while the service loads its first data, and from when it is told to end.',
+      'For what sends requests: 503 while the service loads its first data, from when it is told to end, and while the disk is full. ' +
+      'Then reads are served all the same, and writes are refused.',
     answers: {
       200: { description: 'It is.', schema: stateSchema(['ready']) },
-      503: { description: 'Not yet, or no longer.', schema: stateSchema(['starting', 'stopping']) },
+      503: { description: 'Not yet, no longer, or not for writes.', schema: notReadySchema() },
     },
     caller: { kind: 'anybody' },
   };
 }
 
-function stateSchema(states: string[]): Schema {
-  const properties = { status: { type: 'string', enum: states } };
+function notReadySchema(): Schema {
+  return stateSchema(['starting', 'stopping', 'full'], {
+    reads: { type: 'string', enum: ['served'], description: 'While the disk is full.' },
+    writes: { type: 'string', enum: ['refused'], description: 'While the disk is full.' },
+  });
+}
+
+function stateSchema(states: string[], more: Record<string, Schema> = {}): Schema {
+  const properties = { status: { type: 'string', enum: states }, ...more };
   return { type: 'object', properties, required: ['status'], additionalProperties: false };
 }

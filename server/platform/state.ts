@@ -1,19 +1,39 @@
-/** `starting` until the first load is over; `draining` while requests are answered that should go elsewhere. */
-export type State = 'starting' | 'ready' | 'draining' | 'stopping';
+/**
+ * `starting` until the first load is over; `full` while writes are refused because the disk is full, and reads are served; `draining`
+ * while requests are answered that should go elsewhere.
+ */
+export type State = Phase | 'full';
 
-const states: readonly State[] = ['starting', 'ready', 'draining', 'stopping'];
+/** A state that the main thread sets. */
+export type Phase = 'starting' | 'ready' | 'draining' | 'stopping';
 
-/** The state of the service, one cell that all threads see at once. */
-export function createState(): Int32Array<SharedArrayBuffer> {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+const phases: readonly Phase[] = ['starting', 'ready', 'draining', 'stopping'];
+
+/** The state of the service as all threads see it at once: the phase, and whether the disk is full. */
+export type StateCell = Int32Array<SharedArrayBuffer>;
+
+/** The state of a service that starts. */
+export function createState(): StateCell {
+  return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
 }
 
 /** Reads the cell. */
-export function stateIn(cell: Int32Array<SharedArrayBuffer>): State {
-  return states[Atomics.load(cell, 0)] as State;
+export function stateIn(cell: StateCell): State {
+  const phase = phases[Atomics.load(cell, 0)] as Phase;
+  return phase === 'ready' && isFull(cell) ? 'full' : phase;
 }
 
 /** Sets what every thread sees from now on. */
-export function setState(cell: Int32Array<SharedArrayBuffer>, state: State): void {
-  Atomics.store(cell, 0, states.indexOf(state));
+export function setState(cell: StateCell, phase: Phase): void {
+  Atomics.store(cell, 0, phases.indexOf(phase));
+}
+
+/** Whether the last write found no room on the disk. */
+export function isFull(cell: StateCell): boolean {
+  return Atomics.load(cell, 1) === 1;
+}
+
+/** Sets whether there was room for the last write. */
+export function setFull(cell: StateCell, isFull: boolean): void {
+  Atomics.store(cell, 1, isFull ? 1 : 0);
 }

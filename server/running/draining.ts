@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { State } from '../platform/state.ts';
+import type { Phase } from '../platform/state.ts';
 
-type Drained = { setState: (state: State) => void };
+type Drained = { setState: (phase: Phase) => void };
 
 /**
  * Answers requests for some seconds more, while `/ready` says that the service stops: so a balancer sends new ones elsewhere before the

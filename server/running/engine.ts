@@ -10,7 +10,7 @@ import { type BlobGuard, openBlobGuard } from '../files/blobs/guard.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
-import { createState, type State, setState } from '../platform/state.ts';
+import { createState, type Phase, setState } from '../platform/state.ts';
 import type { Api, ErasurePort, PasswordService } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -21,6 +21,7 @@ import { createCheckpointing } from './checkpointing.ts';
 import { watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
+import { watchRoom } from './room.ts';
 import type { Ports } from './threads/http-app.ts';
 import { portTo, portToNotary, portToPins } from './threads/message-ports.ts';
 import { generateOpenApiInWorker } from './threads/openapi.ts';
@@ -31,7 +32,7 @@ export type Engine = {
   directory: Directory;
   /** Resolves when requests may be answered; rejects when the directory cannot be worked on. */
   ready: Promise<EngineReady>;
-  setState: (state: State) => void;
+  setState: (phase: Phase) => void;
   /** Finishes the work under way and closes everything. The request handlers are to be stopped before. */
   stop: () => Promise<void>;
 };
@@ -104,6 +105,7 @@ export function startEngine(options: EngineOptions): Engine {
       logId: `annals/${ids.next().id}`,
       signed: directory.vault.logKeys.signed(),
       seals: directory.vault.seals(),
+      state,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
     },
@@ -130,9 +132,11 @@ export function startEngine(options: EngineOptions): Engine {
   let erasures: ErasureWorker | null = null;
   let unwatch = () => {};
   let closeDocuments = () => {};
+  let endRoom = async () => {};
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
+    endRoom = watchRoom({ directory: directory.path, state, log });
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     await recordKeyChanges({
       file,
@@ -206,6 +210,7 @@ export function startEngine(options: EngineOptions): Engine {
       ready.catch(() => {});
       setState(state, 'stopping');
       unwatch();
+      await endRoom();
       closeDocuments();
       await accounts.closeMail();
       await erasures?.close();

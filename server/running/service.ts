@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { showProgress } from '../platform/progress.ts';
-import type { State } from '../platform/state.ts';
+import type { Phase } from '../platform/state.ts';
 import { type AnsweringOptions, answerHere, answerInThreads } from './answering.ts';
 import type { Directory } from './directory.ts';
 import { type Announced, type EngineOptions, type EngineReady, startEngine } from './engine.ts';
@@ -11,7 +11,7 @@ export type Service = {
   directory: Directory;
   /** Resolves when requests are answered; rejects when the service cannot start. */
   ready: Promise<Ready>;
-  setState: (state: State) => void;
+  setState: (phase: Phase) => void;
   /** Finishes the requests in flight and closes everything. */
   stop: () => Promise<void>;
 };

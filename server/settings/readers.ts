@@ -44,7 +44,11 @@ export const readDays = wholeNumber(1, maxDays, `a whole number of days from 1 t
 const maxDrainSeconds = 3600;
 
 /** A number of seconds. */
-export const readDrainSeconds = wholeNumber(0, maxDrainSeconds, `a whole number of seconds from 0 to ${maxDrainSeconds}`);
+export const readDrainSeconds = wholeNumber(
+  0,
+  maxDrainSeconds,
+  `a whole number of seconds from 0 to ${maxDrainSeconds}`,
+);
 
 const countOfThreads = wholeNumber(0, maxThreads, `a whole number from 0 to ${maxThreads}`);
 

@@ -11,11 +11,17 @@ import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../platform/advice.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
+import { type StateCell, setFull } from '../platform/state.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
 export type WriterInput = Required<
   Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'signed' | 'seals' | 'isStrict' | 'acceptsClock'>
-> & { counter: BigInt64Array<SharedArrayBuffer>; clockCell: BigInt64Array<SharedArrayBuffer> };
+> & {
+  counter: BigInt64Array<SharedArrayBuffer>;
+  clockCell: BigInt64Array<SharedArrayBuffer>;
+  /** Is told when there is no room for a write, and when there is. */
+  state: StateCell;
+};
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];
@@ -52,7 +58,7 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
 const main = parent();
-const { counter, clockCell, ...options }: WriterInput = workerData;
+const { counter, clockCell, state, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -189,6 +195,7 @@ function serve({ log, projector, scrubber }: Started): void {
     } catch (error) {
       return outcomes.map((outcome) => (outcome.ok ? failure(error, 'unread') : outcome));
     }
+    if (recorded.length > 0) setFull(state, false);
     return outcomes;
   }
 }
@@ -200,6 +207,7 @@ function internal({ message }: Error): WriterAnswer {
 /** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
 function failure(error: unknown, kind: 'full' | 'unread') {
   if (!isDiskFull(error)) throw error;
+  setFull(state, true);
   return { ok: false, failure: kind, message: messageOf(error) } as const;
 }
 

@@ -6,6 +6,7 @@ import { checkConfig } from '../../config/check.ts';
 import { newClockCell } from '../../events/clock.ts';
 import type { Append, Command } from '../../events/log.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { createState } from '../../server/platform/state.ts';
 import { connectWriter } from '../../server/writer/append.ts';
 import { startWriter } from '../../server/writer/writer.ts';
 import type { WriterRequests } from '../../server/writer/writer-thread.ts';
@@ -31,6 +32,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     logId: 'annals/test',
     signed: [],
     seals,
+    state: createState(),
     acceptsClock: false,
     isStrict: false,
   };

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createToldOrigins } from '../../http/refused-origins.ts';
 import { createLog, type LogSink } from '../../platform/logging.ts';
 import { ownModule } from '../../platform/package.ts';
-import { createState, type State, setState } from '../../platform/state.ts';
+import { createState, type Phase, setState } from '../../platform/state.ts';
 import { type Settings, type SiteSettings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
@@ -16,7 +16,7 @@ import { createSite, type Site } from './site.ts';
 export type SitesService = {
   /** Resolves when each site answers, or is known not to; rejects when none does. */
   ready: Promise<{ address: string; sites: readonly Site[] }>;
-  setState: (state: State) => void;
+  setState: (phase: Phase) => void;
   /** Finishes the requests in flight and closes everything. */
   stop: () => Promise<void>;
 };
@@ -83,7 +83,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
     await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
   }
 
-  function setStates(next: State): void {
+  function setStates(next: Phase): void {
     setState(state, next);
     for (const site of sites) site.setState(next);
   }

@@ -2,7 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { errorOf } from '../../../storage/errors.ts';
 import { showProgress } from '../../platform/progress.ts';
-import type { State } from '../../platform/state.ts';
+import type { Phase } from '../../platform/state.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
 import type { SiteSettings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
@@ -26,7 +26,7 @@ export type Site = {
   working: () => Working | null;
   /** Why it does not. */
   failure: () => Error | null;
-  setState: (state: State) => void;
+  setState: (phase: Phase) => void;
   /** Closes everything. The request handlers are to be stopped before. */
   stop: () => Promise<void>;
 };
@@ -140,7 +140,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     orders,
     working: () => working,
     failure: () => failure,
-    setState: (state) => engine?.setState(state),
+    setState: (phase) => engine?.setState(phase),
     async stop() {
       isStopping = true;
       stopped.resolve();

@@ -75,6 +75,8 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
     ...reader,
     head: tip.head,
     append,
+    /** How many milliseconds the last commit took: its fsync most of all. */
+    commitMilliseconds: transaction.milliseconds,
     changeSchema,
     keepCheckpoint: keepCheckpoints(db),
     erasing: { setFiles, finish },
@@ -89,13 +91,17 @@ function openTransactions(db: Sqlite, tip: ReturnType<typeof openTip>) {
   const release = db.prepare('RELEASE command');
   const rollbackTo = db.prepare('ROLLBACK TO command');
 
+  let milliseconds = 0;
+
   function commit<T>(run: (batch: Batch) => T): T {
     const batch: Batch = { recorded: [], leaves: [] };
     try {
       begin.run();
       const result = run(batch);
       const after = tip.extend(batch);
+      const ending = performance.now();
       end.run();
+      milliseconds = performance.now() - ending;
       tip.moveTo(after);
       return result;
     } catch (error) {
@@ -123,5 +129,5 @@ function openTransactions(db: Sqlite, tip: ReturnType<typeof openTip>) {
     }
   }
 
-  return { commit, undoable };
+  return { commit, undoable, milliseconds: () => milliseconds };
 }

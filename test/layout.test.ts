@@ -39,6 +39,7 @@ const rules: Record<string, Rule> = {
       'nodemailer',
       'pino',
       'postal-mime',
+      'prom-client',
       'rate-limiter-flexible',
       'smtp-server',
       'yazl',
@@ -319,6 +320,7 @@ const choosers = [
   'server/documents/hooks.ts',
   'server/http/listener.ts',
   'server/running/embedded/gate.ts',
+  'server/running/metrics/listener.ts',
   'server/accounts/mail/mailbox.ts',
 ];
 

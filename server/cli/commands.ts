@@ -7,7 +7,7 @@ import { rebuild, verify } from './data.ts';
 import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { health } from './health.ts';
-import { replaceKey, replaceKey } from './keys.ts';
+import { replaceKey } from './keys.ts';
 import { logCommands } from './log-commands.ts';
 import { serve } from './serve.ts';
 import { writeTypes } from './types.ts';
@@ -61,6 +61,7 @@ Environment. Each variable can also be read from a file, named by the variable w
   ANNALS_CHECKPOINT_WEBHOOK  address that each signed checkpoint is posted to
   ANNALS_WITNESSES           witnesses that cosign checkpoints: VERIFIER-KEY=URL, separated by commas
   ANNALS_TSA_URL             time-stamp authority (RFC 3161); ANNALS_TSA_CA are the certificates to trust, in PEM
+  ANNALS_METRICS_TOKEN       token of /metrics, for Prometheus; ANNALS_METRICS_ADDRESS is host:port to serve it there
   ANNALS_VERIFY_PERCENT      share of one core for the background verification of the log (default: 3)
   ANNALS_SITES               JSON file of several sites to serve, each with its own data and keys; --data is then the
                              parent directory of their data. See docs/cloud.md

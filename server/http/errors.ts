@@ -11,7 +11,8 @@ import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 /**
  * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here:
  * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for malformed requests, `running/embedded/gate.ts`
- * where there is no service to ask, and `accounts/mail/mailbox.ts`, a server of its own for development.
+ * where there is no service to ask, `running/metrics/listener.ts`, which loads no hapi, and `accounts/mail/mailbox.ts`, a server of its
+ * own for development.
  */
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,

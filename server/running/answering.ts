@@ -2,7 +2,9 @@ import { ownModule } from '../platform/package.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EngineReady } from './engine.ts';
-import { startHttpThreads, type ThreadsOptions } from './threads/http.ts';
+import { startCounting } from './metrics/counting.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { portsOf, startHttpThreads, type ThreadsOptions } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
 /** The request handlers of a service. */
@@ -17,6 +19,7 @@ export type Answering = {
 export type AnsweringOptions = Pick<ThreadsOptions, 'sink' | 'log' | 'onFailure' | 'patience'> & {
   settings: Settings;
   loaded: Loaded;
+  metrics: Metrics | null;
 };
 
 /** Threads of their own. They load while the writer opens the log. */
@@ -41,7 +44,7 @@ export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions)
 const stopMilliseconds = 10_000;
 
 /** The main thread: a fifth less to start, and a quarter less memory. */
-export function answerHere({ settings: { host, port } }: AnsweringOptions): Answering {
+export function answerHere({ settings: { host, port }, metrics }: AnsweringOptions): Answering {
   // Where threads answer, this one needs no hapi.
   const http = import('./http-server.ts');
   let opening: Promise<() => Promise<void>> | null = null;
@@ -50,12 +53,14 @@ export function answerHere({ settings: { host, port } }: AnsweringOptions): Answ
     const { startServer, portOf } = await http;
     const opened = Promise.withResolvers<() => Promise<void>>();
     opening = opened.promise;
-    const app = openHere();
+    const counting = metrics && startCounting({ port: metrics.join(), tokenHash: metrics.tokenHash, isMain: true });
+    const app = openHere(counting);
     try {
       const server = await startServer(app, { host, port, isShared: false });
       opened.resolve(async () => {
         await server.stop({ timeout: stopMilliseconds });
         await app.close();
+        counting?.close();
       });
       return portOf(server.listener);
     } catch (error) {

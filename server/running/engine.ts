@@ -10,6 +10,7 @@ import { type BlobGuard, openBlobGuard } from '../files/blobs/guard.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
+import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
 import type { Api, ErasurePort, PasswordService } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
@@ -20,6 +21,8 @@ import { type AccountLinks, type AccountService, createAccountService } from './
 import { createCheckpointing } from './checkpointing.ts';
 import { watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
+import type { ThreadMetrics } from './metrics/counting.ts';
+import type { Observed } from './metrics/readings.ts';
 import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import type { Ports } from './threads/http-app.ts';
@@ -48,7 +51,9 @@ export type EngineReady = {
   /** Makes the ports of one thread to this one, and to the writer. */
   connect: () => Ports;
   /** Opens the service for requests that this thread answers; to be closed before the engine stops. */
-  openHere: () => OpenApp;
+  openHere: (metrics?: ThreadMetrics | null) => OpenApp;
+  /** Where its metrics are read. */
+  observed: Observed;
   /**
    * Begins to send mail, whose links are known now.
    *
@@ -91,6 +96,7 @@ export function startEngine(options: EngineOptions): Engine {
   for (const warning of directory.warnings) log.warn(warning);
   const file = logFile(directory.path);
   const state = createState();
+  const meter = createMeter();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const clockCell = newClockCell();
   const clock = createClock(clockCell);
@@ -105,6 +111,7 @@ export function startEngine(options: EngineOptions): Engine {
       logId: `annals/${ids.next().id}`,
       signed: directory.vault.logKeys.signed(),
       seals: directory.vault.seals(),
+      meter,
       state,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
@@ -166,10 +173,11 @@ export function startEngine(options: EngineOptions): Engine {
     closeDocuments = documents.close;
     const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
 
-    function openHere(): OpenApp {
+    function openHere(metrics: ThreadMetrics | null = null): OpenApp {
       const { release, ...pins } = blobGuard.join();
       const writing = connectWriter(writer.connect());
-      const here = openApp({ model, shared, writing, passwords, notary, pins, erasures: erasurePort, log, openApi });
+      const ways = { writing, passwords, notary, pins, erasures: erasurePort, openApi };
+      const here = openApp({ model, shared, ...ways, log, metrics });
       return {
         ...here,
         async close() {
@@ -197,7 +205,8 @@ export function startEngine(options: EngineOptions): Engine {
       erasures: portTo<ErasurePort>(erasurePort),
       openApi: portTo<Describing>({ describe: openApi }),
     });
-    return { size, unsigned, shared, connect, openHere, announce };
+    const observed = { directory: directory.path, logFile: file, readFile, meter, state, now: clock.believed };
+    return { size, unsigned, shared, connect, openHere, observed, announce };
   }
 
   const ready = start();

@@ -14,7 +14,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
   const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
-  const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false };
+  const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });
   const app = openApp({ model, shared, writing, passwords, notary, pins, erasures, log, openApi: refuse });
   try {

@@ -9,6 +9,7 @@ import { statusSent } from '../http/errors.ts';
 import { type Address, createListener, guardListener, listen, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { actorOf, addressOf, requestId } from '../http/requests.ts';
+import { metricsRoute } from './metrics/routes.ts';
 import type { OpenApp } from './open-app.ts';
 import { routes } from './routes.ts';
 
@@ -71,7 +72,9 @@ async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog 
   const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);
   server.ext('onPreStop', takeTurns(server.listener, app.isCrowded, isExempt));
   logRequests(server, app);
+  app.metrics?.count(server, app.site ?? '');
   await server.register({ plugin: routes, options });
+  metricsRoute(server, app.metrics);
 }
 
 /** @param hasConnections whether its listener has connections, to be ended in good order when it stops. */

@@ -32,6 +32,7 @@ import { stateIn } from '../platform/state.ts';
 import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import type { Writing } from '../writer/append.ts';
+import type { ThreadMetrics } from './metrics/counting.ts';
 
 /** The data that each thread which answers requests starts with; it can be sent to another thread. */
 export type Shared = {
@@ -58,19 +59,24 @@ export type Describe = (api: Api) => Promise<string>;
 /** The same, as other threads call it. */
 export type Describing = { describe: Describe };
 
-type OpenOptions = { model: Model; shared: Shared; writing: Writing; openApi: Describe } & Pick<
-  App & RouteParts,
-  'passwords' | 'notary' | 'pins' | 'erasures' | 'log'
->;
+type OpenOptions = {
+  model: Model;
+  shared: Shared;
+  writing: Writing;
+  openApi: Describe;
+  /** Absent where it answers no requests, or nothing is counted. */
+  metrics?: ThreadMetrics | null;
+} & Pick<App & RouteParts, 'passwords' | 'notary' | 'pins' | 'erasures' | 'log'>;
 
 /** The service as one thread has it, with all that its routes are made from. */
-export type OpenApp = App & RouteParts & { close: () => Promise<void> };
+export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close: () => Promise<void> };
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
-  const { model, shared, writing, passwords, notary, pins, erasures, log, openApi } = options;
+  const { model, shared, writing, passwords, notary, pins, erasures, log, openApi, metrics = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
+  const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
   const background = new Set<Promise<void>>();
   const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
   const blobs = openBlobStore(shared.blobs);
@@ -133,7 +139,9 @@ export function openApp(options: OpenOptions): OpenApp {
       background.add(running);
     },
     openApi: (api = 'contract') => documents[api](),
+    metrics,
     close: async () => {
+      unwatch?.();
       await Promise.all(background);
       await past.close();
       blobs.close();

@@ -5,6 +5,7 @@ import type { Phase } from '../platform/state.ts';
 import { type AnsweringOptions, answerHere, answerInThreads } from './answering.ts';
 import type { Directory } from './directory.ts';
 import { type Announced, type EngineOptions, type EngineReady, startEngine } from './engine.ts';
+import { openMetrics } from './metrics/metrics.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -25,7 +26,7 @@ export type Ready = Announced &
     address: string;
   };
 
-type Options = Omit<AnsweringOptions, 'onFailure'> & Pick<EngineOptions, 'isBrief'>;
+type Options = Omit<AnsweringOptions, 'metrics' | 'onFailure'> & Pick<EngineOptions, 'isBrief'>;
 
 /**
  * Starts a service of its own process: the engine on the data directory, and the request handlers.
@@ -43,13 +44,24 @@ export function startService({ settings, loaded, sink, log, isBrief = false, pat
     progress: showProgress('building the read tables'),
     onFailure: (error, message) => die(log, error, message),
   });
+  const metrics = isBrief ? null : openMetrics(settings, log);
   const answer = settings.threads === 0 ? answerHere : answerInThreads;
   const onFailure = (error: Error) => die(log, error, 'a thread that answers requests cannot be replaced');
-  const answering = answer({ settings, loaded, sink, log, onFailure, ...(patience !== undefined && { patience }) });
+  const answering = answer({
+    settings,
+    loaded,
+    sink,
+    log,
+    metrics,
+    onFailure,
+    ...(patience !== undefined && { patience }),
+  });
 
   async function start(): Promise<Ready> {
     const started = await engine.ready;
     const { size, unsigned, announce } = started;
+    metrics?.observe(null, () => started.observed);
+    await metrics?.listen();
     const port = await answering.listen(started);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     return { reachable, address: urlOf(settings.host, port), size, unsigned, ...announce(reachable) };
@@ -65,6 +77,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, pat
       ready.catch(() => {});
       engine.setState('stopping');
       await answering.stop();
+      await metrics?.close();
       await engine.stop();
       sink.flushSync();
     },

@@ -129,6 +129,27 @@ export function readWebhook(text: string, source: string): string {
   return url.href;
 }
 
+const shortestToken = 16;
+
+/** A token that a client sends as `Bearer`. */
+export function readMetricsToken(text: string, source: string): string {
+  // Not shown: it is a secret.
+  if (!/^[\w.~+/-]+=*$/.test(text) || text.length < shortestToken) {
+    throw new Error(
+      `${source} must be ${shortestToken} letters, digits and "-._~+/" or more, as a Bearer token is (RFC 6750)`,
+    );
+  }
+  return text;
+}
+
+/** An address to listen on: `host:port`, with an IPv6 address in brackets. */
+export function readMetricsAddress(text: string, source: string): string {
+  const [, host = '', port = ''] = /^(\[[\da-f:.]+\]|[^\s:/[\]]+):(\d+)$/i.exec(text) ?? [];
+  if (host === '' || Number(port) > 65_535)
+    throw new Error(`${source} must be host:port, such as 127.0.0.1:9464 or [::1]:9464, got ${JSON.stringify(text)}`);
+  return text;
+}
+
 /** Certificates, in PEM. */
 export function readCertificates(text: string, source: string): string {
   try {

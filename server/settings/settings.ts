@@ -11,6 +11,8 @@ import {
   readEndpoint,
   readList,
   readLogLevel,
+  readMetricsAddress,
+  readMetricsToken,
   readPercent,
   readPort,
   readSender,
@@ -50,6 +52,10 @@ export type Settings = {
   mailFrom: string | undefined;
   /** The bucket that uploads are kept in; undefined: a folder of the data directory. Its keys are secret. */
   bucket: BucketSettings | undefined;
+  /** The secret of `/metrics`; undefined: it needs none at its own address, and is not served without one. */
+  metricsToken: string | undefined;
+  /** An address of its own for `/metrics`; undefined: that of the service. */
+  metricsAddress: string | undefined;
   /** Where each checkpoint is posted; undefined: nowhere. The URL may hold a secret. */
   webhook: string | undefined;
   /** The time-stamp authority (RFC 3161) that is asked; undefined: none. The URL may hold a secret. */
@@ -149,6 +155,8 @@ export const settings: readonly Setting[] = [
   { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
+  { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
+  { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
   { name: 'verifyPercent', environment: 'ANNALS_VERIFY_PERCENT', kind: 'number', read: readPercent },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
@@ -170,6 +178,8 @@ export const defaultSettings: Settings = {
   smtpUrl: undefined,
   mailFrom: undefined,
   bucket: undefined,
+  metricsToken: undefined,
+  metricsAddress: undefined,
   webhook: undefined,
   tsaUrl: undefined,
   tsaCa: undefined,

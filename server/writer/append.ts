@@ -16,6 +16,8 @@ export type Writing = {
   appendAnyway: Append;
   /** Whether too much waits for one more to be appended. */
   isCrowded: () => boolean;
+  /** How many commands wait. */
+  waiting: () => number;
 };
 
 /**
@@ -82,6 +84,7 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
       return appendAnyway(command);
     },
     isCrowded,
+    waiting: () => waiting.size,
   };
 }
 

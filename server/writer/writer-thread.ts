@@ -9,9 +9,11 @@ import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../.
 import { errorOf, messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../platform/advice.ts';
+import { batchBounds, syncBounds, type WriterMeter } from '../platform/meter.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
+import { tallyUp } from '../platform/tally.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
 export type WriterInput = Required<
@@ -19,6 +21,7 @@ export type WriterInput = Required<
 > & {
   counter: BigInt64Array<SharedArrayBuffer>;
   clockCell: BigInt64Array<SharedArrayBuffer>;
+  meter: WriterMeter;
   /** Is told when there is no room for a write, and when there is. */
   state: StateCell;
 };
@@ -58,7 +61,7 @@ export type WriterMessage =
 export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
 
 const main = parent();
-const { counter, clockCell, state, ...options }: WriterInput = workerData;
+const { counter, clockCell, meter, state, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -185,6 +188,8 @@ function serve({ log, projector, scrubber }: Started): void {
     let outcomes: WriterAnswer[];
     try {
       const result = log.append(commands);
+      tallyUp(meter.batch, batchBounds, commands.length);
+      tallyUp(meter.sync, syncBounds, log.commitMilliseconds() / 1000);
       recorded = result.recorded;
       outcomes = result.outcomes.map((outcome) => (outcome instanceof Error ? internal(outcome) : outcome));
     } catch (error) {

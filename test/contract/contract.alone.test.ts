@@ -189,6 +189,7 @@ describe('The contract (1)', () => {
     const makeRoom = await fill(world, disk.folder);
     try {
       await expectAll(world, 503, full);
+      assert.equal((await world.send('GET /ready', { path: '/ready', key: null })).status, 503);
     } finally {
       makeRoom();
     }

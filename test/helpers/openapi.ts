@@ -53,7 +53,7 @@ export async function withApp<T>(
   const app: OpenApp = openApp({
     model,
     shared,
-    writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false },
+    writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false, waiting: () => 0 },
     passwords,
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),

@@ -6,6 +6,7 @@ import { checkConfig } from '../../config/check.ts';
 import { newClockCell } from '../../events/clock.ts';
 import type { Append, Command } from '../../events/log.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { createMeter } from '../../server/platform/meter.ts';
 import { createState } from '../../server/platform/state.ts';
 import { connectWriter } from '../../server/writer/append.ts';
 import { startWriter } from '../../server/writer/writer.ts';
@@ -32,6 +33,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     logId: 'annals/test',
     signed: [],
     seals,
+    meter: createMeter(),
     state: createState(),
     acceptsClock: false,
     isStrict: false,

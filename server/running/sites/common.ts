@@ -16,6 +16,8 @@ import { docs } from '../../openapi/docs/routes.ts';
 import type { State } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
 import { logRequests, neverListening } from '../http-server.ts';
+import type { ThreadMetrics } from '../metrics/counting.ts';
+import { metricsRoute } from '../metrics/routes.ts';
 
 /** Answers requests that no site does. */
 export type Common = {
@@ -38,6 +40,7 @@ export type CommonOptions = {
   counts: () => Counts;
   told: ToldOrigins;
   backlog: Backlog;
+  metrics: ThreadMetrics | null;
   log: Logger;
 };
 
@@ -47,7 +50,7 @@ export function noSite(): DomainError {
 }
 
 /** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
-export async function openCommon({ state, counts, told, backlog, log }: CommonOptions): Promise<Common> {
+export async function openCommon({ state, counts, told, backlog, metrics, log }: CommonOptions): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
   const server = neverListening();
   server.ext('onRequest', ({ raw: { req } }, h) => {
@@ -72,6 +75,8 @@ export async function openCommon({ state, counts, told, backlog, log }: CommonOp
     ),
   );
   logRequests(server, { log, state: () => 'ready' });
+  metrics?.count(server, '');
+  metricsRoute(server, metrics);
   server.route([
     {
       method: 'GET',

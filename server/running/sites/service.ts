@@ -7,6 +7,7 @@ import { ownModule } from '../../platform/package.ts';
 import { createState, type Phase, setState } from '../../platform/state.ts';
 import { type Settings, type SiteSettings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
+import { openMetrics } from '../metrics/metrics.ts';
 import { die, loopbackOf, urlOf } from '../service.ts';
 import { startHttpThreads } from '../threads/http.ts';
 import type { SitesInput, SitesOrder } from '../threads/sites-thread.ts';
@@ -31,6 +32,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
   const state = createState();
   const told = createToldOrigins();
+  const metrics = openMetrics(settings, log);
   const threads = startHttpThreads({
     count: settings.threads,
     module: ownModule('../threads/sites-thread.ts', import.meta.url),
@@ -40,6 +42,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
     } satisfies SitesInput,
     sink,
     log,
+    metrics,
     onFailure: (error) => die(log, error, 'a thread that answers requests cannot be replaced'),
   });
   const sites = settingsOfSites.map((settings) => {
@@ -61,6 +64,8 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   let isReady = false;
   async function start() {
     const ids = sites.map(({ settings }) => settings.site);
+    for (const site of sites) metrics?.observe(site.settings.site, site.observed);
+    await metrics?.listen();
     const port = await threads.listen(settings, (address) => {
       const message = { kind: 'listen', sites: ids, state, told, address } satisfies SitesOrder;
       return [{ message, ports: [] }, ...sites.flatMap((site) => site.orders())];
@@ -98,6 +103,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
       isStopping = true;
       setStates('stopping');
       await threads.stop();
+      await metrics?.close();
       await Promise.all(sites.map((site) => site.stop()));
       await starting;
       sink.flushSync();

@@ -7,6 +7,7 @@ import { type Loaded, loadConfiguration } from '../../settings/configuration.ts'
 import type { SiteSettings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
+import type { Observed } from '../metrics/readings.ts';
 import { runSeed } from '../seed.ts';
 import type { HttpThreads, Order } from '../threads/http.ts';
 import type { Done, SitesOrder } from '../threads/sites-thread.ts';
@@ -24,6 +25,8 @@ export type Site = {
   orders: () => Order[];
   /** Facts about the site while it works; else null. */
   working: () => Working | null;
+  /** Where its metrics are read; null while it does not work. */
+  observed: () => Observed | null;
   /** Why it does not. */
   failure: () => Error | null;
   setState: (phase: Phase) => void;
@@ -139,6 +142,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     start,
     orders,
     working: () => working,
+    observed: () => (working && opened ? opened.ready.observed : null),
     failure: () => failure,
     setState: (phase) => engine?.setState(phase),
     async stop() {

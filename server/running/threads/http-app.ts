@@ -6,7 +6,9 @@ import { parent } from '../../platform/parent.ts';
 import type { ErasurePort, Notary, PasswordService, Pins } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
+import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
 import { type Describing, openApp, type Shared } from '../open-app.ts';
+import type { MetricsWay } from './http.ts';
 
 /** The ways of a thread that answers requests to the others. */
 export type Ports = { [port in 'writer' | 'passwords' | 'notary' | 'pins' | 'erasures' | 'openApi']: MessagePort };
@@ -14,9 +16,10 @@ export type Ports = { [port in 'writer' | 'passwords' | 'notary' | 'pins' | 'era
 /** Messages of such a thread: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
+type ThreadApp = { loaded: Loaded; shared: Shared; ports: Ports; log: Logger; metrics: ThreadMetrics | null };
+
 /** Opens a service in a thread that answers its requests. */
-export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: Ports; log: Logger }) {
-  const { loaded, shared, ports, log } = options;
+export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp) {
   const { writer, passwords, notary, pins, erasures, openApi } = ports;
   return openApp({
     model: loaded.model,
@@ -27,8 +30,14 @@ export function openThreadApp(options: { loaded: Loaded; shared: Shared; ports: 
     pins: callsThrough<Pins>(pins),
     erasures: callsThrough<ErasurePort>(erasures),
     log,
+    metrics,
     openApi: callsThrough<Describing>(openApi).describe,
   });
+}
+
+/** Begins to count in this thread, where metrics are on. */
+export function countHere(way: MetricsWay | null): ThreadMetrics | null {
+  return way && startCounting({ port: callsThrough<MetricsPort>(way.port), tokenHash: way.tokenHash, isMain: false });
 }
 
 /** Tells the main thread something. */

@@ -7,7 +7,7 @@ import { loadConfiguration } from '../../settings/configuration.ts';
 import { portOf, startServer } from '../http-server.ts';
 import type { Shared } from '../open-app.ts';
 import type { ThreadInput } from './http.ts';
-import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { countHere, openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 
 /** The start data of a thread that answers requests. Functions do not pass between threads: each loads its own. */
 export type HttpInput = { config: string; logLevel: string };
@@ -16,10 +16,11 @@ export type HttpInput = { config: string; logLevel: string };
 export type HttpOrder = Listen | { kind: 'stop' };
 type Listen = { kind: 'listen'; shared: Shared; address: Address; ports: Ports };
 
-const { config, logLevel, pulse }: HttpInput & ThreadInput = workerData;
+const { config, logLevel, pulse, metrics: way }: HttpInput & ThreadInput = workerData;
 showPulse(pulse);
 const stopMilliseconds = 10_000;
 const sink = threadSink();
+const metrics = countHere(way);
 const loaded = await loadConfiguration(config);
 let stop = async () => {};
 
@@ -33,7 +34,7 @@ parent().on('message', async (order: HttpOrder) => {
 });
 
 async function listen({ shared, ports, address }: Listen): Promise<void> {
-  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, shared.site) });
+  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, shared.site), metrics });
   const server = await startServer(app, address);
   stop = async () => {
     await server.stop({ timeout: stopMilliseconds });

@@ -6,7 +6,10 @@ import type { Address } from '../../http/listener.ts';
 import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
 import type { LogSink } from '../../platform/logging.ts';
 import { StartError } from '../../writer/writer.ts';
+import type { MetricsPort } from '../metrics/counting.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { HttpMessage } from './http-app.ts';
+import { portTo } from './message-ports.ts';
 import { watch } from './watch.ts';
 
 const usualPatience = 10_000;
@@ -38,6 +41,7 @@ export type ThreadsOptions = {
   input: object;
   sink: LogSink;
   log: Logger;
+  metrics: Metrics | null;
   /** Called when one that ended cannot be replaced. */
   onFailure: (error: Error) => void;
   /** How long one may not go on, in milliseconds, before it is replaced. */
@@ -45,7 +49,10 @@ export type ThreadsOptions = {
 };
 
 /** The start data of each thread, beside that of its module. */
-export type ThreadInput = { pulse: Pulse };
+export type ThreadInput = { pulse: Pulse; metrics: MetricsWay | null };
+
+/** The way of a thread to the metrics, and the hash of the token of their route. */
+export type MetricsWay = { port: MessagePort; tokenHash: Uint8Array | null };
 
 /**
  * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
@@ -53,7 +60,7 @@ export type ThreadInput = { pulse: Pulse };
  * their callers, and nothing that was acknowledged is.
  */
 export function startHttpThreads(options: ThreadsOptions): HttpThreads {
-  const { count, module, input, sink, log, onFailure, patience = usualPatience } = options;
+  const { count, log, metrics, onFailure, patience = usualPatience } = options;
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
   const stuck = new WeakSet<Thread>();
@@ -63,7 +70,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const endWatch = watch(() => briefed.values().filter(({ isListening }) => isListening()), patience, endStuck);
 
   function start(): Thread {
-    const thread = startThread(module, input, sink);
+    const thread = startThread(options);
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);
@@ -87,6 +94,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   }
 
   function replace(thread: Thread, error: Error): void {
+    metrics?.threadReplaced();
     if (!stuck.has(thread))
       log.error({ err: error }, 'a thread that answers requests ended; another one takes its place');
     listenWith(start()).catch((failure) => {
@@ -148,9 +156,11 @@ type Thread = {
   ended: Promise<Error>;
 };
 
-function startThread(module: URL, input: object, sink: LogSink): Thread {
+function startThread({ module, input, sink, metrics }: ThreadsOptions): Thread {
   const pulse = createPulse();
-  const worker = new Worker(module, { workerData: { ...input, pulse } satisfies ThreadInput });
+  const way = metrics && wayTo(metrics);
+  const workerData = { ...input, pulse, metrics: way } satisfies ThreadInput;
+  const worker = new Worker(module, { workerData, transferList: way ? [way.port] : [] });
   const listening = Promise.withResolvers<number>();
   const ended = Promise.withResolvers<Error>();
   let isListening = false;
@@ -176,6 +186,11 @@ function startThread(module: URL, input: object, sink: LogSink): Thread {
     ended.resolve(reason);
   });
   return { worker, pulse, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
+}
+
+function wayTo({ join, tokenHash }: Metrics): MetricsWay {
+  const { release, ...functions } = join();
+  return { port: portTo<MetricsPort>(functions, release), tokenHash };
 }
 
 async function requireFree(host: string, port: number): Promise<void> {

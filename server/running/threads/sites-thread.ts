@@ -11,7 +11,7 @@ import { openServer, portOf } from '../http-server.ts';
 import type { Shared } from '../open-app.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import type { ThreadInput } from './http.ts';
-import { openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { countHere, openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 
 /** The start data of a thread that answers the requests of several sites: the configurations that it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
@@ -32,10 +32,13 @@ type Close = { kind: 'close'; site: string; done: MessagePort };
 /** The message through `done`; `failure` is null on success. */
 export type Done = { failure: string | null };
 
-const { configs, logLevel, pulse }: SitesInput & ThreadInput = workerData;
+const { configs, logLevel, pulse, metrics: way }: SitesInput & ThreadInput = workerData;
 showPulse(pulse);
 const stopMilliseconds = 10_000;
 const sink = threadSink();
+const metrics = countHere(way);
+/** The route is that of the process, not of a site. */
+const metricsOfSites = metrics && { ...metrics, tokenHash: null };
 const log = createLog(logLevel, sink);
 const backlog = createBacklog(log);
 const loading = new Map<string, Promise<Loaded>>();
@@ -60,14 +63,22 @@ async function carryOut(order: SitesOrder): Promise<void> {
 }
 
 async function listen({ sites, state, told, address }: Listen): Promise<void> {
-  front = await openFront({ sites, state: () => stateIn(state), told, backlog, log, patience: stopMilliseconds });
+  front = await openFront({
+    sites,
+    state: () => stateIn(state),
+    told,
+    backlog,
+    metrics,
+    log,
+    patience: stopMilliseconds,
+  });
   await listenOn(front.listener, address);
   say({ kind: 'listening', port: portOf(front.listener) });
 }
 
 async function open({ site, config, shared, ports }: Open): Promise<void> {
   const loaded = await load(config);
-  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site) });
+  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site), metrics: metricsOfSites });
   closing.set(site, app.close);
   front?.open(site, await openServer(app, backlog), loaded.model.cors);
 }

@@ -1,0 +1,15 @@
+import { createTally } from './tally.ts';
+
+/** The measurements of a writer thread in shared memory: commands in a batch, and seconds that the commit of one took. */
+export type WriterMeter = { batch: Float64Array<SharedArrayBuffer>; sync: Float64Array<SharedArrayBuffer> };
+
+/** Commands in a batch. */
+export const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/** Seconds of a commit, which is one fsync and what SQLite does around it. */
+export const syncBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** A meter for a writer that is about to start. */
+export function createMeter(): WriterMeter {
+  return { batch: createTally(batchBounds), sync: createTally(syncBounds) };
+}

@@ -1,0 +1,32 @@
+/**
+ * The counts of a histogram: how many values came into each bucket, those above the last bound after them, and last the sum of all. One
+ * thread alone adds to it; in shared memory others may read it meanwhile.
+ */
+export type Tally = Float64Array;
+
+/** The upper bounds of the buckets of a histogram, ascending. */
+export type Bounds = readonly number[];
+
+/** An empty tally, in shared memory. */
+export function createTally(bounds: Bounds): Float64Array<SharedArrayBuffer> {
+  return new Float64Array(new SharedArrayBuffer(lengthOf(bounds) * Float64Array.BYTES_PER_ELEMENT));
+}
+
+/** How many numbers a tally has. */
+export function lengthOf(bounds: Bounds): number {
+  return bounds.length + 2;
+}
+
+/** Counts a value. */
+export function tallyUp(tally: Tally, bounds: Bounds, value: number): void {
+  let at = 0;
+  while (at < bounds.length && value > (bounds[at] as number)) at += 1;
+  tally[at] = (tally[at] as number) + 1;
+  const last = bounds.length + 1;
+  tally[last] = (tally[last] as number) + value;
+}
+
+/** Adds the counts of one to another of the same bounds. */
+export function addTally(to: Tally, from: ArrayLike<number>): void {
+  for (let at = 0; at < to.length; at += 1) to[at] = (to[at] as number) + (from[at] ?? 0);
+}

@@ -1,0 +1,126 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Request, RequestRoute, Server } from '@hapi/hapi';
+import { stoodInLine } from '../../http/door.ts';
+import { statusSent } from '../../http/errors.ts';
+import { createTally, type Tally, tallyUp } from '../../platform/tally.ts';
+import { requestBounds } from './definitions.ts';
+
+/** The counts of a thread since it sent the last ones. `site` is the empty text for requests of no site. */
+export type Counted = {
+  requests: {
+    site: string;
+    method: string;
+    route: string;
+    statuses: [status: number, count: number][];
+    tally: Tally;
+  }[];
+  /** Commands that wait for the writer of each site, now. */
+  waiting: [site: string, commands: number][];
+  /** The longest delay of the event loop, in seconds; null where the main thread counts it. */
+  delay: number | null;
+};
+
+/** The collector of the process, as threads call it. */
+export type MetricsPort = {
+  /** Resolves when they are counted. */
+  add: (counted: Counted) => Promise<void>;
+  /** All metrics as Prometheus reads them. */
+  text: () => Promise<string>;
+};
+
+/** The metrics as a thread has them that answers requests. */
+export type ThreadMetrics = {
+  /** Counts what a server answers. @param site the empty text for requests of no site. */
+  count: (server: Server, site: string) => void;
+  /** From now on the commands of a site are counted that wait. @returns ends it. */
+  watch: (site: string, waiting: () => number) => () => void;
+  text: MetricsPort['text'];
+  /** The hash of the token that `/metrics` wants; null where the service has no such route. */
+  tokenHash: Uint8Array | null;
+  close: () => void;
+};
+
+type Route = {
+  site: string;
+  method: string;
+  route: string;
+  statuses: Map<number, number>;
+  tally: Tally;
+  isSent: boolean;
+};
+
+const sendMilliseconds = 1000;
+const resolutionMilliseconds = 10;
+const nanoseconds = 1e9;
+
+type Options = { port: MetricsPort; tokenHash: Uint8Array | null; isMain: boolean };
+
+/** Begins to count in a thread that answers requests; each second it sends the counts to the collector. */
+export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetrics {
+  const routes = new Map<RequestRoute, Route>();
+  const waiting = new Map<() => number, string>();
+  const delays = isMain ? null : monitorEventLoopDelay({ resolution: resolutionMilliseconds });
+  delays?.enable();
+  const timer = setInterval(() => send().catch(() => {}), sendMilliseconds).unref();
+
+  function count(server: Server, site: string): void {
+    server.events.on('response', (request) => note(request, site));
+  }
+
+  function note(request: Request, site: string): void {
+    const { route, info, response, raw } = request;
+    let counts = routes.get(route);
+    if (!counts) {
+      counts = { site, ...namesOf(route), statuses: new Map(), tally: createTally(requestBounds), isSent: true };
+      routes.set(route, counts);
+    }
+    counts.isSent = false;
+    const status = statusSent(response);
+    counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
+    const took = info.completed || info.responded;
+    // Of a client that did not wait there is no such time.
+    if (took > 0) tallyUp(counts.tally, requestBounds, (took - info.received + stoodInLine(raw.req)) / 1000);
+  }
+
+  function taken(): Counted {
+    const requests = [...routes.values()].filter(({ isSent }) => !isSent);
+    const sent = requests.map(({ site, method, route, statuses, tally }) => {
+      return { site, method, route, statuses: [...statuses], tally: Float64Array.from(tally) };
+    });
+    for (const counts of requests) {
+      counts.isSent = true;
+      counts.statuses.clear();
+      counts.tally.fill(0);
+    }
+    const delay = delays ? Math.max(delays.max / nanoseconds - resolutionMilliseconds / 1000, 0) : null;
+    delays?.reset();
+    return { requests: sent, waiting: [...waiting].map(([read, site]) => [site, read()]), delay };
+  }
+
+  function send(): Promise<void> {
+    return port.add(taken());
+  }
+
+  return {
+    count,
+    watch(site, read) {
+      waiting.set(read, site);
+      return () => void waiting.delete(read);
+    },
+    async text() {
+      // The text then has all that this thread has answered before.
+      await send();
+      return port.text();
+    },
+    tokenHash,
+    close() {
+      clearInterval(timer);
+      delays?.disable();
+    },
+  };
+}
+
+/** The path of a route is a pattern: no id is in it. */
+function namesOf({ method, path }: RequestRoute): { method: string; route: string } {
+  return { method: /^[a-z]+$/.test(method) ? method.toUpperCase() : '*', route: path };
+}

@@ -1,0 +1,126 @@
+/** A metric: its type of Prometheus, its labels beside `site`, whether it is of a site or of the process, and its meaning. */
+export type Definition = {
+  type: 'counter' | 'gauge' | 'histogram';
+  labels: readonly string[];
+  of: 'site' | 'process';
+  help: string;
+};
+
+export type MetricName = keyof typeof definitions;
+
+/** All metrics. `docs/metrics.md` has the same table, which a test holds against this one. */
+export const definitions = {
+  annals_http_requests_total: {
+    type: 'counter',
+    labels: ['method', 'route', 'status'],
+    of: 'site',
+    help: 'Requests that were answered; status 499: the client did not wait',
+  },
+  annals_http_request_duration_seconds: {
+    type: 'histogram',
+    labels: ['method', 'route'],
+    of: 'site',
+    help: 'Time from the arrival of a request to the end of its answer',
+  },
+  annals_writer_waiting_commands: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Writes that wait for the writer thread',
+  },
+  annals_writer_batch_commands: {
+    type: 'histogram',
+    labels: [],
+    of: 'site',
+    help: 'Writes in one commit',
+  },
+  annals_writer_sync_seconds: {
+    type: 'histogram',
+    labels: [],
+    of: 'site',
+    help: 'Time of the commit of a batch, which is an fsync most of all',
+  },
+  annals_writes_refused: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: '1 while writes are refused because the disk is full, else 0',
+  },
+  annals_log_events: { type: 'gauge', labels: [], of: 'site', help: 'Events in the log' },
+  annals_file_bytes: {
+    type: 'gauge',
+    labels: ['file'],
+    of: 'site',
+    help: 'Size of a data file: log, log_wal, read, read_wal, vault, vault_wal',
+  },
+  annals_disk_free_bytes: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Free room for the service on the disk of the data directory',
+  },
+  annals_checkpoint_age_seconds: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Time since the newest checkpoint was signed; absent before the first',
+  },
+  annals_checkpoint_unsigned_events: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Events after the newest checkpoint',
+  },
+  annals_backup_age_seconds: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Time since the last verified backup; absent before the first',
+  },
+  annals_backup_missing_events: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Events that the last verified backup does not hold; absent before the first',
+  },
+  annals_mails_waiting: { type: 'gauge', labels: [], of: 'site', help: 'Mails that are not sent yet' },
+  annals_erasures_unfinished: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Erasures that are recorded and not finished',
+  },
+  annals_site_up: { type: 'gauge', labels: [], of: 'site', help: '1 while requests are answered, else 0' },
+  annals_thread_restarts_total: {
+    type: 'counter',
+    labels: [],
+    of: 'process',
+    help: 'Threads that ended or were stuck, and were replaced',
+  },
+  annals_event_loop_delay_seconds: {
+    type: 'histogram',
+    labels: ['thread'],
+    of: 'process',
+    help: 'Longest delay of the event loop in each second: main, http (all threads that answer requests)',
+  },
+  annals_process_resident_bytes: { type: 'gauge', labels: [], of: 'process', help: 'Memory of the process' },
+  annals_process_cpu_seconds_total: { type: 'counter', labels: [], of: 'process', help: 'Time of all cores' },
+  annals_process_start_time_seconds: {
+    type: 'gauge',
+    labels: [],
+    of: 'process',
+    help: 'Start of the process, in seconds since the epoch',
+  },
+  annals_build_info: {
+    type: 'gauge',
+    labels: ['version', 'node'],
+    of: 'process',
+    help: 'Always 1; the versions are in the labels',
+  },
+} as const satisfies Record<string, Definition>;
+
+/** Seconds of a request. */
+export const requestBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** Seconds that an event loop was late. */
+export const delayBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

@@ -1,0 +1,108 @@
+import { readFileSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCheckpoints } from '../../../events/checkpoints.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
+import type { WriterMeter } from '../../platform/meter.ts';
+import { isFull, type StateCell } from '../../platform/state.ts';
+import type { MetricName } from './definitions.ts';
+
+/** The places of a service that are looked at for its metrics. */
+export type Observed = {
+  directory: string;
+  logFile: string;
+  readFile: string;
+  meter: WriterMeter;
+  state: StateCell;
+  /** Milliseconds since the epoch, as the service believes. */
+  now: () => number;
+};
+
+/** A value, with the labels of its metric. */
+export type Reading = { name: MetricName; value: number; labels?: Record<string, string> };
+
+/** The note that `annals backup` leaves in the data directory after each verified backup: its end (ISO 8601), its last event. */
+export type BackupNote = { finishedAt: string; position: number };
+
+/** The name of that file. */
+export const backupFile = 'backup.json';
+
+/**
+ * Looks at a service that runs. Its files are opened for each look and closed again, for connections that stay open would have to be
+ * closed before the last one of the service.
+ */
+export function readSite(observed: Observed): Reading[] {
+  const { directory, logFile, readFile, state } = observed;
+  const vault = join(directory, 'vault.db');
+  return [
+    { name: 'annals_writes_refused', value: isFull(state) ? 1 : 0 },
+    ...fileBytes({ log: logFile, read: readFile, vault }),
+    { name: 'annals_disk_free_bytes', value: freeBytes(directory) },
+    ...within(logFile, (db) => logReadings(db, observed)),
+    ...within(readFile, mailReadings),
+  ];
+}
+
+/** Free room of the disk that a folder is on, for those who are not root. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function fileBytes(files: Record<string, string>): Reading[] {
+  return Object.entries(files).flatMap(([file, path]) => [
+    { name: 'annals_file_bytes', value: bytesOf(path), labels: { file } },
+    { name: 'annals_file_bytes', value: bytesOf(`${path}-wal`), labels: { file: `${file}_wal` } },
+  ]);
+}
+
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function within(file: string, read: (db: Sqlite) => Reading[]): Reading[] {
+  const db = openDatabase(file, { readonly: true, cacheMiB: 1 });
+  try {
+    return read(db);
+  } finally {
+    db.close();
+  }
+}
+
+function logReadings(db: Sqlite, { directory, now }: Observed): Reading[] {
+  const log = readLog(db);
+  const { size } = log.head();
+  const [newest] = readCheckpoints(db).recent(1);
+  const backup = readBackupNote(directory);
+  const ageOf = (time: string) => Math.max((now() - Date.parse(time)) / 1000, 0);
+  const unfinished = log.erasures.unfinished().length;
+  return [
+    { name: 'annals_log_events', value: size },
+    { name: 'annals_erasures_unfinished', value: unfinished },
+    { name: 'annals_checkpoint_unsigned_events', value: size - (newest?.size ?? 0) },
+    ...(newest ? [{ name: 'annals_checkpoint_age_seconds', value: ageOf(newest.signedAt) } as const] : []),
+    ...(backup
+      ? ([
+          { name: 'annals_backup_age_seconds', value: ageOf(backup.finishedAt) },
+          { name: 'annals_backup_missing_events', value: Math.max(size - backup.position, 0) },
+        ] as const)
+      : []),
+  ];
+}
+
+/** The last verified backup; null before the first, and for a file that is not such a note. */
+export function readBackupNote(directory: string): BackupNote | null {
+  try {
+    const { finishedAt, position } = JSON.parse(readFileSync(join(directory, backupFile), 'utf8'));
+    const isNote =
+      typeof finishedAt === 'string' && !Number.isNaN(Date.parse(finishedAt)) && Number.isInteger(position);
+    return isNote ? { finishedAt, position } : null;
+  } catch {
+    return null;
+  }
+}
+
+function mailReadings(db: Sqlite): Reading[] {
+  const value = db.prepare<[], number>('SELECT count(*) FROM mails').pluck().get() ?? 0;
+  return [{ name: 'annals_mails_waiting', value }];
+}

@@ -4,6 +4,7 @@ import { correct } from './clock.ts';
 import { type Command, moments, streams } from './command.ts';
 import { configCheck } from './config-check.ts';
 import { rebuild, verify } from './data.ts';
+import { doctor } from './doctor/doctor.ts';
 import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { health } from './health.ts';
@@ -33,8 +34,7 @@ const since = `  --since SIZE    also prove that the log extends an earlier chec
 export const commands: Record<string, Command> = {
   serve: {
     summary: 'run the service',
-    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--drain-seconds N]
-             [--strict-schema] [--accept-clock]
+    usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--drain-seconds N] [--strict-schema] [--accept-clock]
 
   --config FILE    configuration (default: annals.config.ts here; in a checkout, else the example)
   --data DIR       data directory (default: ./data)
@@ -81,6 +81,20 @@ the service, and changes nothing. Of several sites (ANNALS_SITES) it asks for th
 Exit codes: 0 ready. 1 not ready (it starts, stops, or refuses writes), or no service runs. 2 wrong usage.`,
     isForAllSites: true,
     run: health,
+  },
+  doctor: {
+    summary: 'check the machine, the data directory and the settings of a service',
+    usage: `annals doctor [--config FILE] [--data DIR] [--json]
+
+Checks room on the disk, the time of an fsync, the file system, the clock, that vault.db is that of the log, that the newest
+checkpoint was copied, modes of files, the limit of open files, the length of secrets, the base URL, and the login to the mail
+server. Also works while a service runs. Writes and removes one small file in the data directory, and sends no mail. Run it as
+the user of the service, with its settings. annals verify checks the log itself.
+
+  --json  print one JSON object: isHealthy, and findings with check, status (ok, note, trouble) and message
+
+Exit codes: 0 healthy. 1 something is to be mended: a line begins with "trouble". 2 wrong usage, or could not run.`,
+    run: doctor,
   },
   verify: {
     summary: 'check the log, and that the read tables equal a replay of it',

@@ -3,7 +3,7 @@ import type { Model } from '../../config/model.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
-const safeLength = 32;
+export const safeLength = 32;
 
 /**
  * Warns of a configuration in one line, so that the addresses of the service are not lost between its warnings; a command prints

@@ -370,7 +370,7 @@ describe('annals', () => {
 
   it('has every flag in docs/operations.md', async () => {
     const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-    for (const command of ['serve', 'verify', 'config check']) {
+    for (const command of ['serve', 'health', 'doctor', 'verify', 'config check']) {
       const { stdout } = await runHere([...command.split(' '), '--help']);
       const [usage = ''] = stdout.split('\n');
       assert.ok(text.includes(`| \`${usage}\` |`), usage);

@@ -90,7 +90,8 @@ const defaults = {
   socketTimeout: 30_000,
 } as const;
 
-async function connect(transport: string | object, source: string): Promise<Transporter> {
+/** Makes a transport, which connects when it is used. @throws UsageError for options that nodemailer does not take. */
+export async function connect(transport: string | object, source: string): Promise<Transporter> {
   const { createTransport } = await import('nodemailer');
   try {
     const transporter = createTransport(

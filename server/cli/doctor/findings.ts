@@ -1,0 +1,40 @@
+/** The outcome of one check: `trouble` is to be mended, `note` tells of what is not set up or could not be looked at. */
+export type Finding = { check: CheckName; status: 'ok' | 'note' | 'trouble'; message: string };
+
+/** The checks, in their order. */
+export const checkNames = [
+  'disk room',
+  'fsync',
+  'file system',
+  'clock',
+  'vault',
+  'checkpoints',
+  'file modes',
+  'open files',
+  'secrets',
+  'base URL',
+  'mail',
+] as const;
+
+export type CheckName = (typeof checkNames)[number];
+
+export function ok(check: CheckName, message: string): Finding {
+  return { check, status: 'ok', message };
+}
+
+export function note(check: CheckName, message: string): Finding {
+  return { check, status: 'note', message };
+}
+
+export function trouble(check: CheckName, message: string): Finding {
+  return { check, status: 'trouble', message };
+}
+
+/** A number of bytes as people read it. */
+export function inBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let size = bytes;
+  let at = 0;
+  for (; size >= 1024 && at < units.length - 1; at += 1) size /= 1024;
+  return `${at === 0 ? size : size.toFixed(1)} ${units[at]}`;
+}

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { EngineReady } from './engine.ts';
 import { startCounting } from './metrics/counting.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import { portsOf, startHttpThreads, type ThreadsOptions } from './threads/http.ts';
+import { startHttpThreads, type ThreadsOptions } from './threads/http.ts';
 import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 
 /** The request handlers of a service. */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, normalize, resolve } from 'node:path';
+import { foreignAssets, ownAssets } from './server/platform/carried.ts';
 
 /**
  * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The checkout needs none
@@ -15,17 +16,13 @@ execFileSync(process.execPath, [binOf('typescript', 'tsc'), '--project', 'tsconf
   cwd: root,
   stdio: 'inherit',
 });
-for (const path of ['server/accounts/pages', 'server/openapi/docs', 'server/openapi/stand-in.cjs', 'verify'])
-  cpSync(join(root, path), join(dist, path), { recursive: true, filter: (from) => !from.endsWith('.ts') });
+for (const path of [...ownAssets, 'server/openapi/stand-in.cjs']) cpSync(join(root, path), join(dist, path));
 carry('hapi-swagger', ['index.js', 'lib', 'license.txt', 'package.json']);
-carry('swagger-ui-dist', [
-  'swagger-ui-bundle.js',
-  'swagger-ui-bundle.js.LICENSE.txt',
-  'swagger-ui.css',
-  'LICENSE',
-  'NOTICE',
-  'package.json',
-]);
+for (const asset of foreignAssets) {
+  const [name = '', ...path] = asset.split('/');
+  carry(name, [path.join('/')]);
+}
+carry('swagger-ui-dist', ['swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE', 'package.json']);
 for (const bin of Object.values<string>(manifestOf(root).bin)) chmodSync(join(root, bin), 0o755);
 keepDeclarations(Object.values<{ types?: string }>(manifestOf(root).exports).flatMap(({ types }) => types ?? []));
 

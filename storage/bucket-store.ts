@@ -17,6 +17,8 @@ import { removeVersions } from './bucket-versions.ts';
 import { messageOf } from './errors.ts';
 import { notePassed } from './garbage.ts';
 
+const require = createRequire(import.meta.url);
+
 type BucketSettings = Extract<BlobSettings, { kind: 'bucket' }>;
 
 /** The bytes of the largest file that a bucket takes: it goes out in one request, and S3 allows no more in one. */
@@ -105,7 +107,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
 
 function openClient(settings: BucketSettings, options: Pick<ClientOptions, 'transport' | 'transportAgent'>): Client {
   // Loaded only for a bucket: it takes 30 MB and 0.1 s in every thread.
-  const minio: typeof import('minio') = createRequire(import.meta.url)('minio');
+  const minio: typeof import('minio') = require('minio');
   const { protocol, hostname, port } = new URL(settings.endpoint);
   try {
     const client = new minio.Client({

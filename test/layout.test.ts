@@ -4,6 +4,8 @@ import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { ownAssets } from '../server/platform/carried.ts';
+import { threadModules } from '../server/platform/threads.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -189,7 +191,7 @@ describe('The import direction (style 1.1)', () => {
       }).map((file) => file.split(/[\\/]/)[0] as string),
     );
     // And what `npm run build` makes of the rest.
-    for (const folder of ['test', 'bench', 'dist']) folders.delete(folder);
+    for (const folder of ['test', 'bench', 'dist', 'binary', 'build']) folders.delete(folder);
     assert.deepEqual([...folders].sort(), Object.keys(rules).sort());
   });
 
@@ -222,6 +224,19 @@ describe('The import direction (style 1.1)', () => {
     const sources = globSync('{config,storage,events,projections,server}/**/*.ts', { cwd: root });
     const found = sources.filter((file) => /new URL\(['"`][^)]*\.ts['"`]/.test(readFileSync(join(root, file), 'utf8')));
     assert.deepEqual(found, []);
+  });
+
+  it('leaves it to startThread and readAsset to find threads and files: in the binary neither has a path', () => {
+    const sources = globSync('{config,storage,events,projections,server}/**/*.ts', { cwd: root });
+    const own = ['server/platform/threads.ts', 'server/platform/carried.ts', 'server/platform/version.ts'];
+    const finding = /\bnew Worker\(|\bnew URL\([^)]*import\.meta\.url|import\.meta\.(?:dirname|filename)/;
+    const found = sources.filter((file) => finding.test(readFileSync(join(root, file), 'utf8')));
+    // The folder of our own code, which an error of an author is not in.
+    assert.deepEqual(found.sort(), [...own, 'server/settings/load-errors.ts'].sort());
+    const missing = [...ownAssets, ...Object.values(threadModules).map((path) => `${path}.ts`)].filter(
+      (path) => !existsSync(join(root, path)),
+    );
+    assert.deepEqual(missing, []);
   });
 
   it('keeps all but types out of what every route of the server is given', () => {

@@ -1,5 +1,5 @@
-import { Worker } from 'node:worker_threads';
-import { ownModule } from '../platform/package.ts';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../platform/threads.ts';
 import type { HashAnswer, HashRequest } from './hash-thread.ts';
 
 /** The workers that hash passwords, seen from the main thread. */
@@ -15,8 +15,8 @@ type Options = {
   count: number;
   /** Idle workers end after this time; by default they stay, because a start takes longer than most hashes. */
   restMilliseconds?: number;
-  /** The module that a thread runs. */
-  module?: URL;
+  /** The module that a thread runs, in place of its own. */
+  module?: 'hash' | URL;
 };
 
 type Job = {
@@ -31,7 +31,7 @@ type Job = {
  * that ends is replaced, and its task is retried once.
  */
 export function hashThreads(options: Options): HashThreads {
-  const { count, restMilliseconds, module = ownModule('./hash-thread.ts', import.meta.url) } = options;
+  const { count, restMilliseconds, module = 'hash' } = options;
   const idle: Worker[] = [];
   const busy = new Map<Worker, Job>();
   const waiting: Job[] = [];
@@ -60,7 +60,7 @@ export function hashThreads(options: Options): HashThreads {
   }
 
   function start(): Worker {
-    const worker = new Worker(module);
+    const worker = startThread(module);
     let reason = 'it exited';
     worker.on('message', (answer: HashAnswer) => {
       const job = busy.get(worker);

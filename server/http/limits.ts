@@ -56,8 +56,8 @@ type Limiter = () => Promise<RateLimiterMemory>;
 /** Loaded for the first call that is counted: the package brings a limiter for every database that there is. */
 function limiterOf(points: number, duration: number): Limiter {
   return once(async () => {
-    const { RateLimiterMemory } = await import('rate-limiter-flexible');
-    return new RateLimiterMemory({ points, duration });
+    const { default: limiters } = await import('rate-limiter-flexible');
+    return new limiters.RateLimiterMemory({ points, duration });
   });
 }
 
@@ -68,8 +68,8 @@ async function secondsToWait(limiterFor: Limiter, key: string | number, windowSe
     await limiter.consume(key);
     return 0;
   } catch (refusal) {
-    const { RateLimiterRes } = await import('rate-limiter-flexible');
-    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    const { default: limiters } = await import('rate-limiter-flexible');
+    if (!(refusal instanceof limiters.RateLimiterRes)) throw refusal;
     // A clock that was put back makes it a longer time than there is.
     return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
   }

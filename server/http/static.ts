@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
+import { type AssetName, readAsset } from '../platform/carried.ts';
 import { once } from '../platform/once.ts';
 
 /** A file that is served as it is, with headers beside its type. */
-export type StaticFile = { file: string; type: string; headers: Record<string, string> };
+export type StaticFile = { asset: AssetName; type: string; headers: Record<string, string> };
 
 /**
  * The headers of our own pages: scripts, styles and requests of our own origin only, and no frames in other pages.
@@ -20,15 +19,10 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Where a file of our own is, by its path from a module. @param from `import.meta.url` of the caller. */
-export function ownFile(path: string, from: string): string {
-  return fileURLToPath(new URL(path, from));
-}
-
 /** Serves a file to everybody. It is read once, and not sent to a caller who has it. */
-export function serveFile(server: Server, path: string, { file, type, headers }: StaticFile): void {
+export function serveFile(server: Server, path: string, { asset, type, headers }: StaticFile): void {
   const read = once(async () => {
-    const content = await readFile(file);
+    const content = await readAsset(asset);
     return { content, tag: hash('sha256', content, 'base64url') };
   });
   server.route({

@@ -1,6 +1,6 @@
 import { createRequire, registerHooks } from 'node:module';
 import type { Plugin } from '@hapi/hapi';
-import { carriedFile } from '../platform/package.ts';
+import { carriedFile } from '../platform/carried.ts';
 
 const require = createRequire(import.meta.url);
 const standIn = require.resolve('./stand-in.cjs');

@@ -1,4 +1,3 @@
-import { ownModule } from '../platform/package.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EngineReady } from './engine.ts';
@@ -26,7 +25,7 @@ export type AnsweringOptions = Pick<ThreadsOptions, 'sink' | 'log' | 'onFailure'
 export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions): Answering {
   const threads = startHttpThreads({
     count: settings.threads,
-    module: ownModule('./threads/http-thread.ts', import.meta.url),
+    kind: 'http',
     input: { config: loaded.path, logLevel: settings.logLevel } satisfies HttpInput,
     ...rest,
   });

@@ -6,14 +6,14 @@ import type { Seed } from '../../config/define.ts';
 import type { Model } from '../../config/model.ts';
 import { isFunction } from '../../config/problems.ts';
 import { messageOf } from '../../storage/errors.ts';
-import { ownModule } from '../platform/package.ts';
+import { ownModule } from '../platform/carried.ts';
 import { loadProblem } from './load-errors.ts';
 import { UsageError } from './settings.ts';
 
 /** A configuration, checked, and where it came from. */
 export type Loaded = { path: string; model: Model; seed: Seed | null };
 
-const example = fileURLToPath(ownModule('../../examples/atlas/annals.config.ts', import.meta.url));
+const example = fileURLToPath(ownModule('examples/atlas/annals.config'));
 const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 
 /** The time limit for a module that awaits something, such as a secret that it fetches. */

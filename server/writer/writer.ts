@@ -1,9 +1,9 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
-import { ownModule } from '../platform/package.ts';
+import { startThread } from '../platform/threads.ts';
 import { noRoomToSign } from './no-room.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
@@ -57,7 +57,7 @@ export function startWriter(
   { progress, onChanges, onSealed }: Listener,
   onDeath: (error: Error) => void,
 ): Writer {
-  const worker = new Worker(ownModule('./writer-thread.ts', import.meta.url), { workerData: input });
+  const worker = startThread('writer', input);
   const ready = Promise.withResolvers<Ready>();
   const closed = Promise.withResolvers<void>();
   const settling: ((isSettled: boolean) => void)[] = [];

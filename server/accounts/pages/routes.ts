@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Server } from '@hapi/hapi';
 import type { App } from '../../app.ts';
-import { contentSecurityPolicy, ownFile, serveFile } from '../../http/static.ts';
+import { contentSecurityPolicy, serveFile } from '../../http/static.ts';
+import { readAsset } from '../../platform/carried.ts';
 import { escapeHtml } from '../../platform/html.ts';
 import { once } from '../../platform/once.ts';
 
@@ -10,9 +10,9 @@ const pages = ['accept-invite', 'reset-password', 'setup'] as const;
 
 /** No collection can be in the way: a slug has no dot. */
 const assets = [
-  { name: 'account.js', type: 'text/javascript', file: ownFile('./account.js', import.meta.url) },
-  { name: 'account.css', type: 'text/css', file: ownFile('./account.css', import.meta.url) },
-];
+  { name: 'account.js', type: 'text/javascript', asset: 'server/accounts/pages/account.js' },
+  { name: 'account.css', type: 'text/css', asset: 'server/accounts/pages/account.css' },
+] as const;
 
 /** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one. */
 const headers = {
@@ -23,7 +23,7 @@ const headers = {
 
 /** `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a client. */
 export function accountPages(server: Server, { collections }: Pick<App, 'collections'>): void {
-  const shell = once(() => readFile(ownFile('./index.html', import.meta.url), 'utf8'));
+  const shell = once(async () => (await readAsset('server/accounts/pages/index.html')).toString());
   for (const { model } of collections.values()) {
     if (!model.auth) continue;
     const login = `data-login="${escapeHtml(model.urls.login ?? '')}"`;
@@ -45,5 +45,5 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
 
 /** The scripts and styles of those pages: the same for every collection. */
 export function accountAssets(server: Server): void {
-  for (const { name, ...asset } of assets) serveFile(server, `/account/${name}`, { ...asset, headers });
+  for (const { name, ...file } of assets) serveFile(server, `/account/${name}`, { ...file, headers });
 }

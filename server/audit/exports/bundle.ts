@@ -7,12 +7,12 @@ import { eventOf, type LogReader } from '../../../events/log-reader.ts';
 import { fileIn } from '../../../events/losses.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { eventsOf, headersBetween } from '../../documents/past/reading.ts';
+import { readAsset } from '../../platform/carried.ts';
 import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
 import { summaryHtml } from './bundle-summary.ts';
 import { type Proven, proverOf, subtreesOf } from './proofs.ts';
 import { bundleReadme, textsVersion } from './readme.ts';
 import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
-import { readVerifier } from './verifier-file.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** The contents of a bundle. */
@@ -45,7 +45,7 @@ export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable>
   const showsRest = restIsShown(bundle, last.position);
   // Before the response begins: an altered payload is then a refusal, and not an archive that is cut off.
   for await (const _chunk of eventsOf(log, stream, checkpoint.size));
-  const verifier = await readVerifier();
+  const verifier = await readAsset('verify/annals-verify.mjs');
   const { log: origin } = log.head();
   const files: IncludedFile[] = [];
 

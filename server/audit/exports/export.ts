@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { EventText } from '../../../events/event-checks.ts';
 import { eventsBetween } from '../../documents/past/reading.ts';
+import { readAsset } from '../../platform/carried.ts';
 import { version } from '../../platform/version.ts';
 import { eventsThatFit, type Range } from './filters.ts';
 import { type ExportFormat, writers } from './formats.ts';
 import { consistencyOf, type Proven, proverOf, subtreesOf } from './proofs.ts';
 import { exportReadme, textsVersion } from './readme.ts';
 import { correctionsWithin, noteErased, type Sees, type ShownEvent, showEvent, shownJson } from './shown.ts';
-import { readVerifier } from './verifier-file.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** An export of a range; the checkpoint is of a tree that holds all of it. */
@@ -77,7 +77,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
   const readme = exportReadme({ origin, from, to, filters, withPayloads: seesPayloadsOf !== null, madeAt });
   const entries = [
     { name: 'README.txt', content: readme },
-    { name: 'annals-verify.mjs', content: await readVerifier() },
+    { name: 'annals-verify.mjs', content: await readAsset('verify/annals-verify.mjs') },
     ...new Set([file.entry, source.entry]),
     { name: 'manifest.json', content: manifest },
   ];

@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { errorOf } from '../../../storage/errors.ts';
-import { ownModule } from '../../platform/package.ts';
+import { startThread } from '../../platform/threads.ts';
 import type { Job, Looked, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
 
 /** The thread that goes through logs, seen from the main thread. One for all logs of a process. */
@@ -52,7 +52,7 @@ export function joinVerifier(): Verifier {
 
 function start() {
   if (thread) return thread;
-  const worker = new Worker(ownModule('./verifier-thread.ts', import.meta.url));
+  const worker = startThread('verifier');
   const started = { worker, waiting: new Map<number, Waiting>() };
   thread = started;
   // It keeps no process from ending.

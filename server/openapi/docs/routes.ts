@@ -1,17 +1,16 @@
 import type { Server } from '@hapi/hapi';
-import { contentSecurityPolicy, ownFile, serveFile } from '../../http/static.ts';
-import { carriedFile } from '../../platform/package.ts';
+import { contentSecurityPolicy, type StaticFile, serveFile } from '../../http/static.ts';
 
 /** All that the page needs, by its path: nothing comes from elsewhere, and no other file can be reached. */
-const files: Record<string, { file: string; type: string }> = {
-  '/api/docs': { file: ownFile('./index.html', import.meta.url), type: 'text/html' },
-  '/api/docs/docs.js': { file: ownFile('./docs.js', import.meta.url), type: 'text/javascript' },
-  '/api/docs/docs.css': { file: ownFile('./docs.css', import.meta.url), type: 'text/css' },
+const files: Record<string, Pick<StaticFile, 'asset' | 'type'>> = {
+  '/api/docs': { asset: 'server/openapi/docs/index.html', type: 'text/html' },
+  '/api/docs/docs.js': { asset: 'server/openapi/docs/docs.js', type: 'text/javascript' },
+  '/api/docs/docs.css': { asset: 'server/openapi/docs/docs.css', type: 'text/css' },
   '/api/docs/swagger-ui-bundle.js': {
-    file: carriedFile('swagger-ui-dist/swagger-ui-bundle.js'),
+    asset: 'swagger-ui-dist/swagger-ui-bundle.js',
     type: 'text/javascript',
   },
-  '/api/docs/swagger-ui.css': { file: carriedFile('swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
+  '/api/docs/swagger-ui.css': { asset: 'swagger-ui-dist/swagger-ui.css', type: 'text/css' },
 };
 
 const headers = { 'content-security-policy': contentSecurityPolicy };

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { createToldOrigins } from '../../http/refused-origins.ts';
 import { createLog, type LogSink } from '../../platform/logging.ts';
-import { ownModule } from '../../platform/package.ts';
 import { createState, type Phase, setState } from '../../platform/state.ts';
 import { type Settings, type SiteSettings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
@@ -35,7 +34,7 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   const metrics = openMetrics(settings, log);
   const threads = startHttpThreads({
     count: settings.threads,
-    module: ownModule('../threads/sites-thread.ts', import.meta.url),
+    kind: 'sites',
     input: {
       configs: [...new Set(settingsOfSites.flatMap(({ config }) => (config === undefined ? [] : [resolve(config)])))],
       logLevel: settings.logLevel,

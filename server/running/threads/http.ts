@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { type MessagePort, Worker } from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Address } from '../../http/listener.ts';
 import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
 import type { LogSink } from '../../platform/logging.ts';
+import { startThread } from '../../platform/threads.ts';
 import { StartError } from '../../writer/writer.ts';
 import type { MetricsPort } from '../metrics/counting.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -36,8 +37,8 @@ export type Order = { message: object; ports: readonly MessagePort[] };
 /** The parts that threads are started with. */
 export type ThreadsOptions = {
   count: number;
-  /** The module that each thread runs, and its start data. */
-  module: URL;
+  /** The thread of which each is one, and its start data. */
+  kind: 'http' | 'sites';
   input: object;
   sink: LogSink;
   log: Logger;
@@ -70,7 +71,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const endWatch = watch(() => briefed.values().filter(({ isListening }) => isListening()), patience, endStuck);
 
   function start(): Thread {
-    const thread = startThread(options);
+    const thread = openThread(options);
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);
@@ -156,11 +157,11 @@ type Thread = {
   ended: Promise<Error>;
 };
 
-function startThread({ module, input, sink, metrics }: ThreadsOptions): Thread {
+function openThread({ kind, input, sink, metrics }: ThreadsOptions): Thread {
   const pulse = createPulse();
   const way = metrics && wayTo(metrics);
   const workerData = { ...input, pulse, metrics: way } satisfies ThreadInput;
-  const worker = new Worker(module, { workerData, transferList: way ? [way.port] : [] });
+  const worker = startThread(kind, workerData, way ? [way.port] : []);
   const listening = Promise.withResolvers<number>();
   const ended = Promise.withResolvers<Error>();
   let isListening = false;

@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads';
 import type { Made } from '../../openapi/cache.ts';
-import { ownModule } from '../../platform/package.ts';
+import { startThread } from '../../platform/threads.ts';
 import type { Api } from '../../ports.ts';
 import type { Shared } from '../open-app.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
@@ -17,9 +16,7 @@ const noCredentials: Shared['credentials'] = { apiKeys: [], secrets: [], operato
  */
 export function generateOpenApiInWorker(api: Api, config: string, shared: Shared): Promise<Made> {
   const input = { config, api, shared: { ...shared, credentials: noCredentials, attemptSecret: '', blobs: noBlobs } };
-  const worker = new Worker(ownModule('./openapi-thread.ts', import.meta.url), {
-    workerData: input satisfies OpenApiInput,
-  });
+  const worker = startThread('openapi', input satisfies OpenApiInput);
   // The end of the service does not wait for it.
   worker.unref();
   return new Promise((resolve, reject) => {

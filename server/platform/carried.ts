@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+/** Holds `server`: the checkout, `dist` in the package, and in the binary an address below which there are no files. */
+const root = new URL('../../', import.meta.url);
+const isSource = import.meta.url.endsWith('.ts');
+/** The address of our modules in the binary, where binary/bootstrap.cjs answers for it. */
+const inBinary = 'file:///%5Bannals%5D/';
+
+/** Files of this project that are read while it runs, by their path from the root. */
+export const ownAssets = [
+  'server/accounts/pages/account.css',
+  'server/accounts/pages/account.js',
+  'server/accounts/pages/index.html',
+  'server/openapi/docs/docs.css',
+  'server/openapi/docs/docs.js',
+  'server/openapi/docs/index.html',
+  'verify/annals-verify.mjs',
+] as const;
+
+/** Files of other packages that are read while it runs: package and file. The package has copies of them below `vendor/`. */
+export const foreignAssets = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'] as const;
+
+/** A file that comes along. */
+export type AssetName = (typeof ownAssets)[number] | (typeof foreignAssets)[number];
+
+/** Reads a file that comes along: in the checkout and in the package from the disk, in the binary from the executable. */
+export async function readAsset(name: AssetName): Promise<Buffer> {
+  return isBinary() ? Buffer.from(executable().getAsset(name)) : readFile(fileOf(name));
+}
+
+/** Whether this process is the binary (docs/binary.md), and not Node with our modules as files. */
+export function isBinary(): boolean {
+  return import.meta.url.startsWith(inBinary);
+}
+
+/** The text of the module that each thread of the binary begins with: binary/bootstrap.cjs. */
+export function bootstrapText(): string {
+  return executable().getAsset('bootstrap.cjs', 'utf8');
+}
+
+/**
+ * Where a module of ours is that is not imported: it is compiled in the package.
+ *
+ * @param path from the root, without an extension.
+ */
+export function ownModule(path: string): URL {
+  return new URL(`${path}.${isSource ? 'ts' : 'js'}`, root);
+}
+
+/** Where a file of another package is that the package carries along (build.ts): its copy, or in the checkout the file itself. */
+export function carriedFile(path: string): string {
+  return isSource ? require.resolve(path) : fileURLToPath(new URL(`vendor/${path}`, root));
+}
+
+/** Not every Node has this module: it is asked for in the binary alone. */
+function executable(): typeof import('node:sea') {
+  return process.getBuiltinModule('node:sea');
+}
+
+function fileOf(name: AssetName): string {
+  const isForeign = foreignAssets.some((one) => one === name);
+  return isForeign ? carriedFile(name) : fileURLToPath(new URL(name, root));
+}

@@ -1,0 +1,30 @@
+import { type MessagePort, Worker, type WorkerOptions } from 'node:worker_threads';
+import { bootstrapText, isBinary, ownModule } from './carried.ts';
+
+/** The modules that threads begin with, by their path from the root, without an extension. */
+export const threadModules = {
+  hash: 'server/accounts/hash-thread',
+  http: 'server/running/threads/http-thread',
+  openapi: 'server/running/threads/openapi-thread',
+  sites: 'server/running/threads/sites-thread',
+  verifier: 'server/audit/notary/verifier-thread',
+  writer: 'server/writer/writer-thread',
+} as const;
+
+/** A thread of the service. */
+export type ThreadName = keyof typeof threadModules;
+
+/**
+ * Starts a thread of the service, in the checkout, the package and the binary alike.
+ *
+ * @param thread its name; or the address of a module in its place.
+ * @param transferList ports in its data.
+ */
+export function startThread(thread: ThreadName | URL, workerData?: object, transferList: MessagePort[] = []): Worker {
+  const options: WorkerOptions = { workerData, transferList };
+  if (thread instanceof URL) return new Worker(thread, options);
+  if (!isBinary()) return new Worker(ownModule(threadModules[thread]), options);
+  // A module in the executable has no file, so the thread is given a text, which finds it (binary/bootstrap.cjs).
+  const text = `globalThis.annalsEntry = ${JSON.stringify(`${thread}-thread`)};\n${bootstrapText()}`;
+  return new Worker(text, { ...options, eval: true });
+}

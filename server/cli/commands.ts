@@ -8,6 +8,7 @@ import { doctor } from './doctor/doctor.ts';
 import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { health } from './health.ts';
+import { init } from './init.ts';
 import { replaceKey } from './keys.ts';
 import { logCommands } from './log-commands.ts';
 import { serve } from './serve.ts';
@@ -32,6 +33,17 @@ const since = `  --since SIZE    also prove that the log extends an earlier chec
 
 /** All commands, in the order of the list that `annals help` prints. */
 export const commands: Record<string, Command> = {
+  init: {
+    summary: 'write a configuration to begin with',
+    usage: `annals init
+
+Writes into this directory annals.config.ts, annals.d.ts (the types of a configuration, for editors; not where the npm package
+is installed), tsconfig.json and .gitignore. Replaces no file: if one of them, or another configuration, exists, writes none.
+
+Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
+    isForAllSites: true,
+    run: init,
+  },
   serve: {
     summary: 'run the service',
     usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--drain-seconds N] [--strict-schema] [--accept-clock]

@@ -14,6 +14,7 @@ export const ownAssets = [
   'server/accounts/pages/account.css',
   'server/accounts/pages/account.js',
   'server/accounts/pages/index.html',
+  'server/cli/annals-types.txt',
   'server/openapi/docs/docs.css',
   'server/openapi/docs/docs.js',
   'server/openapi/docs/index.html',
@@ -39,6 +40,11 @@ export function isBinary(): boolean {
 /** The text of the module that each thread of the binary begins with: binary/bootstrap.cjs. */
 export function bootstrapText(): string {
   return executable().getAsset('bootstrap.cjs', 'utf8');
+}
+
+/** The version of the binary, and a text that names its code. */
+export function binaryBuild(): { version: string; build: string } {
+  return JSON.parse(executable().getAsset('build.json', 'utf8'));
 }
 
 /**

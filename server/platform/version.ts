@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { binaryBuild, isBinary } from './carried.ts';
 
 const require = createRequire(import.meta.url);
 // By its own name, for from here it is farther away once it is built.
@@ -12,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The version of the package. */
 export function version(): string {
-  return (require(packageFile) as { version: string }).version;
+  return isBinary() ? binaryBuild().version : (require(packageFile) as { version: string }).version;
 }
 
 let known: string | null = null;
@@ -22,7 +23,9 @@ let known: string | null = null;
  * version. 10 ms, once in a process.
  */
 export function build(): string {
-  known ??= hash('sha256', JSON.stringify([version(), ...['config', 'server'].map(filesBelow)]));
+  known ??= isBinary()
+    ? binaryBuild().build
+    : hash('sha256', JSON.stringify([version(), ...['config', 'server'].map(filesBelow)]));
   return known;
 }
 

@@ -14,7 +14,17 @@ import { UsageError } from './settings.ts';
 export type Loaded = { path: string; model: Model; seed: Seed | null };
 
 const example = fileURLToPath(ownModule('examples/atlas/annals.config'));
-const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
+/** The names of a configuration that is found where none is given. */
+export const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
+
+/** A configuration to begin with. */
+export const firstConfiguration = `import { defineConfig } from 'annals';
+
+export default defineConfig({
+  collections: [
+    { slug: 'notes', access: { read: () => true }, fields: [{ name: 'text', type: 'text', required: true }] },
+  ],
+});`;
 
 /** The time limit for a module that awaits something, such as a secret that it fetches. */
 const loadMilliseconds = 30_000;
@@ -28,25 +38,16 @@ const loadMilliseconds = 30_000;
 export async function loadConfiguration(path: string | undefined, patience = loadMilliseconds): Promise<Loaded> {
   const file = resolve(path ?? defaultNames.find((name) => existsSync(name)) ?? example);
   if (!existsSync(file)) {
-    throw new UsageError(path === undefined ? firstConfiguration() : `there is no configuration at ${file}`);
+    throw new UsageError(path === undefined ? noConfiguration() : `there is no configuration at ${file}`);
   }
   const { config, seed } = file.endsWith('.json') ? readJson(file) : await importModule(file, patience);
   return { path: file, model: checkConfig(config), seed };
 }
 
 /** The message without a configuration. The package, unlike the checkout and the image, has no example: it would be large. */
-function firstConfiguration(): string {
-  return [
-    `there is no configuration in ${process.cwd()}: put this into annals.config.ts there, or name one by --config`,
-    '',
-    "import { defineConfig } from 'annals';",
-    '',
-    'export default defineConfig({',
-    '  collections: [',
-    "    { slug: 'notes', access: { read: () => true }, fields: [{ name: 'text', type: 'text', required: true }] },",
-    '  ],',
-    '});',
-  ].join('\n');
+function noConfiguration(): string {
+  const ways = 'annals init writes this one there, and --config FILE names another';
+  return `there is no configuration in ${process.cwd()}: ${ways}\n\n${firstConfiguration}`;
 }
 
 type Module = { config: unknown; seed: Seed | null };

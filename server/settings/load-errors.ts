@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { show } from '../../config/suggest.ts';
+import { isBinary } from '../platform/carried.ts';
 
 /** The folder of our own modules: the author's mistake is elsewhere. */
 const ours = fileURLToPath(new URL('../', import.meta.url));
@@ -40,8 +41,8 @@ const checkMilliseconds = 5000;
 
 /** Node tells the place of a syntax error in JavaScript only if it checks that file alone; null without a Node to run. */
 function checkedPlace(file: string): string | null {
-  // There, execPath is the application and not Node.
-  if (process.versions.electron !== undefined) return null;
+  // There, execPath is not Node.
+  if (process.versions.electron !== undefined || isBinary()) return null;
   const { NODE_OPTIONS: _ours, ...env } = process.env;
   const check = { encoding: 'utf8', timeout: checkMilliseconds, env } as const;
   return markedPlace(spawnSync(process.execPath, ['--check', file], check).stderr ?? '');

@@ -4,9 +4,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { lockDirectory } from '../../storage/lock.ts';
 import { loggedIn, login } from '../helpers/accounts.ts';
+import { annalsWords } from '../helpers/command.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { useMailbox } from '../helpers/mail.ts';
@@ -45,7 +46,6 @@ const config = {
 const password = 'correct horse battery';
 const mailbox = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
-const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
 const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '2' });
 
 /** A service in a process of its own, or in this one. */
@@ -337,7 +337,7 @@ const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--ver
 
 describe('The password on a terminal', { skip: !hasTerminals, concurrency: true }, () => {
   const create = (email: string) => {
-    const words = [process.execPath, main, 'create-user', 'users', '--email', email, '--config', configFile];
+    const words = [...annalsWords, 'create-user', 'users', '--email', email, '--config', configFile];
     return `${[...words, '--data', service.data].map((word) => `'${word}'`).join(' ')}`;
   };
   const sane = ['echo', 'icanon', 'isig'];

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { annalsWords } from '../helpers/command.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, inherited, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
@@ -21,7 +21,6 @@ const posts = '/api/collections/posts';
 /** Where it does not matter who answers: each thread costs at every start. */
 const noThreads = { ANNALS_THREADS: '0' };
 
-const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
 const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 /** A file with a text in it. */
@@ -529,7 +528,7 @@ describe('The end of a service', () => {
 
   it('comes at once when the terminal goes that it was started at', { skip: !hasTerminals }, async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const command = [process.execPath, main, 'serve', '--config', configFile, '--data', data, '--port', '0'];
+    const command = [...annalsWords, 'serve', '--config', configFile, '--data', data, '--port', '0'];
     const words = command.map((word) => `'${word}'`).join(' ');
     const environment = { ...inherited(), ...noThreads };
     const terminal = spawn('script', ['-qec', words, '/dev/null'], {

@@ -3,10 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { annalsWords } from './command.ts';
 import { assertRefusalRecordsNothing } from './recorded.ts';
-
-const main = fileURLToPath(new URL('../../server/main.js', import.meta.url));
 
 /** The key every test service is started with. */
 export const apiKey = 'test-key-0123456789';
@@ -121,7 +119,7 @@ export function callerOf(url: string, data?: string): Service['call'] {
 }
 
 function runAnnals(args: readonly string[], environment: Record<string, string>, openFiles?: number): ChildProcess {
-  const command = [process.execPath, main, ...args];
+  const command = [...annalsWords, ...args];
   // A shell replaced by the service, which so has the limit and is the child that gets the signals.
   const limited = ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
   const [file = '', ...rest] = openFiles === undefined ? command : limited;
@@ -136,7 +134,8 @@ export async function runCommand(
   args: readonly string[],
   options: { environment?: Record<string, string>; cwd?: string; input?: string | Buffer } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [main, ...args], {
+  const [file, ...first] = annalsWords;
+  const child = spawn(file, [...first, ...args], {
     env: cleanEnvironment(options.environment ?? {}),
     cwd: options.cwd,
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
+import { annalsWords } from './command.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
@@ -209,16 +209,17 @@ export type Launched = {
 /**
  * Runs `annals` with these arguments; it is ended after the test.
  *
- * @param main which one; without it that of the checkout.
+ * @param main which one; without it that of the checkout, or the binary.
  */
 export function launch(
   t: TestContext,
   args: readonly string[],
   environment: Record<string, string> = {},
   cwd?: string,
-  main = fileURLToPath(new URL('../../server/main.js', import.meta.url)),
+  main?: string,
 ): Launched {
-  const child = spawn(process.execPath, [main, ...args], {
+  const [file, ...first] = main === undefined ? annalsWords : ([process.execPath, main] as const);
+  const child = spawn(file, [...first, ...args], {
     env: { ...inherited(), ...environment },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,96 @@
+'use strict';
+// The main thread of the binary begins here, and so does each other thread, which is given this as a text. Our modules are in the
+// executable, below an address that no file has. All else is left to Node: the author's configuration, its imports and packages.
+const { createHash } = require('node:crypto');
+const fs = require('node:fs');
+const { registerHooks } = require('node:module');
+const { homedir, tmpdir } = require('node:os');
+const { dirname, join } = require('node:path');
+const sea = require('node:sea');
+const vm = require('node:vm');
+const { isMainThread, setEnvironmentData } = require('node:worker_threads');
+
+// A `file:` address, so that createRequire and fileURLToPath work in the modules, and stacks look as usual.
+const base = 'file:///%5Bannals%5D/app/';
+const entries = { annals: 'annals.js', 'annals/server': 'annals-server.js', 'annals/client': 'annals-client.js' };
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const own = Object.hasOwn(entries, specifier) ? base + entries[specifier] : null;
+    const isInside = specifier.startsWith('.') && context.parentURL?.startsWith(base);
+    const url = own ?? (isInside ? new URL(specifier, context.parentURL).href : specifier);
+    return url.startsWith(base) ? { url, format: 'module', shortCircuit: true } : next(specifier, context);
+  },
+  load(url, context, next) {
+    if (!url.startsWith(base)) return next(url, context);
+    return { format: 'module', source: sea.getAsset(`app/${url.slice(base.length)}`, 'utf8'), shortCircuit: true };
+  },
+});
+
+if (isMainThread) {
+  setEnvironmentData('annals.addons', placeAddons());
+  // In the main script of an executable, import() knows Node's own modules alone.
+  const script = new vm.Script('(url) => import(url)', {
+    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  script.runInThisContext()(`${base}main.js`);
+} else import(`${base}${globalThis.annalsEntry}.js`);
+
+/**
+ * Puts the native addons where the system can load them, for it loads files alone: beside the executable, where an image has them,
+ * else in the user's folder for such things, else in a private folder until the process ends. All threads load the same files,
+ * for SQLite must be in a process once: the locks of one copy are undone by another.
+ */
+function placeAddons() {
+  const digests = JSON.parse(sea.getAsset('build.json', 'utf8')).addons;
+  const refusals = [];
+  for (const open of [ownFolder, cacheFolder, temporaryFolder]) {
+    try {
+      const folder = open(digests);
+      const files = Object.entries(digests).map(([name, digest]) => [name, placeAddon(folder, name, digest)]);
+      // Throws where nothing may be executed from.
+      process.dlopen({ exports: {} }, files[0][1]);
+      return Object.fromEntries(files);
+    } catch (error) {
+      refusals.push(error.message.split('\n')[0]);
+    }
+  }
+  console.error(
+    `no folder takes the native addons of Annals: ${refusals.join('; ')}. XDG_CACHE_HOME may name one that this user may write to and execute from`,
+  );
+  process.exit(2);
+}
+
+/** Beside the executable is nothing of ours to write, but an image may have them there. */
+function ownFolder(digests) {
+  const folder = dirname(process.execPath);
+  const missing = Object.entries(digests).find(([name, digest]) => !fs.existsSync(addonIn(folder, name, digest)));
+  if (missing) throw new Error(`${folder} has none for ${missing[0]}`);
+  return folder;
+}
+
+function cacheFolder() {
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'annals');
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+function temporaryFolder() {
+  const folder = fs.mkdtempSync(join(tmpdir(), 'annals-'));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function placeAddon(folder, name, digest) {
+  const file = addonIn(folder, name, digest);
+  if (fs.existsSync(file) && createHash('sha256').update(fs.readFileSync(file)).digest('hex') === digest) return file;
+  // Two processes may do this at once, and one be killed meanwhile.
+  const unfinished = `${file}.${process.pid}`;
+  fs.writeFileSync(unfinished, Buffer.from(sea.getAsset(`addons/${name}`)), { mode: 0o700, flag: 'wx' });
+  fs.renameSync(unfinished, file);
+  return file;
+}
+
+function addonIn(folder, name, digest) {
+  return join(folder, `${name}-${digest.slice(0, 16)}.node`);
+}

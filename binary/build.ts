@@ -1,0 +1,113 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { foreignAssets, ownAssets } from '../server/platform/carried.ts';
+import { version } from '../server/platform/version.ts';
+import { bundle, root } from './bundle.ts';
+import { licencesOf } from './licences.ts';
+import { type Architecture, architectures, nodeFor, nodeVersion } from './node.ts';
+import { sbomOf } from './sbom.ts';
+
+/**
+ * Makes the binary, build/annals: `npm run binary [-- --arch arm64]`. Beside it are the native addons (for an image in which
+ * nothing can be written), the list of its parts (CycloneDX), their licences, and SHA256SUMS.
+ */
+const { values } = parseArgs({ options: { arch: { type: 'string', default: 'x64' } } });
+const arch = architectures.find((one) => one === values.arch);
+if (!arch) throw new Error(`--arch is one of ${architectures.join(', ')}, got ${JSON.stringify(values.arch)}`);
+if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('the binary is built on Linux x64');
+await make(arch);
+
+async function make(arch: Architecture): Promise<void> {
+  const suffix = arch === 'x64' ? '' : `-${arch}`;
+  const out = join(root, 'build');
+  const parts = join(out, `parts${suffix}`);
+  rmSync(parts, { recursive: true, force: true });
+  mkdirSync(join(parts, 'app'), { recursive: true });
+
+  const { files, metafile } = await bundle();
+  const assets: Record<string, string> = { 'bootstrap.cjs': join(root, 'binary/bootstrap.cjs') };
+  for (const [name, text] of files) {
+    assets[`app/${name}`] = join(parts, 'app', name);
+    writeFileSync(join(parts, 'app', name), text);
+  }
+  for (const path of ownAssets) assets[path] = join(root, path);
+  const { resolve } = createRequire(import.meta.url);
+  for (const path of foreignAssets) assets[path] = resolve(path);
+
+  const addons = addonsFor(arch);
+  for (const [name, file] of Object.entries(addons)) assets[`addons/${name}`] = file;
+  const digests = Object.fromEntries(Object.entries(addons).map(([name, file]) => [name, sha256(readFileSync(file))]));
+  assets['build.json'] = join(parts, 'build.json');
+  const build = sha256(JSON.stringify([version(), nodeVersion, digests, [...files]]));
+  writeFileSync(assets['build.json'], JSON.stringify({ version: version(), build, addons: digests }));
+
+  const binary = join(out, `annals${suffix}`);
+  const executable = stripped(nodeFor(arch), parts);
+  const configuration = join(parts, 'sea.json');
+  const options = {
+    main: assets['bootstrap.cjs'],
+    output: binary,
+    executable,
+    // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    // NODE_OPTIONS would run code of others in the service.
+    execArgvExtension: 'none',
+    disableExperimentalSEAWarning: true,
+    useCodeCache: false,
+    useSnapshot: false,
+    assets,
+  };
+  writeFileSync(configuration, JSON.stringify(options));
+  execFileSync(nodeFor('x64'), ['--build-sea', configuration], { stdio: ['ignore', 'ignore', 'inherit'] });
+  chmodSync(binary, 0o755);
+
+  const beside = join(out, `addons${suffix}`);
+  rmSync(beside, { recursive: true, force: true });
+  mkdirSync(beside);
+  for (const [name, file] of Object.entries(addons)) {
+    copyFileSync(file, join(beside, `${name}-${(digests[name] as string).slice(0, 16)}.node`));
+  }
+  const sbom = sbomOf(metafile, { binary, builder: nodeFor('x64'), assets: foreignAssets });
+  writeFileSync(`${binary}.cdx.json`, `${JSON.stringify(sbom, null, 2)}\n`);
+  writeFileSync(join(out, 'LICENCES.txt'), licencesOf(sbom));
+  rmSync(parts, { recursive: true });
+  writeSums(out);
+  console.log(`build/annals${suffix}: ${(readFileSync(binary).length / 1e6).toFixed(1)} MB`);
+}
+
+/** The prebuilt native addons for glibc. */
+function addonsFor(arch: Architecture): Record<string, string> {
+  return {
+    'better-sqlite3': join(root, `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
+    bcrypt: join(root, `node_modules/bcrypt/prebuilds/linux-${arch}/bcrypt.glibc.node`),
+  };
+}
+
+/** Without the symbols of a debugger, a fifth less. A file of another architecture takes its own tool. */
+function stripped(node: string, folder: string): string {
+  const tool = arch === 'arm64' ? 'aarch64-linux-gnu-strip' : 'strip';
+  const file = join(folder, 'node');
+  const { status } = spawnSync(tool, ['-s', '-o', file, node], { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status === 0) return file;
+  console.error(
+    `not stripped, and so 33 MB larger: ${tool} is in the package binutils of Debian (for arm64, binutils-aarch64-linux-gnu)`,
+  );
+  return node;
+}
+
+function writeSums(out: string): void {
+  const names = readdirSync(out, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'SHA256SUMS')
+    .map((entry) => join(entry.parentPath, entry.name).slice(out.length + 1))
+    .sort();
+  const lines = names.map((name) => `${sha256(readFileSync(join(out, name)))}  ${name}\n`);
+  writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
+}
+
+function sha256(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}

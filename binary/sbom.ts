@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Metafile } from 'esbuild';
+import { version } from '../server/platform/version.ts';
+import { root } from './bundle.ts';
+import { nodeVersion } from './node.ts';
+
+type Component = {
+  type: 'application' | 'library' | 'platform';
+  'bom-ref': string;
+  name: string;
+  version: string;
+  purl?: string;
+  description?: string;
+  licenses?: { license: { name: string } }[];
+  hashes?: { alg: 'SHA-512'; content: string }[];
+  properties?: { name: string; value: string }[];
+};
+
+/** A software bill of materials, https://cyclonedx.org/docs/1.6/json/. It has no time and no number: the same sources, the same bytes. */
+export type Sbom = {
+  bomFormat: 'CycloneDX';
+  specVersion: '1.6';
+  version: 1;
+  metadata: { component: Component };
+  components: Component[];
+};
+
+type Made = {
+  binary: string;
+  /** The Node to ask what is in it. */
+  builder: string;
+  /** Files of packages that are in the binary beside the bundle: package and file. */
+  assets: readonly string[];
+};
+
+/** All that is in the binary: the packages of which the bundle has a module, native code, Node with its parts; and the libraries it needs. */
+export function sbomOf({ outputs }: Metafile, { binary, builder, assets }: Made): Sbom {
+  // Of a module that is not used, nothing is in the output.
+  const modules = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
+  const folders = modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  const own = assets.map((path) => `node_modules/${path.split('/')[0]}`);
+  const packages = [...new Set([...folders, ...own])].sort();
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: { type: 'application', 'bom-ref': 'annals', name: 'annals', version: version() } },
+    components: [...packages.map(componentOf), ...nativeParts(builder), ...librariesOf(binary)],
+  };
+}
+
+function componentOf(folder: string): Component {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+  const locked = packages[folder];
+  if (locked?.version !== version) throw new Error(`package-lock.json does not have ${folder} ${version}`);
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  const content = Buffer.from(locked.integrity.replace('sha512-', ''), 'base64').toString('hex');
+  return {
+    type: 'library',
+    'bom-ref': folder,
+    name,
+    version,
+    purl,
+    licenses: [{ license: { name: String(license) } }],
+    hashes: [{ alg: 'SHA-512', content }],
+    properties: [{ name: 'annals:path', value: folder }],
+  };
+}
+
+function nativeParts(builder: string): Component[] {
+  const db = new Database(':memory:');
+  const sqlite = db.prepare('SELECT sqlite_version()').pluck().get() as string;
+  db.close();
+  const parts = JSON.parse(execFileSync(builder, ['-p', 'JSON.stringify(process.versions)'], { encoding: 'utf8' }));
+  const kept = Object.entries<string>(parts).filter(([name]) => !['node', 'modules', 'napi', 'sqlite'].includes(name));
+  return [
+    part({ type: 'platform', name: 'node', version: nodeVersion, purl: `pkg:github/nodejs/node@v${nodeVersion}` }),
+    part({ type: 'library', name: 'sqlite', version: sqlite, description: 'in the addon of better-sqlite3' }),
+    part({ type: 'library', name: 'sqlite', version: String(parts.sqlite), description: 'in Node, not used' }),
+    ...kept.map(([name, version]) => part({ type: 'library', name, version, description: 'in Node' })),
+  ];
+}
+
+/** The libraries of the system, which are not in the binary: the oldest version that will do is that of the newest symbols. */
+function librariesOf(binary: string): Component[] {
+  const text = readFileSync(binary).toString('latin1');
+  const families = { glibc: 'GLIBC', 'libstdc++': 'GLIBCXX', libgcc: 'GCC', libatomic: 'LIBATOMIC' };
+  return Object.entries(families).flatMap(([name, prefix]) => {
+    const found = [...text.matchAll(new RegExp(`\\0${prefix}_(\\d+(?:\\.\\d+)+)(?=\\0)`, 'g'))].map(
+      ([, one = '']) => one,
+    );
+    const [newest] = found.sort((one, other) => other.localeCompare(one, 'en', { numeric: true }));
+    if (newest === undefined) return [];
+    const description = `a library of the system, not in the file; needs the symbols of ${prefix}_${newest}`;
+    return [part({ type: 'library', name, version: newest, description })];
+  });
+}
+
+function part(component: Omit<Component, 'bom-ref'>): Component {
+  return { 'bom-ref': `${component.name}@${component.version}`, ...component };
+}

@@ -61,11 +61,11 @@ function placeAddons() {
   process.exit(2);
 }
 
-/** Beside the executable is nothing of ours to write, but an image may have them there. */
+/** Nothing is written beside the executable, but an image has them there. */
 function ownFolder(digests) {
   const folder = dirname(process.execPath);
-  const missing = Object.entries(digests).find(([name, digest]) => !fs.existsSync(addonIn(folder, name, digest)));
-  if (missing) throw new Error(`${folder} has none for ${missing[0]}`);
+  const other = Object.entries(digests).find(([name, digest]) => !isPlaced(addonIn(folder, name, digest), digest));
+  if (other) throw new Error(`${folder} has no ${other[0]}`);
   return folder;
 }
 
@@ -83,7 +83,7 @@ function temporaryFolder() {
 
 function placeAddon(folder, name, digest) {
   const file = addonIn(folder, name, digest);
-  if (fs.existsSync(file) && createHash('sha256').update(fs.readFileSync(file)).digest('hex') === digest) return file;
+  if (isPlaced(file, digest)) return file;
   // Two processes may do this at once, and one be killed meanwhile.
   const unfinished = `${file}.${process.pid}`;
   fs.writeFileSync(unfinished, Buffer.from(sea.getAsset(`addons/${name}`)), { mode: 0o700, flag: 'wx' });
@@ -93,4 +93,9 @@ function placeAddon(folder, name, digest) {
 
 function addonIn(folder, name, digest) {
   return join(folder, `${name}-${digest.slice(0, 16)}.node`);
+}
+
+/** Half of a file, or one that others have put there, is not loaded. */
+function isPlaced(file, digest) {
+  return fs.existsSync(file) && createHash('sha256').update(fs.readFileSync(file)).digest('hex') === digest;
 }

@@ -337,7 +337,7 @@ const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--ver
 
 describe('The password on a terminal', { skip: !hasTerminals, concurrency: true }, () => {
   const create = (email: string) => {
-    const words = [...annalsWords, 'create-user', 'users', '--email', email, '--config', configFile];
+    const words = [...annalsWords(), 'create-user', 'users', '--email', email, '--config', configFile];
     return `${[...words, '--data', service.data].map((word) => `'${word}'`).join(' ')}`;
   };
   const sane = ['echo', 'icanon', 'isig'];

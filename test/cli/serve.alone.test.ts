@@ -528,7 +528,7 @@ describe('The end of a service', () => {
 
   it('comes at once when the terminal goes that it was started at', { skip: !hasTerminals }, async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const command = [...annalsWords, 'serve', '--config', configFile, '--data', data, '--port', '0'];
+    const command = [...annalsWords(), 'serve', '--config', configFile, '--data', data, '--port', '0'];
     const words = command.map((word) => `'${word}'`).join(' ');
     const environment = { ...inherited(), ...noThreads };
     const terminal = spawn('script', ['-qec', words, '/dev/null'], {

@@ -1,10 +1,17 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+type Words = readonly [string, ...string[]];
+
+const checkout: Words = [process.execPath, fileURLToPath(new URL('../../server/main.js', import.meta.url))];
+
 /**
  * The words that run `annals`: of the checkout, or the binary that the variable BINARY names, so that
- * `BINARY=build/annals npm test` tests it wherever a test starts a process. Not ANNALS_…: the service refuses unknown ones.
+ * `BINARY=build/annals npm test` tests it in each test that starts a process. Not ANNALS_…: the service refuses unknown ones.
+ *
+ * @param environment a test that brings code into the process by NODE_OPTIONS, which the binary ignores, tests the checkout.
  */
-export const annalsWords: readonly [string, ...string[]] = process.env.BINARY
-  ? [resolve(process.env.BINARY)]
-  : [process.execPath, fileURLToPath(new URL('../../server/main.js', import.meta.url))];
+export function annalsWords(environment: NodeJS.ProcessEnv = {}): Words {
+  const { BINARY } = process.env;
+  return BINARY && environment.NODE_OPTIONS === undefined ? [resolve(BINARY)] : checkout;
+}

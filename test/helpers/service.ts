@@ -119,7 +119,7 @@ export function callerOf(url: string, data?: string): Service['call'] {
 }
 
 function runAnnals(args: readonly string[], environment: Record<string, string>, openFiles?: number): ChildProcess {
-  const command = [...annalsWords, ...args];
+  const command = [...annalsWords(environment), ...args];
   // A shell replaced by the service, which so has the limit and is the child that gets the signals.
   const limited = ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
   const [file = '', ...rest] = openFiles === undefined ? command : limited;
@@ -134,7 +134,7 @@ export async function runCommand(
   args: readonly string[],
   options: { environment?: Record<string, string>; cwd?: string; input?: string | Buffer } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const [file, ...first] = annalsWords;
+  const [file, ...first] = annalsWords(options.environment);
   const child = spawn(file, [...first, ...args], {
     env: cleanEnvironment(options.environment ?? {}),
     cwd: options.cwd,

@@ -218,7 +218,7 @@ export function launch(
   cwd?: string,
   main?: string,
 ): Launched {
-  const [file, ...first] = main === undefined ? annalsWords : ([process.execPath, main] as const);
+  const [file, ...first] = main === undefined ? annalsWords(environment) : ([process.execPath, main] as const);
   const child = spawn(file, [...first, ...args], {
     env: { ...inherited(), ...environment },
     cwd,

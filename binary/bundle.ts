@@ -66,9 +66,12 @@ const replacements: Plugin = {
     onResolve({ filter: /^better-sqlite3$/ }, () => here('better-sqlite3.cjs'));
     onResolve({ filter: /^better-sqlite3\/lib\// }, ({ path }) => ({ path: join(root, 'node_modules', `${path}.js`) }));
     onResolve({ filter: /^node-gyp-build$/ }, () => here('node-gyp-build.cjs'));
+    onResolve({ filter: /^fs$/ }, ({ importer }) =>
+      importer.includes('/@hapi/inert/') ? here('assets-fs.cjs') : null,
+    );
     onResolve({ filter: /^\.\/generator\.ts$/ }, () => here('generator.ts'));
     onResolve(
-      { filter: /^(@apidevtools\/json-schema-ref-parser|http-status|swagger-parser|swagger-ui-dist)$/ },
+      { filter: /^(@apidevtools\/json-schema-ref-parser|http-status|swagger-parser|swagger-ui-dist|handlebars)$/ },
       () => ({
         path: join(root, 'server/openapi/stand-in.cjs'),
       }),

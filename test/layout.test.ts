@@ -29,6 +29,7 @@ const rules: Record<string, Rule> = {
       '@hapi/boom',
       '@hapi/bourne',
       '@hapi/hapi',
+      '@hapi/inert',
       '@hapi/jwt',
       'asn1js',
       'bcrypt',

@@ -20,7 +20,8 @@ const compilerOptions = {
 
 /** `annals init`: exit 0 written, 2 refused, since a file is there already. */
 export async function init(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  readSettings(args, environment, { settings: [], flags: {} });
+  // A command for all sites takes no --site.
+  readSettings(args, environment, { settings: ['sites'], flags: {} });
   const files: Record<string, string | Buffer> = {
     'annals.config.ts': `${firstConfiguration}\n`,
     // An installed package has its own.

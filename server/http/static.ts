@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto';
 import type { Server } from '@hapi/hapi';
-import { type AssetName, readAsset } from '../platform/carried.ts';
-import { once } from '../platform/once.ts';
+import Inert from '@hapi/inert';
+import { type AssetName, assetPath } from '../platform/carried.ts';
 
 /** A file that is served as it is, with headers beside its type. */
 export type StaticFile = { asset: AssetName; type: string; headers: Record<string, string> };
@@ -19,21 +18,23 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves a file to everybody. It is read once, and not sent to a caller who has it. */
+/** Serves a file to everybody, by the plugin inert, which {@link registerStatic} brings; it is not sent to a caller who has it. */
 export function serveFile(server: Server, path: string, { asset, type, headers }: StaticFile): void {
-  const read = once(async () => {
-    const content = await readAsset(asset);
-    return { content, tag: hash('sha256', content, 'base64url') };
-  });
+  // The files are known by name: no path of a request is looked up.
+  const options = { confine: false, etagMethod: 'hash' } as const;
   server.route({
     method: 'GET',
     path,
     options: { auth: false },
-    handler: async (_request, h) => {
-      const { content, tag } = await read();
-      const response = h.response(content).type(type).etag(tag);
+    handler: (_request, h) => {
+      const response = h.file(assetPath(asset), options).type(type);
       for (const [name, value] of Object.entries(headers)) response.header(name, value);
       return response;
     },
   });
+}
+
+/** Prepares a server for {@link serveFile}. */
+export function registerStatic(server: Server): Promise<void> {
+  return server.register(Inert);
 }

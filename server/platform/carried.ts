@@ -29,7 +29,13 @@ export type AssetName = (typeof ownAssets)[number] | (typeof foreignAssets)[numb
 
 /** Reads a file that comes along: in the checkout and in the package from the disk, in the binary from the executable. */
 export async function readAsset(name: AssetName): Promise<Buffer> {
-  return isBinary() ? Buffer.from(executable().getAsset(name)) : readFile(fileOf(name));
+  return isBinary() ? Buffer.from(executable().getAsset(name)) : readFile(assetPath(name));
+}
+
+/** The path of a file that comes along. In the binary only @hapi/inert finds something there (binary/assets-fs.cjs). */
+export function assetPath(name: AssetName): string {
+  const isForeign = foreignAssets.some((one) => one === name);
+  return isForeign && !isBinary() ? carriedFile(name) : fileURLToPath(new URL(name, root));
 }
 
 /** Whether this process is the binary (docs/binary.md), and not Node with our modules as files. */
@@ -64,9 +70,4 @@ export function carriedFile(path: string): string {
 /** Not every Node has this module: it is asked for in the binary alone. */
 function executable(): typeof import('node:sea') {
   return process.getBuiltinModule('node:sea');
-}
-
-function fileOf(name: AssetName): string {
-  const isForeign = foreignAssets.some((one) => one === name);
-  return isForeign ? carriedFile(name) : fileURLToPath(new URL(name, root));
 }

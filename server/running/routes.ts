@@ -22,6 +22,7 @@ import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
 import { answerErrors } from '../http/errors.ts';
 import { noRoute, requestId } from '../http/requests.ts';
+import { registerStatic } from '../http/static.ts';
 import { checkUrl } from '../http/url.ts';
 import { docs } from '../openapi/docs/routes.ts';
 import { health } from './health.ts';
@@ -56,7 +57,8 @@ const resources: readonly Resource[] = [
 /** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
 export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
   name: 'annals-routes',
-  register(server, { app, backlog = createBacklog(app.log) }) {
+  async register(server, { app, backlog = createBacklog(app.log) }) {
+    await registerStatic(server);
     registerAuthentication(server, app);
     const log = (err: Error, request: Request) =>
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');

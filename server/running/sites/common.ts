@@ -11,6 +11,7 @@ import { corsRoutes } from '../../http/cors-routes.ts';
 import { answerErrors, answerState } from '../../http/errors.ts';
 import { tellOfRefused } from '../../http/refused-origins.ts';
 import { requestId } from '../../http/requests.ts';
+import { registerStatic } from '../../http/static.ts';
 import { checkUrl } from '../../http/url.ts';
 import { docs } from '../../openapi/docs/routes.ts';
 import type { State } from '../../platform/state.ts';
@@ -102,6 +103,7 @@ export async function openCommon({ state, counts, told, backlog, metrics, log }:
       },
     },
   ]);
+  await registerStatic(server);
   docs(server);
   accountAssets(server);
   await server.start();

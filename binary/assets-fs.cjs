@@ -1,0 +1,33 @@
+'use strict';
+// In the place of node:fs for @hapi/inert, by which static files are served: those of ours are in the executable.
+const fs = require('node:fs');
+const sea = require('node:sea');
+const { Readable } = require('node:stream');
+
+const base = '/[annals]/';
+
+exports.open = (path, mode, done) => {
+  if (!path.startsWith(base)) fs.open(path, mode, done);
+  else process.nextTick(done, null, { content: Buffer.from(sea.getAsset(path.slice(base.length))) });
+};
+
+exports.fstat = (file, done) => {
+  if (typeof file === 'number') fs.fstat(file, done);
+  else {
+    // It has the time of the executable, of which it is a part.
+    fs.stat(process.execPath, (error, stat) => done(error, stat && Object.assign(stat, { size: file.content.length })));
+  }
+};
+
+exports.close = (file, done) => {
+  if (typeof file === 'number') fs.close(file, done);
+  else process.nextTick(done, null);
+};
+
+exports.createReadStream = (path, options) => {
+  const { fd: file, start, end = Number.POSITIVE_INFINITY } = options;
+  if (typeof file === 'number') return fs.createReadStream(path, options);
+  return Readable.from([file.content.subarray(start, end + 1)], { objectMode: false });
+};
+
+exports.readdir = fs.readdir;

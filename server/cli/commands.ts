@@ -1,9 +1,10 @@
 import { createUser, revokeSessions, unlock } from './accounts.ts';
+import { backupCommands, verifyEither } from './backup/commands.ts';
 import { collectBlobs, verifyBlobs } from './blobs.ts';
 import { correct } from './clock.ts';
 import { type Command, moments, streams } from './command.ts';
 import { configCheck } from './config-check.ts';
-import { rebuild, verify } from './data.ts';
+import { rebuild } from './data.ts';
 import { doctor } from './doctor/doctor.ts';
 import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
@@ -111,6 +112,7 @@ Exit codes: 0 healthy. 1 something is to be mended: a line begins with "trouble"
   verify: {
     summary: 'check the log, and that the read tables equal a replay of it',
     usage: `annals verify [--config FILE] [--data DIR]
+       annals verify BACKUP [--identity FILE]
 
 Reads the whole log and checks positions, versions, times, the Merkle tree, the commitments to all payloads, and the claims.
 Replays it and compares the read tables row by row. Checks it against every signed checkpoint: those of the signing key, in
@@ -118,11 +120,13 @@ the log and in the store of uploaded files. Names the keys that were disowned. I
 the head of the log, and all password hashes must be those that were set. The last line says how many events are signed, by
 which key, and whether uploaded files remain to be checked. Changes nothing, and also works while a service runs.
 
+BACKUP is a file of annals backup, which is then checked in the same way, with the uploaded files in it.
+
 ${sameBucket}
 
 Exit codes: 0 sound. 1 tampered with or different; the first bad event is named. 2 could not run, could not check
 everything, a log older than a minute has no signature by a known key, or only vault.db says that a key was disowned.`,
-    run: verify,
+    run: verifyEither,
   },
   rebuild: {
     summary: 'rebuild the read tables from the log',
@@ -141,6 +145,7 @@ everything, a log older than a minute has no signature by a known key, or only v
   --accept-clock           run even if the clock is more than a day behind the last event`,
     run: rebuild,
   },
+  ...backupCommands,
   'clock correct': {
     summary: 'return to right times after the clock was wrong',
     usage: `annals clock correct --today DAY --reason TEXT [--data DIR]

@@ -1,0 +1,47 @@
+import { verify } from '../data.ts';
+
+type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+
+// Loaded when they run: no other command needs their packages.
+const backup: Run = async (...given) => (await import('./backup.ts')).backup(...given);
+const restore: Run = async (...given) => (await import('./restore.ts')).restore(...given);
+
+/** `annals verify [BACKUP]`: without one it is about a data directory. */
+export const verifyEither: Run = async (args, environment) => {
+  const isOfBackup = args[0] !== undefined && !args[0].startsWith('-');
+  return isOfBackup ? (await import('./verify-backup.ts')).verifyBackup(args, environment) : verify(args, environment);
+};
+
+/** The commands about backups, as `commands.ts` lists them. */
+export const backupCommands = {
+  backup: {
+    summary: 'save a data directory, also while a service runs',
+    usage: `annals backup --out FILE [--force] [--recipient KEY]… [--data DIR]
+
+Saves log.db, vault.db, the uploaded files and the anchored checkpoints as of one moment in one tar archive. Also works while a
+service runs, which is not held up. The log is verified before, the file after it is written. A backup holds password hashes
+and keys: keep it where only you can read it, or encrypt it.
+
+  --out FILE       the file to write; it appears only when it is whole
+  --force          overwrite an existing file
+  --recipient KEY  encrypt it to this public key of age (age1…); can be repeated
+
+Exit codes: 0 saved. 1 the log is not sound, and nothing was saved; or files were missing, and the rest was saved. 2 wrong usage,
+or could not run.`,
+    run: backup,
+  },
+  restore: {
+    summary: 'restore a data directory from a backup',
+    usage: `annals restore BACKUP [--to MOMENT] [--identity FILE] [--data DIR]
+
+BACKUP is a file of annals backup. The data directory must be empty, or missing. The log is verified before anything is put in
+its place.
+
+  --to MOMENT      only the events up to this moment: a position, a time such as 2026-03-03T12:00:00Z, or a day such as
+                   2026-03-03 (UTC), which means its end
+  --identity FILE  the private key of an encrypted backup, as age-keygen writes it
+
+Exit codes: 0 restored. 1 the backup is not sound. 2 wrong usage, or could not run.`,
+    run: restore,
+  },
+};

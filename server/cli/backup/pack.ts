@@ -1,0 +1,100 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { readNamings } from '../../../events/blobs.ts';
+import { openLogToRead } from '../../../events/log-file.ts';
+import { logFile } from '../../../projections/files.ts';
+import type { Progress } from '../../../projections/rebuild.ts';
+import { BlobMissingError, type BlobStore } from '../../../storage/blobs.ts';
+import { version } from '../../platform/version.ts';
+import { blobEntry, type Entry, type Manifest, names, textEntry } from './archive.ts';
+import { type Snapshot, sizeOf } from './snapshot.ts';
+
+/** The files that a log names, with their sizes in bytes; `missing`: those that the store does not have. */
+export type Needed = { files: Map<string, number>; missing: string[] };
+
+/** Looks for the files that a copy of a log names in its events after a position. */
+export async function findFiles(folder: string, blobs: BlobStore, after = 0): Promise<Needed> {
+  const named = namedIn(folder, after);
+  const files = new Map<string, number>();
+  const missing: string[] = [];
+  for (const sha256 of named) {
+    const size = await blobs.size(sha256);
+    if (size === null) missing.push(sha256);
+    else files.set(sha256, size);
+  }
+  return { files, missing };
+}
+
+/** The files that a log names in its events after a position. */
+export function namedIn(folder: string, after = 0): Set<string> {
+  const db = openLogToRead(logFile(folder));
+  try {
+    const size = Number(db.prepare('SELECT size FROM head').pluck().get());
+    return new Set(readNamings(db, after, size).map(({ sha256 }) => sha256));
+  } finally {
+    db.close();
+  }
+}
+
+/** The manifest of the backup of a whole log. */
+export function manifestOf({ head }: Snapshot, missing: string[], takenAt: Date): Manifest {
+  const { log, size, root, recordedAt } = head;
+  return {
+    format: 1,
+    log,
+    after: 0,
+    beginsWith: null,
+    size,
+    root: root.toString('base64'),
+    recordedAt,
+    takenAt: takenAt.toISOString(),
+    version: version(),
+    missing,
+  };
+}
+
+/** The entries of the backup of a whole log, in the order of docs/backup.md: the log comes before the files that it names. */
+export async function* entriesOf(
+  { folder, anchors }: Snapshot,
+  {
+    manifest,
+    files,
+    blobs,
+    progress,
+  }: { manifest: Manifest; files: Needed['files']; blobs: BlobStore; progress: Progress },
+): AsyncGenerator<Entry> {
+  yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
+  for (const name of [names.vault, names.log]) yield fileEntry(name, join(folder, name));
+  yield* blobEntries(files, blobs, progress);
+}
+
+/** An entry with the content of a file. */
+export function fileEntry(name: string, path: string): Entry {
+  return { name, size: sizeOf(path), content: () => createReadStream(path) };
+}
+
+/** An entry for each stored file. One that is gone by now was erased meanwhile: what an event names is not removed otherwise. */
+export async function* blobEntries(
+  files: Needed['files'],
+  blobs: BlobStore,
+  progress: Progress,
+): AsyncGenerator<Entry> {
+  let done = 0;
+  for (const [sha256, size] of files) {
+    const content = await orGone(blobs.open(sha256));
+    if (content) yield { name: blobEntry(sha256), size, content: () => content };
+    done += 1;
+    progress(done, files.size);
+  }
+}
+
+async function orGone(opening: Promise<Readable>): Promise<Readable | null> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (error instanceof BlobMissingError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,228 @@
+import { join } from 'node:path';
+import { openClaims } from '../../../events/claim-table.ts';
+import { headerOf } from '../../../events/envelope.ts';
+import { openErasing } from '../../../events/erasing.ts';
+import { type ErasedStream, erasedStreams, staysErased } from '../../../events/erasures.ts';
+import { createIds } from '../../../events/ids.ts';
+import type { RecordedEvent } from '../../../events/log.ts';
+import { BrokenLogError, createLog, openLogToRead } from '../../../events/log-file.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import { openTip } from '../../../events/log-tip.ts';
+import type { Seals } from '../../../events/seals.ts';
+import { openLog } from '../../../events/sqlite-log.ts';
+import { projectionOf } from '../../../projections/epochs.ts';
+import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/files.ts';
+import { claimsIn } from '../../../projections/fit.ts';
+import { buildReadFile } from '../../../projections/rebuild.ts';
+import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
+
+/** An event as it is stored: the texts of its header and its payload, which is null where it was erased. */
+export type StoredEvent = { header: string; payload: string | null };
+
+/** An erasure that a log does not have: its event was at `position` of the log that has it. */
+export type LaterErasure = {
+  position: number;
+  recordedAt: string;
+  stream: string;
+  reason: string;
+  streams: ErasedStream[];
+};
+
+const atOnce = 1000;
+
+/** The events of a log at positions `after + 1` to `upTo` as they are stored. */
+export function* storedEvents(db: Sqlite, after: number, upTo: number): Generator<StoredEvent> {
+  const select = db.prepare<[after: number, upTo: number], StoredEvent>(
+    `SELECT header, body AS payload FROM events LEFT JOIN payloads USING (position)
+     WHERE position > ? AND position <= ? ORDER BY position`,
+  );
+  for (let start = after; start < upTo; start += atOnce) yield* select.all(start, Math.min(start + atOnce, upTo));
+}
+
+/**
+ * Puts stored events after those of a log, with the tree and the head that they give. Unique values are not kept up:
+ * {@link restoreClaims} does that.
+ *
+ * @throws BrokenLogError for events that do not go on where the log ends.
+ */
+export async function appendStored(
+  db: Sqlite,
+  seals: Seals,
+  events: Iterable<StoredEvent> | AsyncIterable<StoredEvent>,
+): Promise<void> {
+  const reader = readLog(db);
+  const tip = openTip(db, reader, seals);
+  const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
+  const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
+  const erasing = openErasing(db);
+
+  const write = db.transaction((batch: StoredEvent[]) => {
+    const recorded: RecordedEvent[] = [];
+    for (const { header: text, payload } of batch) {
+      const header = headerOf(text);
+      const { position, id, stream, version, type } = header;
+      insertEvent.run(position, id, stream, version, text);
+      if (payload !== null) insertPayload.run(position, payload);
+      if (type === 'document.erased' && payload !== null) {
+        erasing.erase(position, erasedStreams(JSON.parse(payload).data));
+        erasing.setFiles(position, []);
+        erasing.finish(position);
+      }
+      recorded.push({ header, data: null, context: null });
+    }
+    return tip.extend({ recorded, leaves: batch.map(({ header }) => header) });
+  });
+
+  let batch: StoredEvent[] = [];
+  const flush = () => {
+    if (batch.length > 0) tip.moveTo(write.immediate(batch));
+    batch = [];
+  };
+  for await (const event of events) {
+    batch.push(event);
+    if (batch.length === atOnce) flush();
+  }
+  flush();
+}
+
+/**
+ * Cuts the log of a folder off after a position, by making it anew: a log itself only grows.
+ *
+ * @returns the erasures that came after it: they hold for what stays too.
+ */
+export async function cutLog(folder: string, position: number, seals: Seals): Promise<LaterErasure[]> {
+  const file = logFile(folder);
+  const cut = `${file}.cut`;
+  const db = openLogToRead(file);
+  try {
+    const made = openDatabase(cut, { durability: 'off' });
+    try {
+      const { log } = readLog(db).head();
+      createLog(made, log, seals.key);
+      await appendStored(made, seals, storedEvents(db, 0, position));
+      copyRows({ from: db, to: made }, 'checkpoints', position);
+      copyRows({ from: db, to: made }, 'timestamps', position);
+    } finally {
+      made.close();
+    }
+    return erasuresIn(db, position);
+  } finally {
+    db.close();
+    removeDatabase(file);
+    moveIntoPlace(cut, file);
+  }
+}
+
+function copyRows({ from, to }: { from: Sqlite; to: Sqlite }, table: 'checkpoints' | 'timestamps', upTo: number): void {
+  const rows = from.prepare<[number], Record<string, unknown>>(`SELECT * FROM ${table} WHERE size <= ?`).all(upTo);
+  for (const row of rows) {
+    const values = Object.values(row);
+    to.prepare(`INSERT INTO ${table} VALUES (${values.map(() => '?').join(', ')})`).run(...values);
+  }
+}
+
+/** The erasures of a log after a position, oldest first. */
+export function erasuresIn(db: Sqlite, after: number): LaterErasure[] {
+  const log = readLog(db);
+  const select = db
+    .prepare<[number], number>('SELECT position FROM erasures WHERE position > ? ORDER BY position')
+    .pluck();
+  return select.all(after).flatMap((position) =>
+    log.range(position - 1, position).map(({ header, data, context }) => ({
+      position,
+      recordedAt: header.recordedAt,
+      stream: header.stream,
+      reason: context?.reason ?? '',
+      streams: erasedStreams(data),
+    })),
+  );
+}
+
+/**
+ * Erases from the log of a folder what was erased after its end, and leaves no trace of it in the file. Each is recorded as an event, for a
+ * payload may be missing only if one says so.
+ *
+ * @returns the number of erasures that were recorded; one that concerns nothing in this log is not.
+ */
+export function eraseAgain(folder: string, erasures: readonly LaterErasure[], seals: Seals): number {
+  if (erasures.length === 0) return 0;
+  const db = openDatabase(logFile(folder), { durability: 'full', secureDelete: true });
+  try {
+    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+    const log = openLog(db, { ids, now: Date.now, seals });
+    let count = 0;
+    for (const { position, recordedAt, stream, reason, streams } of erasures) {
+      const here = streams
+        .map((one) => ({ stream: one.stream, versions: Math.min(one.versions, log.versionOf(one.stream)) }))
+        .filter((one) => one.versions > 0 && hasPayload(db, one));
+      if (here.length === 0) continue;
+      const [outcome] = log.append([
+        {
+          stream,
+          expectedVersion: null,
+          events: [{ type: 'document.erased', data: { streams: here } }],
+          claims: [],
+          releases: [],
+          erases: here.map((one) => one.stream),
+          actor: { type: 'system' },
+          correlationId: ids.next().id,
+          context: { reason: `${reason} (erased again after a restore: event ${position} of ${recordedAt})` },
+        },
+      ]).outcomes;
+      if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');
+      log.erasing.setFiles(outcome.position, []);
+      log.erasing.finish(outcome.position);
+      count += 1;
+    }
+    db.exec('VACUUM');
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    return count;
+  } finally {
+    db.close();
+  }
+}
+
+function hasPayload(db: Sqlite, { stream, versions }: ErasedStream): boolean {
+  const rows = db
+    .prepare<[string, number], string>(
+      'SELECT header FROM events JOIN payloads USING (position) WHERE stream = ? AND version <= ?',
+    )
+    .pluck()
+    .all(stream, versions);
+  return rows.some((header) => !staysErased(headerOf(header).type));
+}
+
+/** Derives the unique values of the log of a folder from its events. */
+export function restoreClaims(folder: string): void {
+  const db = openDatabase(logFile(folder), { durability: 'full' });
+  const replayFile = join(folder, 'read-0.db.restore');
+  try {
+    const log = readLog(db);
+    const made = projectionOf(log);
+    if (!made) return;
+    buildReadFile(replayFile, made.projection, { log });
+    const replay = openDatabase(replayFile, { readonly: true });
+    try {
+      const { replaceAll } = openClaims(db, log.holderOf);
+      db.transaction(() => replaceAll(claimsIn(replay, made.schema))).immediate();
+    } finally {
+      replay.close();
+    }
+  } finally {
+    db.close();
+    removeDatabase(replayFile);
+  }
+}
+
+/** Reads a line of events as {@link eventLine} wrote it. @throws BrokenLogError for any other text. */
+export function readEventLine(line: string): StoredEvent {
+  const found: unknown = JSON.parse(line);
+  if (Array.isArray(found) && typeof found[0] === 'string' && (found[1] === null || typeof found[1] === 'string'))
+    return { header: found[0], payload: found[1] };
+  throw new BrokenLogError('a line of events.ndjson is not one of an event');
+}
+
+/** An event as a line of `events.ndjson`: its two texts, in an array. */
+export function eventLine({ header, payload }: StoredEvent): string {
+  return `${JSON.stringify([header, payload])}\n`;
+}

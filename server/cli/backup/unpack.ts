@@ -1,0 +1,124 @@
+import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { openLogToRead } from '../../../events/log-file.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import type { Seals } from '../../../events/seals.ts';
+import { openVault } from '../../../events/vault.ts';
+import { logFile } from '../../../projections/files.ts';
+import type { Progress } from '../../../projections/rebuild.ts';
+import type { BlobStore } from '../../../storage/blobs.ts';
+import { writing } from '../../../storage/data-directory.ts';
+import { syncFolder } from '../../../storage/disk.ts';
+import { privateFile, privateFolder } from '../../../storage/private.ts';
+import { UsageError } from '../../settings/settings.ts';
+import { StartError } from '../../writer/writer.ts';
+import { anchorIn, blobIn, type Manifest, names } from './archive.ts';
+import { type Reading, readBackup } from './sources.ts';
+
+/** The folder of a data directory that a restore works in until it is done. */
+const unfinished = 'restoring';
+
+/**
+ * Makes the folder that a restore works in, in an empty data directory.
+ *
+ * @throws UsageError where the directory holds anything.
+ */
+export function takeEmpty(directory: string): string {
+  const held = existsSync(directory) ? readdirSync(directory).filter((name) => name !== 'lost+found') : [];
+  const [first] = held;
+  if (first !== undefined) {
+    const isStopped = held.length === 1 && first === unfinished;
+    const what = isStopped ? 'a restore was stopped there; delete it' : `it holds ${first}`;
+    throw new UsageError(`${directory} is not empty: ${what}. A restore needs an empty folder, which --data names`);
+  }
+  const folder = join(directory, unfinished);
+  writing(folder, () => mkdirSync(folder, { recursive: true, mode: privateFolder }));
+  return folder;
+}
+
+/** Reads the vault and the log of a backup, which come before its files, into a folder; the files are left out. */
+export async function unpackLog(reading: Reading, folder: string): Promise<Manifest> {
+  const found: string[] = [];
+  const { manifest } = await readBackup(reading, async (_manifest, name, content) => {
+    if (blobIn(name) !== null) return 'stop';
+    if (name === names.vault || name === names.log) {
+      await save(content, join(folder, name));
+      found.push(name);
+    }
+    return undefined;
+  });
+  for (const name of [names.vault, names.log]) {
+    if (!found.includes(name))
+      throw new StartError(`${reading.source.name} has no ${name}: it is not a backup of a whole log`);
+  }
+  return manifest;
+}
+
+/** Which files of a backup are kept, and where. `store` is that of the restored service. */
+export type Keeping = { needed: ReadonlySet<string>; store: BlobStore; progress: Progress };
+
+/**
+ * Reads a whole backup, and keeps its checkpoints and the files that a log needs.
+ *
+ * @returns the files that were kept.
+ */
+export async function unpackFiles(reading: Reading, { needed, store, progress }: Keeping): Promise<Set<string>> {
+  const kept = new Set<string>();
+  mkdirSync(store.incoming, { recursive: true, mode: privateFolder });
+  await readBackup(reading, async (_manifest, name, content, size) => {
+    const anchor = anchorIn(name);
+    if (anchor !== null) await store.anchor(anchor, Buffer.concat(await content.toArray()).toString());
+    const sha256 = blobIn(name);
+    if (sha256 === null || !needed.has(sha256)) return undefined;
+    const path = join(store.incoming, sha256);
+    await save(content, path);
+    await store.keep({ path, size, sha256 });
+    rmSync(path, { force: true });
+    kept.add(sha256);
+    progress(kept.size, needed.size);
+    return undefined;
+  });
+  return kept;
+}
+
+async function save(content: Readable, path: string): Promise<void> {
+  await pipeline(content, createWriteStream(path, { flags: 'w', mode: privateFile, flush: true }));
+}
+
+/** The means to seal a log, from the vault that was restored with it. */
+export function sealsOf(folder: string): Seals {
+  const vault = openVault(join(folder, 'vault.db'));
+  try {
+    return vault.seals();
+  } finally {
+    vault.close();
+  }
+}
+
+/** The end of the log of a folder. */
+export function headOf(folder: string) {
+  const db = openLogToRead(logFile(folder));
+  try {
+    return readLog(db).head();
+  } finally {
+    db.close();
+  }
+}
+
+/** Puts what was restored into its place. The log comes last: a directory without one holds nothing that could be started. */
+export async function moveOut(folder: string, directory: string): Promise<void> {
+  const last = ['log.db'];
+  const all = readdirSync(folder).filter((name) => !/^(lock\.|.*-(wal|shm)$)/.test(name));
+  for (const name of [...all.filter((one) => !last.includes(one)), ...last])
+    renameSync(join(folder, name), join(directory, name));
+  rmSync(folder, { recursive: true });
+  await syncFolder(directory);
+  await syncFolder(dirname(directory));
+}
+
+/** The bytes of a file. */
+export function bytesOf(path: string): number {
+  return statSync(path).size;
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it, type TestContext } from 'node:test';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
+import { runHere } from '../helpers/in-process.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+import { recordedEvents, useFolder } from '../helpers/shared.ts';
+
+const config = {
+  collections: [
+    { slug: 'notes', fields: [{ name: 'text', type: 'text' as const, unique: true }] },
+    { slug: 'media', upload: true as const, fields: [] },
+    { slug: 'users', auth: { useAPIKey: true }, fields: [] },
+  ],
+};
+const service = useServiceHere(config);
+const folder = useFolder();
+const user = { email: 'ada@example.com', password: 'a long enough password' };
+
+async function upload(text: string): Promise<string> {
+  const body = `--b\r\ncontent-disposition: form-data; name=file; filename=file.txt\r\n\r\n${text}\r\n--b--\r\n`;
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+  const answer = await service.call('POST', '/api/collections/media', body, { headers });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+async function note(text: string): Promise<string> {
+  const answer = await service.call('POST', '/api/collections/notes', { text });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+let count = 0;
+/** Makes a backup of the shared service; gives the path of its file. */
+async function saved(...flags: string[]): Promise<string> {
+  count += 1;
+  const file = join(folder, `${count}.annals`);
+  const made = await runHere(['backup', '--out', file, '--data', service.data, ...flags]);
+  assert.deepEqual([made.code, made.stderr], [0, ''], made.stdout);
+  assert.match(made.stdout, /^saved \d+ events? and \d+ files? in .*\nSHA-256 of the file [0-9a-f]{64}\n$/);
+  return file;
+}
+
+const restore = (file: string, data: string, ...flags: string[]) =>
+  runHere(['restore', file, '--data', data, ...flags]);
+
+async function restored(t: TestContext, file: string, ...flags: string[]): Promise<string> {
+  const data = join(temporaryFolder(t), 'data');
+  const ended = await restore(file, data, ...flags);
+  assert.equal(ended.code, 0, ended.stdout + ended.stderr);
+  return data;
+}
+
+before(async () => {
+  const made = await service.call('POST', '/api/collections/users', user);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  await note('first');
+  await upload('the bytes of a file');
+});
+
+describe('annals backup and annals restore', () => {
+  it('bring back the documents, the files and the logins', async (t) => {
+    const data = await restored(t, await saved());
+    assert.deepEqual(recordedEvents(data), recordedEvents(service.data).slice(0, recordedEvents(data).length));
+    assert.equal(statSync(data).mode & 0o777, 0o700);
+    const verified = await runHere(['blobs', 'verify', '--data', data]);
+    assert.equal(verified.code, 0, verified.stdout);
+    const here = await startHere(t, config, { data });
+    const list = await here.call('GET', '/api/collections/notes');
+    assert.match(JSON.stringify(list.body), /"text":"first"/);
+    const login = await here.call('POST', '/api/collections/users/login', user, { key: null });
+    assert.equal(login.status, 200, JSON.stringify(login.body));
+    const taken = await here.call('POST', '/api/collections/notes', { text: 'first' });
+    assert.equal(taken.status, 409);
+  });
+
+  it('save an archive that tar opens, and sha256sum checks', async (t) => {
+    const file = await saved();
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const opened = temporaryFolder(t);
+    execFileSync('tar', ['xf', file, '-C', opened]);
+    execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: opened });
+    const sha256 = hash('sha256', 'the bytes of a file');
+    assert.equal(readFileSync(join(opened, 'blobs', sha256.slice(0, 2), sha256), 'utf8'), 'the bytes of a file');
+    assert.ok(!existsSync(join(service.data, 'backup', 'log.db')), 'the copy stays behind');
+  });
+
+  it('refuse a folder that is not empty, and change nothing in it', async (t) => {
+    const file = await saved();
+    const data = temporaryFolder(t);
+    writeFileSync(join(data, 'mine'), 'x');
+    const { code, stderr } = await restore(file, data);
+    assert.equal(code, 2);
+    assert.match(stderr, /is not empty: it holds mine/);
+    assert.deepEqual(readdirSync(data), ['mine']);
+  });
+
+  it('refuse a file that is cut off or altered, and leave nothing that could be started', async (t) => {
+    const file = await saved();
+    const { size } = statSync(file);
+    truncateSync(file, size - 3000);
+    const data = join(temporaryFolder(t), 'data');
+    const short = await restore(file, data);
+    assert.equal(short.code, 2, short.stdout);
+    assert.match(short.stderr, /is not a whole backup/);
+    assert.ok(!existsSync(join(data, 'log.db')));
+
+    const other = await saved();
+    const bytes = readFileSync(other);
+    bytes.write('THE', bytes.indexOf('the bytes of a file'));
+    writeFileSync(other, bytes);
+    const altered = await restore(other, join(temporaryFolder(t), 'data'));
+    assert.equal(altered.code, 2, altered.stdout);
+    assert.match(altered.stderr, /was altered: blobs\/[0-9a-f]{2}\/[0-9a-f]{64} is not what SHA256SUMS says/);
+  });
+
+  it('save what annals verify finds sound', async () => {
+    const verified = await runHere(['verify', await saved()]);
+    assert.deepEqual([verified.code, verified.stderr], [0, ''], verified.stdout);
+    assert.match(verified.stdout, /\nsound: the backup is whole \(\d+ events, 1 file\); /);
+  });
+
+  it('keep an existing file unless --force is given', async () => {
+    const file = await saved();
+    const kept = await runHere(['backup', '--out', file, '--data', service.data]);
+    assert.equal(kept.code, 2);
+    assert.match(kept.stderr, /is there; --force overwrites it/);
+    assert.equal((await runHere(['backup', '--out', file, '--force', '--data', service.data])).code, 0);
+  });
+});

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { temporaryFolder } from '../helpers/service.ts';
+import { remainsIn } from '../helpers/remains.ts';
+import { temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder } from '../helpers/shared.ts';
 
 const config = {
@@ -18,6 +19,7 @@ const config = {
 };
 const service = useServiceHere(config);
 const folder = useFolder();
+const configFile = writeConfig(useFolder(), config);
 const user = { email: 'ada@example.com', password: 'a long enough password' };
 
 async function upload(text: string): Promise<string> {
@@ -130,5 +132,41 @@ describe('annals backup and annals restore', () => {
     assert.equal(kept.code, 2);
     assert.match(kept.stderr, /is there; --force overwrites it/);
     assert.equal((await runHere(['backup', '--out', file, '--force', '--data', service.data])).code, 0);
+  });
+
+  it('restore the log as of a position, without what was erased since', async (t) => {
+    const kept = await note('kept until now');
+    const secret = await note('a secret that goes');
+    const position = recordedEvents(service.data).length;
+    await service.call('PATCH', `/api/collections/notes/${kept}`, { text: 'changed later' });
+    const body = { collection: 'notes', id: secret, reason: 'asked for it' };
+    const erased = await service.call('POST', '/api/audit/erasures', body);
+    assert.equal(erased.status, 201, JSON.stringify(erased.body));
+    const file = await saved();
+    const data = await restored(t, file, '--to', String(position));
+    assert.deepEqual(remainsIn(data, ['a secret that goes', 'changed later']), []);
+    const events = recordedEvents(data);
+    assert.deepEqual(events.slice(0, position), recordedEvents(service.data).slice(0, position));
+    assert.deepEqual(
+      events.slice(position).map(({ type }) => type),
+      ['document.erased'],
+    );
+
+    const accepting = ['--accept-lost-events', '--reason', 'a mistake of today', '--data', data];
+    const rebuilt = await runHere(['rebuild', '--config', configFile, ...accepting]);
+    assert.equal(rebuilt.code, 0, rebuilt.stderr);
+    const here = await startHere(t, config, { data });
+    assert.equal((await here.call('GET', `/api/collections/notes/${kept}`)).body.text, 'kept until now');
+    assert.equal((await here.call('GET', `/api/collections/notes/${secret}`)).status, 404);
+    assert.equal((await here.call('POST', '/api/collections/notes', { text: 'kept until now' })).status, 409);
+    await here.stop();
+    const verified = await runHere(['verify', '--data', data]);
+    assert.match(verified.stdout, /\nsound: /);
+  });
+
+  it('refuse a moment that the log does not reach', async (t) => {
+    const { code, stderr } = await restore(await saved(), join(temporaryFolder(t), 'data'), '--to', '99999');
+    assert.equal(code, 2);
+    assert.match(stderr, /--to/);
   });
 });

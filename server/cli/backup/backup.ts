@@ -15,7 +15,7 @@ import { type Settings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { existingLog } from '../data.ts';
 import { existingVault } from '../writing.ts';
-import { archiveOf, type Manifest, readArchive } from './archive.ts';
+import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
 import { encrypted, readRecipients } from './encryption.ts';
 import { entriesOf, findFiles, manifestOf } from './pack.ts';
 import { takeScratch, takeSnapshot } from './snapshot.ts';
@@ -38,7 +38,7 @@ export async function backup(args: readonly string[], environment: NodeJS.Proces
     await syncFolder(dirname(file));
     print(`${praise(made)} in ${flags.out} (${made.bytes} bytes): ${upTo(made.manifest)}`);
     print(`SHA-256 of the file ${made.sha256}`);
-    return tellMissing(made.manifest);
+    return tellMissing(made);
   } catch (error) {
     if (!(error instanceof UnsoundError)) throw error;
     print(`NOT SOUND: ${error.message}; no backup was made`);
@@ -54,7 +54,7 @@ class UnsoundError extends Error {
 }
 
 /** A backup that was made: the bytes of its file and their SHA-256. */
-export type Made = { manifest: Manifest; files: number; bytes: number; sha256: string };
+export type Made = { manifest: Manifest; files: number; altered: string[]; bytes: number; sha256: string };
 
 /**
  * Makes a backup of a data directory beside its service, checks the log in it, writes it, and reads it again.
@@ -80,8 +80,13 @@ export async function makeBackup(
     const { files, missing } = await findFiles(scratch.folder, blobs);
     const manifest = manifestOf(snapshot, missing, takenAt);
     const entries = entriesOf(snapshot, { manifest, files, blobs, progress: showProgress('copying files') });
-    const written = await writeArchive(archiveOf(entries, { mtime: takenAt }), { path, recipients });
-    return { manifest, files: files.size, ...written };
+    const altered: string[] = [];
+    const onEntry = (name: string, sha256: string) => {
+      const blob = blobIn(name);
+      if (blob !== null && blob !== sha256) altered.push(blob);
+    };
+    const written = await writeArchive(archiveOf(entries, { mtime: takenAt, onEntry }), { path, recipients });
+    return { manifest, files: files.size, altered, ...written };
   } finally {
     blobs.close();
     scratch.release();
@@ -130,12 +135,12 @@ function upTo({ size, recordedAt }: Manifest): string {
 }
 
 /** @returns the exit code. */
-function tellMissing({ missing }: Manifest): number {
-  if (missing.length === 0) return 0;
-  print(
-    `the store does not have ${counted(missing.length, 'file')} that the log names: annals blobs verify tells which`,
-  );
-  return 1;
+function tellMissing({ manifest: { missing }, altered }: Made): number {
+  const look = 'annals blobs verify tells which';
+  if (missing.length > 0)
+    print(`the store does not have ${counted(missing.length, 'file')} that the log names: ${look}`);
+  if (altered.length > 0) print(`the store has ${counted(altered.length, 'altered file')}: ${look}`);
+  return missing.length + altered.length > 0 ? 1 : 0;
 }
 
 function print(line: string): void {

@@ -44,7 +44,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
   const whole = headOf(folder);
   const position = flags.to === undefined ? whole.size : positionIn(folder, flags.to);
   const later: LaterErasure[] = position < whole.size ? await cutLog(folder, position, seals) : [];
-  const erased = eraseAgain(folder, later, seals);
+  const erased = await eraseAgain(folder, later, seals);
   if (position < whole.size) restoreClaims(folder);
 
   const store = openBlobStore(blobSettingsOf({ data: folder, bucket: settings.bucket }));
@@ -64,7 +64,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
   if (erased > 0) lines.push(`erased again what ${counted(erased, 'later erasure')} had erased`);
   if (missing > 0)
     lines.push(
-      `note: the store did not have ${counted(missing, 'file')} when the backup was made: annals blobs verify names them`,
+      `note: ${counted(missing, 'file was', 'files were')} missing or altered when the backup was made: annals blobs verify names them`,
     );
   if (position < signed)
     lines.push(

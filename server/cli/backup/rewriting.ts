@@ -1,15 +1,15 @@
 import { join } from 'node:path';
+import { schemaVersionOf } from '../../../events/catalogue.ts';
 import { openClaims } from '../../../events/claim-table.ts';
-import { headerOf } from '../../../events/envelope.ts';
+import { commitmentOf, encodeHeader, encodePayload, headerOf } from '../../../events/envelope.ts';
 import { openErasing } from '../../../events/erasing.ts';
-import { type ErasedStream, erasedStreams, staysErased } from '../../../events/erasures.ts';
-import { createIds } from '../../../events/ids.ts';
+import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
+import { createIds, timeOfId } from '../../../events/ids.ts';
 import type { RecordedEvent } from '../../../events/log.ts';
 import { BrokenLogError, createLog, openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openTip } from '../../../events/log-tip.ts';
 import type { Seals } from '../../../events/seals.ts';
-import { openLog } from '../../../events/sqlite-log.ts';
 import { projectionOf } from '../../../projections/epochs.ts';
 import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/files.ts';
 import { claimsIn } from '../../../projections/fit.ts';
@@ -142,54 +142,61 @@ export function erasuresIn(db: Sqlite, after: number): LaterErasure[] {
  * Erases from the log of a folder what was erased after its end, and leaves no trace of it in the file. Each is recorded as an event, for a
  * payload may be missing only if one says so.
  *
- * @returns the number of erasures that were recorded; one that concerns nothing in this log is not.
+ * @returns the number of erasures that were recorded; one that concerns nothing in this log, or that it has already, is not.
  */
-export function eraseAgain(folder: string, erasures: readonly LaterErasure[], seals: Seals): number {
+export async function eraseAgain(folder: string, erasures: readonly LaterErasure[], seals: Seals): Promise<number> {
   if (erasures.length === 0) return 0;
   const db = openDatabase(logFile(folder), { durability: 'full', secureDelete: true });
   try {
-    const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
-    const log = openLog(db, { ids, now: Date.now, seals });
-    let count = 0;
-    for (const { position, recordedAt, stream, reason, streams } of erasures) {
-      const here = streams
-        .map((one) => ({ stream: one.stream, versions: Math.min(one.versions, log.versionOf(one.stream)) }))
-        .filter((one) => one.versions > 0 && hasPayload(db, one));
-      if (here.length === 0) continue;
-      const [outcome] = log.append([
-        {
-          stream,
-          expectedVersion: null,
-          events: [{ type: 'document.erased', data: { streams: here } }],
-          claims: [],
-          releases: [],
-          erases: here.map((one) => one.stream),
-          actor: { type: 'system' },
-          correlationId: ids.next().id,
-          context: { reason: `${reason} (erased again after a restore: event ${position} of ${recordedAt})` },
-        },
-      ]).outcomes;
-      if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');
-      log.erasing.setFiles(outcome.position, []);
-      log.erasing.finish(outcome.position);
-      count += 1;
-    }
+    const events = [...erasureEvents(db, erasures)];
+    await appendStored(db, seals, events);
     db.exec('VACUUM');
     db.pragma('wal_checkpoint(TRUNCATE)');
-    return count;
+    return events.length;
   } finally {
     db.close();
   }
 }
 
-function hasPayload(db: Sqlite, { stream, versions }: ErasedStream): boolean {
-  const rows = db
-    .prepare<[string, number], string>(
-      'SELECT header FROM events JOIN payloads USING (position) WHERE stream = ? AND version <= ?',
-    )
-    .pluck()
-    .all(stream, versions);
-  return rows.some((header) => !staysErased(headerOf(header).type));
+/** The events by which a log says what was erased after its end. Payloads of it may be missing already, so none is read. */
+function* erasureEvents(db: Sqlite, erasures: readonly LaterErasure[]): Generator<StoredEvent> {
+  const { versionOf, ...log } = readLog(db);
+  const head = log.head();
+  const newest = db.prepare<[], string>('SELECT header FROM events ORDER BY position DESC LIMIT 1').pluck().get();
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+  ids.raise(Math.max(newest ? timeOfId(headerOf(newest).id) : 0, Date.parse(head.recordedAt) || 0));
+  const now = new Date().toISOString();
+  const recordedAt = now > head.recordedAt ? now : head.recordedAt;
+  let { size } = head;
+  const added = new Map<string, number>();
+  const declared = new Map<string, number>();
+  for (const { streams } of erasuresIn(db, 0)) for (const one of streams) declared.set(one.stream, one.versions);
+  for (const { position, recordedAt: then, stream, reason, streams } of erasures) {
+    const here = streams
+      .map((one) => ({ stream: one.stream, versions: Math.min(one.versions, versionOf(one.stream)) }))
+      .filter((one) => one.versions > (declared.get(one.stream) ?? 0));
+    if (here.length === 0) continue;
+    for (const one of here) declared.set(one.stream, one.versions);
+    added.set(stream, (added.get(stream) ?? 0) + 1);
+    size += 1;
+    const why = `${reason} (erased again after a restore: event ${position} of ${then})`;
+    const payload = encodePayload({ streams: here }, { reason: why });
+    const header = encodeHeader({
+      v: 2,
+      log: head.log,
+      position: size,
+      id: ids.next().id,
+      stream,
+      version: versionOf(stream) + (added.get(stream) ?? 0),
+      type: 'document.erased',
+      schemaVersion: schemaVersionOf['document.erased'],
+      recordedAt,
+      actor: { type: 'system' },
+      correlationId: ids.next().id,
+      payload: commitmentOf(payload),
+    });
+    yield { header, payload };
+  }
 }
 
 /** Derives the unique values of the log of a folder from its events. */

@@ -1,4 +1,5 @@
-import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -62,7 +63,7 @@ export type Keeping = { needed: ReadonlySet<string>; store: BlobStore; progress:
 /**
  * Reads a whole backup, and keeps its checkpoints and the files that a log needs.
  *
- * @returns the files that were kept.
+ * @returns the files that were kept. One that was altered before the backup was made is left out.
  */
 export async function unpackFiles(reading: Reading, { needed, store, progress }: Keeping): Promise<Set<string>> {
   const kept = new Set<string>();
@@ -73,18 +74,23 @@ export async function unpackFiles(reading: Reading, { needed, store, progress }:
     const sha256 = blobIn(name);
     if (sha256 === null || !needed.has(sha256)) return undefined;
     const path = join(store.incoming, sha256);
-    await save(content, path);
-    await store.keep({ path, size, sha256 });
+    if ((await save(content, path)) === sha256) {
+      await store.keep({ path, size, sha256 });
+      kept.add(sha256);
+    }
     rmSync(path, { force: true });
-    kept.add(sha256);
     progress(kept.size, needed.size);
     return undefined;
   });
   return kept;
 }
 
-async function save(content: Readable, path: string): Promise<void> {
-  await pipeline(content, createWriteStream(path, { flags: 'w', mode: privateFile, flush: true }));
+/** @returns the SHA-256 of the file. */
+async function save(content: Readable, path: string): Promise<string> {
+  const digest = createHash('sha256');
+  content.on('data', (chunk: Buffer) => digest.update(chunk));
+  await pipeline(content, createWriteStream(path, { mode: privateFile, flush: true }));
+  return digest.digest('hex');
 }
 
 /** The means to seal a log, from the vault that was restored with it. */
@@ -116,9 +122,4 @@ export async function moveOut(folder: string, directory: string): Promise<void> 
   rmSync(folder, { recursive: true });
   await syncFolder(directory);
   await syncFolder(dirname(directory));
-}
-
-/** The bytes of a file. */
-export function bytesOf(path: string): number {
-  return statSync(path).size;
 }

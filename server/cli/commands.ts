@@ -112,7 +112,7 @@ Exit codes: 0 healthy. 1 something is to be mended: a line begins with "trouble"
   verify: {
     summary: 'check the log, and that the read tables equal a replay of it',
     usage: `annals verify [--config FILE] [--data DIR]
-       annals verify BACKUP [--identity FILE]
+       annals verify BACKUP [--identity FILE] [--s3 FILE]
 
 Reads the whole log and checks positions, versions, times, the Merkle tree, the commitments to all payloads, and the claims.
 Replays it and compares the read tables row by row. Checks it against every signed checkpoint: those of the signing key, in

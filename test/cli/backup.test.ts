@@ -7,6 +7,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
+import { describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder } from '../helpers/shared.ts';
 
@@ -168,5 +169,142 @@ describe('annals backup and annals restore', () => {
     const { code, stderr } = await restore(await saved(), join(temporaryFolder(t), 'data'), '--to', '99999');
     assert.equal(code, 2);
     assert.match(stderr, /--to/);
+  });
+});
+
+describe('A series of backups', () => {
+  const backup = (place: string, ...flags: string[]) =>
+    runHere(['backup', '--to', place, '--data', service.data, ...flags]);
+  const backupsIn = (place: string) => readdirSync(place).filter((name) => name.includes('.annals'));
+
+  it('is restored from its newest, without what was erased after that', async (t) => {
+    const place = join(temporaryFolder(t), 'series');
+    const secret = await note('known by a name');
+    await upload('a portrait');
+    const first = await backup(place);
+    assert.deepEqual([first.code, first.stderr], [0, ''], first.stdout);
+    const [name = ''] = backupsIn(place);
+    const body = { collection: 'notes', id: secret, reason: 'asked for it' };
+    assert.equal((await service.call('POST', '/api/audit/erasures', body)).status, 201);
+
+    // Its own list does not know yet.
+    const early = await restored(t, place);
+    assert.notDeepEqual(remainsIn(early, ['known by a name']), []);
+
+    assert.equal((await backup(place)).code, 0);
+    const data = join(temporaryFolder(t), 'data');
+    const { code, stdout, stderr } = await restore(join(place, name), data);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /\nerased again what 1 later erasure had erased\n/);
+    assert.deepEqual(remainsIn(data, ['known by a name']), []);
+    const here = await startHere(t, config, { data });
+    assert.equal((await here.call('GET', `/api/collections/notes/${secret}`)).status, 404);
+    await here.stop();
+    assert.match((await runHere(['verify', '--data', data])).stdout, /\nsound: /);
+
+    const list = join(place, 'erasures.json');
+    const alone = join(temporaryFolder(t), 'alone.annals');
+    writeFileSync(alone, readFileSync(join(place, name)));
+    assert.deepEqual(remainsIn(await restored(t, alone, '--erasures', list), ['known by a name']), []);
+    const unknown = await restore(alone, join(temporaryFolder(t), 'data'));
+    assert.match(
+      unknown.stdout,
+      /erasures are known up to event \d+: .*; --erasures FILE names a newer list of them\n$/,
+    );
+  });
+
+  it('refuses a list of erasures that was altered', async (t) => {
+    const place = temporaryFolder(t);
+    assert.equal((await backup(place)).code, 0);
+    const list = join(place, 'erasures.json');
+    writeFileSync(list, readFileSync(list, 'utf8').replace('"versions": 1', '"versions": 2'));
+    const data = join(temporaryFolder(t), 'data');
+    const { code, stderr } = await restore(place, data);
+    assert.equal(code, 2);
+    assert.match(stderr, /erasures\.json in .* was altered: it is not what was signed/);
+    assert.deepEqual(readdirSync(data), []);
+  });
+
+  it('is opened by the private key alone where it is encrypted to a public one', async (t) => {
+    const { generateIdentity, identityToRecipient } = await import('age-encryption');
+    const identity = await generateIdentity();
+    const recipient = await identityToRecipient(identity);
+    const keys = join(temporaryFolder(t), 'key.txt');
+    writeFileSync(keys, `# created today\n${identity}\n`);
+    const place = temporaryFolder(t);
+    const made = await backup(place, '--recipient', recipient);
+    assert.deepEqual([made.code, made.stderr], [0, ''], made.stdout);
+    const [name = ''] = backupsIn(place);
+    assert.match(name, /\.annals\.age$/);
+    assert.deepEqual(remainsIn(join(place), ['the bytes of a file', 'annals-backup.json']), []);
+
+    const closed = await restore(place, join(temporaryFolder(t), 'data'));
+    assert.equal(closed.code, 2);
+    assert.match(closed.stderr, /is encrypted: --identity FILE names the file with its private key/);
+    const other = join(temporaryFolder(t), 'other.txt');
+    writeFileSync(other, await generateIdentity());
+    const wrong = await restore(place, join(temporaryFolder(t), 'data'), '--identity', other);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /cannot be decrypted with this private key/);
+
+    const data = await restored(t, place, '--identity', keys);
+    assert.equal((await runHere(['blobs', 'verify', '--data', data])).code, 0);
+    const verified = await runHere(['verify', join(place, name), '--identity', keys]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+    truncateSync(join(place, name), statSync(join(place, name)).size - 100);
+    const short = await restore(place, join(temporaryFolder(t), 'data'), '--identity', keys);
+    assert.equal(short.code, 2, short.stdout);
+    assert.match(short.stderr, /is not a whole backup/);
+  });
+
+  it('keeps what its rules name', async (t) => {
+    const place = temporaryFolder(t);
+    const old = ['20200101T000000000Z-0000000001.annals', '20200101T010000000Z-0000000001.annals'];
+    for (const name of [...old, 'mine.txt']) writeFileSync(join(place, name), '');
+    const made = await backup(place, '--keep', '24h,7d');
+    assert.deepEqual([made.code, made.stderr], [0, '']);
+    assert.match(made.stdout, /\nremoved 2 backups that --keep does not name\n$/);
+    assert.equal(backupsIn(place).length, 1);
+    assert.ok(existsSync(join(place, 'mine.txt')));
+  });
+
+  it('needs a key for a bucket, and says what else is wrong', async (t) => {
+    const place = temporaryFolder(t);
+    const refusals: [flags: string[], message: RegExp][] = [
+      [['--to', 's3://backups/annals'], /a backup in a bucket is encrypted, .*--plain saves it as it is/],
+      [['--to', 's3://backups/annals', '--plain'], /needs the address and keys of its server: --s3 FILE/],
+      [['--to', place, '--keep', '24x'], /--keep must be like 24h,7d,8w/],
+      [['--to', place, '--every', '1'], /--every must be like 30m, 1h or 1d/],
+      [['--to', place, '--recipient', 'age1x'], /--recipient: it must be a public key of age like age1…, got "age1x"/],
+      [['--out', join(place, 'x'), '--keep', '1h'], /--keep goes with --to/],
+      [[], /either --out FILE for one backup, or --to FOLDER/],
+    ];
+    for (const [flags, message] of refusals) {
+      const { code, stderr } = await runHere(['backup', '--data', service.data, ...flags]);
+      assert.equal(code, 2, flags.join(' '));
+      assert.match(stderr, message);
+    }
+    assert.deepEqual(readdirSync(place), []);
+  });
+});
+
+describeWithBucket('A series of backups in a bucket', () => {
+  const bucket = useBucket();
+
+  it('is encrypted, read back, and restored', async (t) => {
+    const { generateIdentity, identityToRecipient } = await import('age-encryption');
+    const identity = await generateIdentity();
+    const keys = join(temporaryFolder(t), 'key.txt');
+    writeFileSync(keys, identity);
+    await openClient(bucket).makeBucket(bucket.name);
+    const { endpoint, accessKey, secretKey } = bucket;
+    const s3 = join(temporaryFolder(t), 's3.json');
+    writeFileSync(s3, JSON.stringify({ endpoint, accessKey, secretKey }));
+    const place = `s3://${bucket.name}/annals/daily`;
+    const recipient = ['--recipient', await identityToRecipient(identity)];
+    const made = await runHere(['backup', '--to', place, '--s3', s3, '--data', service.data, ...recipient]);
+    assert.deepEqual([made.code, made.stderr], [0, ''], made.stdout);
+    const data = await restored(t, place, '--s3', s3, '--identity', keys);
+    assert.equal((await runHere(['blobs', 'verify', '--data', data])).code, 0);
   });
 });

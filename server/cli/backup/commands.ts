@@ -17,6 +17,8 @@ export const backupCommands = {
   backup: {
     summary: 'save a data directory, also while a service runs',
     usage: `annals backup --out FILE [--force] [--recipient KEY]… [--data DIR]
+       annals backup --to FOLDER|s3://BUCKET/PREFIX [--recipient KEY]… [--plain] [--s3 FILE] [--every TIME] [--keep RULES]
+              [--data DIR]
 
 Saves log.db, vault.db, the uploaded files and the anchored checkpoints as of one moment in one tar archive. Also works while a
 service runs, which is not held up. The log is verified before, the file after it is written. A backup holds password hashes
@@ -25,6 +27,12 @@ and keys: keep it where only you can read it, or encrypt it.
   --out FILE       the file to write; it appears only when it is whole
   --force          overwrite an existing file
   --recipient KEY  encrypt it to this public key of age (age1…); can be repeated
+  --to PLACE       add a backup to a series in a folder or a bucket, with a signed list of erasures beside it
+  --plain          do not encrypt what goes to a bucket
+  --s3 FILE        how the bucket is reached: JSON with endpoint, accessKey, secretKey, and optionally region and pathStyle
+                   (default: the bucket settings of uploaded files, ANNALS_S3_…)
+  --every TIME     add one at once and then at intervals, such as 1h, until a signal; a failure is a warning
+  --keep RULES     remove older backups but the newest of each of the last hours, days or weeks, such as 24h,7d,8w
 
 Exit codes: 0 saved. 1 the log is not sound, and nothing was saved; or files were missing, and the rest was saved. 2 wrong usage,
 or could not run.`,
@@ -32,14 +40,18 @@ or could not run.`,
   },
   restore: {
     summary: 'restore a data directory from a backup',
-    usage: `annals restore BACKUP [--to MOMENT] [--identity FILE] [--data DIR]
+    usage: `annals restore BACKUP [--to MOMENT] [--identity FILE] [--erasures FILE] [--s3 FILE] [--data DIR]
 
-BACKUP is a file of annals backup. The data directory must be empty, or missing. The log is verified before anything is put in
-its place.
+BACKUP is a file of annals backup; or a folder or s3://BUCKET/PREFIX with a series of them, of which the newest is taken; or one
+of a series: s3://BUCKET/PREFIX/NAME. The data directory must be empty, or missing. The log is verified before anything is put
+in its place. Uploaded files go to the bucket of the settings, if there is one.
 
   --to MOMENT      only the events up to this moment: a position, a time such as 2026-03-03T12:00:00Z, or a day such as
                    2026-03-03 (UTC), which means its end
   --identity FILE  the private key of an encrypted backup, as age-keygen writes it
+  --erasures FILE  a list of erasures, as it is beside the backups of a series: what it names is erased again. That of the
+                   series itself is always read
+  --s3 FILE        as for annals backup
 
 Exit codes: 0 restored. 1 the backup is not sound. 2 wrong usage, or could not run.`,
     run: restore,

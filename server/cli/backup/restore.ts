@@ -1,3 +1,4 @@
+import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { counted } from '../../../config/counted.ts';
 import { openLogToRead } from '../../../events/log-file.ts';
@@ -6,75 +7,110 @@ import { withVault } from '../../../events/vault.ts';
 import { logFile } from '../../../projections/files.ts';
 import { verifyDirectory } from '../../../projections/verify.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
+import { messageOf } from '../../../storage/errors.ts';
 import { blobSettingsOf } from '../../files/blobs/store.ts';
 import { showProgress } from '../../platform/progress.ts';
 import { readMoment } from '../../queries/moments.ts';
 import { readSettings } from '../../settings/command.ts';
+import { type Settings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { ofFlag } from '../events.ts';
 import { readIdentities } from './encryption.ts';
+import { readErasures } from './erasures-file.ts';
+import { print } from './making.ts';
 import { namedIn } from './pack.ts';
+import { choose } from './places.ts';
 import { cutLog, eraseAgain, type LaterErasure, restoreClaims } from './rewriting.ts';
-import { fileSource, type Reading } from './sources.ts';
+import type { Reading } from './sources.ts';
 import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog } from './unpack.ts';
 
 /** `annals restore BACKUP --data DIR`: exit 0 restored, 1 the backup is not sound, 2 could not run. */
 export async function restore(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags, words } = readSettings(args, environment, {
     settings: ['data'],
-    flags: { to: 'string', identity: 'string' },
+    flags: { to: 'string', identity: 'string', erasures: 'string', s3: 'string' },
     words: ['BACKUP'],
   });
-  const [word = ''] = words;
-  const reading: Reading = { source: fileSource(word), identities: await readIdentities(flags.identity) };
+  const identities = await readIdentities(flags.identity);
+  const { source, erasures: beside, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
+  const reading: Reading = { source, identities };
   const directory = resolve(settings.data);
   const folder = takeEmpty(directory);
-
-  const manifest = await unpackLog(reading, folder);
-  const broken = verifyDirectory(folder, true, {
-    log: showProgress('reading the log'),
-    replay: showProgress('replaying the log'),
-  });
-  if (broken.finding !== null) {
-    print(`NOT SOUND: ${broken.finding}`);
-    return 1;
-  }
-  const seals = sealsOf(folder);
-  const lines: string[] = [];
-  const whole = headOf(folder);
-  const position = flags.to === undefined ? whole.size : positionIn(folder, flags.to);
-  const later: LaterErasure[] = position < whole.size ? await cutLog(folder, position, seals) : [];
-  const erased = await eraseAgain(folder, later, seals);
-  if (position < whole.size) restoreClaims(folder);
-
-  const store = openBlobStore(blobSettingsOf({ data: folder, bucket: settings.bucket }));
-  const needed = namedIn(folder);
-  let kept: Set<string>;
   try {
-    await store.prepare(whole.log);
-    kept = await unpackFiles(reading, { needed, store, progress: showProgress('restoring files') });
+    const manifest = await unpackLog(reading, folder);
+    const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
+    const { finding } = verifyDirectory(folder, true, steps);
+    if (finding !== null) {
+      print(`NOT SOUND: ${finding}; nothing was restored`);
+      return 1;
+    }
+    const lists = [...(beside ? [beside] : []), ...(flags.erasures === undefined ? [] : [listIn(flags.erasures)])];
+    const known = lists.map(({ name, text }) => readErasures(text, name, folder));
+    const { position, signed, erased } = await shorten(folder, flags.to, known);
+    const { needed, kept } = await restoreFiles({ reading, folder, settings });
+    await moveOut(folder, directory);
+
+    print(`restored ${counted(headOf(directory).size, 'event')} and ${counted(kept.size, 'file')} in ${directory}`);
+    if (erased > 0) print(`erased again what ${counted(erased, 'later erasure')} had erased`);
+    const missing = [...needed].filter((sha256) => !kept.has(sha256)).length;
+    if (missing > 0)
+      print(
+        `note: ${counted(missing, 'file was', 'files were')} missing or altered when the backup was made: annals blobs verify names them`,
+      );
+    if (position < signed)
+      print(
+        `note: events up to ${signed} were signed, and auditors may have seen them. Before the first start: annals rebuild --accept-lost-events --reason TEXT`,
+      );
+    const upTo = Math.max(manifest.size, ...known.map(({ size }) => size));
+    print(
+      `note: erasures are known up to event ${upTo}: what was erased after that is here again${known.length > 0 ? '' : '; --erasures FILE names a newer list of them'}`,
+    );
+    return 0;
+  } finally {
+    close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Reads the list of erasures that `--erasures` names. */
+function listIn(path: string): { name: string; text: string } {
+  try {
+    return { name: path, text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    throw new UsageError(`--erasures: ${messageOf(error)}`);
+  }
+}
+
+/** Cuts the log of a folder off at a moment, and erases from it what was erased since. `signed`: so many events were signed. */
+async function shorten(
+  folder: string,
+  to: string | undefined,
+  known: readonly { erasures: LaterErasure[] }[],
+): Promise<{ position: number; signed: number; erased: number }> {
+  const seals = sealsOf(folder);
+  const { size, log } = headOf(folder);
+  const position = to === undefined ? size : positionIn(folder, to);
+  const isCut = position < size;
+  const later = isCut ? await cutLog(folder, position, seals) : [];
+  const listed = known.flatMap(({ erasures }) => erasures).filter((one) => one.position > size);
+  const erased = await eraseAgain(folder, [...later, ...listed], seals);
+  if (isCut || erased > 0) restoreClaims(folder);
+  return { position, signed: signedSize(folder, log), erased };
+}
+
+type Files = { reading: Reading; folder: string; settings: Settings };
+
+/** Keeps the files that the restored log needs, in the folder or in the bucket of the settings. */
+async function restoreFiles({ reading, folder, settings }: Files): Promise<{ needed: Set<string>; kept: Set<string> }> {
+  const store = openBlobStore(blobSettingsOf({ data: folder, bucket: settings.bucket }));
+  try {
+    const needed = namedIn(folder);
+    await store.prepare(headOf(folder).log);
+    const kept = await unpackFiles(reading, { needed, store, progress: showProgress('restoring files') });
+    return { needed, kept };
   } finally {
     store.close();
   }
-  const signed = signedSize(folder, whole.log);
-  await moveOut(folder, directory);
-
-  const missing = [...needed].filter((sha256) => !kept.has(sha256)).length;
-  print(`restored ${counted(headSize(directory), 'event')} and ${counted(kept.size, 'file')} in ${directory}`);
-  if (erased > 0) lines.push(`erased again what ${counted(erased, 'later erasure')} had erased`);
-  if (missing > 0)
-    lines.push(
-      `note: ${counted(missing, 'file was', 'files were')} missing or altered when the backup was made: annals blobs verify names them`,
-    );
-  if (position < signed)
-    lines.push(
-      `note: events up to ${signed} were signed, and auditors may have seen them. Before the first start: annals rebuild --accept-lost-events --reason TEXT`,
-    );
-  lines.push(
-    `note: the backup is of ${manifest.takenAt}, with the log up to event ${manifest.size}: it cannot know what was erased after that`,
-  );
-  for (const line of lines) print(line);
-  return 0;
 }
 
 /** The position of a moment. @throws UsageError for one that the log of the backup does not reach. */
@@ -95,12 +131,4 @@ function signedSize(folder: string, logId: string): number {
   return withVault(join(folder, 'vault.db'), (keys) =>
     Math.max(0, ...keys.signed().flatMap(({ log, size }) => (log === logId ? [size] : []))),
   );
-}
-
-function headSize(directory: string): number {
-  return headOf(directory).size;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

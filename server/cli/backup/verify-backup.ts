@@ -11,19 +11,22 @@ import { readSettings } from '../../settings/command.ts';
 import { parseWitness } from '../../settings/cosigners.ts';
 import { anchorIn, blobIn } from './archive.ts';
 import { readIdentities } from './encryption.ts';
+import { print } from './making.ts';
 import { namedIn } from './pack.ts';
-import { fileSource, type Reading, readBackup } from './sources.ts';
+import { choose } from './places.ts';
+import { type Reading, readBackup } from './sources.ts';
 import { unpackLog } from './unpack.ts';
 
 /** `annals verify BACKUP`: exit 0 sound, 1 not, 2 could not run, or nothing is signed. Needs room for the log among temporary files. */
 export async function verifyBackup(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags, words } = readSettings(args, environment, {
     settings: ['config', 'data'],
-    flags: { identity: 'string' },
+    flags: { identity: 'string', s3: 'string' },
     words: ['BACKUP'],
   });
-  const [word = ''] = words;
-  const reading: Reading = { source: fileSource(word), identities: await readIdentities(flags.identity) };
+  const identities = await readIdentities(flags.identity);
+  const { source, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
+  const reading: Reading = { source, identities };
   const folder = mkdtempSync(join(tmpdir(), 'annals-verify-'));
   try {
     const manifest = await unpackLog(reading, folder);
@@ -59,6 +62,7 @@ export async function verifyBackup(args: readonly string[], environment: NodeJS.
     print(parts.join('; '));
     return checkpoints.isPartial ? 2 : 0;
   } finally {
+    close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -79,8 +83,4 @@ async function checkFiles(reading: Reading, folder: string): Promise<{ files: Se
 function unsound(finding: string): number {
   print(`NOT SOUND: ${finding}`);
   return 1;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

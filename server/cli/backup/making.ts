@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { counted } from '../../../config/counted.ts';
+import { verifyDirectory } from '../../../projections/verify.ts';
+import { openBlobStore } from '../../../storage/blob-store.ts';
+import { privateFile } from '../../../storage/private.ts';
+import { blobSettingsOf } from '../../files/blobs/store.ts';
+import { showProgress } from '../../platform/progress.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { StartError } from '../../writer/writer.ts';
+import { existingLog } from '../data.ts';
+import { existingVault } from '../writing.ts';
+import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
+import { encrypted } from './encryption.ts';
+import { erasuresFile } from './erasures-file.ts';
+import { entriesOf, findFiles, manifestOf } from './pack.ts';
+import { takeScratch, takeSnapshot } from './snapshot.ts';
+
+/** Thrown for a log that is not sound: a backup of it would take the place of one that is. */
+export class UnsoundError extends Error {
+  override name = 'UnsoundError';
+}
+
+/**
+ * A backup that was made: the path and bytes of its file and their SHA-256; `altered`: stored files that are not what their names say;
+ * `erasures`: the signed list of all erasures of the log, null without a key.
+ */
+export type Made = {
+  manifest: Manifest;
+  files: number;
+  altered: string[];
+  path: string;
+  bytes: number;
+  sha256: string;
+  erasures: string | null;
+};
+
+/** Where a backup is written: `deliver` is called while the folder that is given to `pathIn` is there. */
+type Target = {
+  pathIn: (scratch: string) => string;
+  recipients: readonly string[];
+  deliver?: (made: Made) => Promise<void>;
+};
+
+/**
+ * Makes a backup of a data directory beside its service: checks the log in it, writes it, and reads it again.
+ *
+ * @throws UnsoundError; LockedError when another backup is being made.
+ */
+export async function makeBackup(settings: Settings, { pathIn, recipients, deliver }: Target): Promise<Made> {
+  const directory = existingLog(settings.data);
+  existingVault(directory);
+  const { folder, release } = takeScratch(directory);
+  const blobs = openBlobStore(blobSettingsOf(settings));
+  try {
+    const takenAt = new Date();
+    const snapshot = await takeSnapshot({
+      directory,
+      scratch: folder,
+      blobs,
+      progress: showProgress('copying the log'),
+    });
+    const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
+    const { finding } = verifyDirectory(folder, true, steps);
+    if (finding !== null) throw new UnsoundError(finding);
+    const { files, missing } = await findFiles(folder, blobs);
+    const manifest = manifestOf(snapshot, missing, takenAt);
+    const entries = entriesOf(snapshot, { manifest, files, blobs, progress: showProgress('copying files') });
+    const altered: string[] = [];
+    const onEntry = (name: string, sha256: string) => {
+      const blob = blobIn(name);
+      if (blob !== null && blob !== sha256) altered.push(blob);
+    };
+    const path = pathIn(folder);
+    const written = await writeArchive(archiveOf(entries, { mtime: takenAt, onEntry }), { path, recipients });
+    // Read from the copy only now: signing may write to the vault in it.
+    const made = { manifest, files: files.size, altered, path, ...written, erasures: erasuresFile(folder) };
+    await deliver?.(made);
+    return made;
+  } finally {
+    blobs.close();
+    release();
+  }
+}
+
+/** Writes an archive, and reads the file again: it is durable and has the bytes that were meant. */
+async function writeArchive(archive: Readable, { path, recipients }: { path: string; recipients: readonly string[] }) {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  await pipeline(
+    await encrypted(archive, recipients),
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        digest.update(chunk);
+        bytes += chunk.length;
+        yield chunk;
+      }
+    },
+    createWriteStream(path, { flags: 'wx', mode: privateFile, flush: true }),
+  );
+  const sha256 = digest.digest('hex');
+  if ((await sha256Of(path)) !== sha256)
+    throw new StartError(`the disk does not give back what was written to ${path}`);
+  if (recipients.length === 0) await readArchive(createReadStream(path), async () => undefined);
+  return { bytes, sha256 };
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) digest.update(chunk);
+  return digest.digest('hex');
+}
+
+/** The end of the log in a backup. */
+export function upTo({ size, recordedAt }: Manifest): string {
+  return `the log up to event ${size} of ${recordedAt}`;
+}
+
+/** Tells of files that are not in a backup as they should be. @returns the exit code. */
+export function tellMissing({ manifest: { missing }, altered }: Made): number {
+  const look = 'annals blobs verify tells which';
+  if (missing.length > 0)
+    print(`the store does not have ${counted(missing.length, 'file')} that the log names: ${look}`);
+  if (altered.length > 0) print(`the store has ${counted(altered.length, 'altered file')}: ${look}`);
+  return missing.length + altered.length > 0 ? 1 : 0;
+}
+
+/** Prints a line on standard output. */
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -8,7 +8,7 @@ import { readRecipients } from './encryption.ts';
 import { readEvery, readKeep } from './keeping.ts';
 import { makeBackup, print, tellMissing, UnsoundError, upTo } from './making.ts';
 import { isBucket, openPlace } from './places.ts';
-import { addEvery, addToSeries } from './series.ts';
+import { addEvery, addToSeries, follow } from './series.ts';
 
 /** `annals backup`: exit 0 saved, 1 the log is not sound or files are missing, 2 could not run. */
 export async function backup(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -23,6 +23,7 @@ export async function backup(args: readonly string[], environment: NodeJS.Proces
       plain: 'boolean',
       every: 'string',
       keep: 'string',
+      follow: 'boolean',
     },
   });
   const { out, to, s3, every, keep, plain } = flags;
@@ -32,7 +33,7 @@ export async function backup(args: readonly string[], environment: NodeJS.Proces
   if (plain && recipients.length > 0) throw new UsageError('--plain and --recipient are both given: one of them');
   try {
     if (out !== undefined) {
-      for (const [name, value] of Object.entries({ s3, every, keep }))
+      for (const [name, value] of Object.entries({ s3, every, keep, follow: flags.follow }))
         if (value !== undefined) throw new UsageError(`--${name} goes with --to`);
       return await saveFile(settings, { out, recipients, isForced: flags.force === true });
     }
@@ -45,11 +46,13 @@ export async function backup(args: readonly string[], environment: NodeJS.Proces
       );
     }
     const rules = keep === undefined ? [] : readKeep(keep);
-    const pause = every === undefined ? null : readEvery(every);
+    const pause = every === undefined && !flags.follow ? null : readEvery(every ?? '10s');
     const place = openPlace(word, { settings, s3 });
     try {
       const series = { settings, place, recipients, keep: rules };
-      return pause === null ? await addToSeries(series) : await addEvery(series, pause);
+      return pause === null
+        ? (await addToSeries(series)).code
+        : await (flags.follow ? follow : addEvery)(series, pause);
     } finally {
       place.close();
     }

@@ -16,10 +16,14 @@ export const erasuresName = 'erasures.json';
 /** The first line of the signed text: it cannot be taken for a checkpoint. */
 const kind = 'annals-erasures-v1';
 
-/** All erasures of the log of a folder, signed by the key of its vault; null for a vault that has no key yet. */
-export function erasuresFile(folder: string): string | null {
+/**
+ * All erasures of a log, signed by the key of a vault; null for a vault that has no key yet.
+ *
+ * @param folder that of the log; @param copy that of a copy of its vault, which signing may write to.
+ */
+export function erasuresFile(folder: string, copy: string): string | null {
   const db = openLogToRead(logFile(folder));
-  const vault = openVault(join(folder, 'vault.db'));
+  const vault = openVault(join(copy, 'vault.db'));
   try {
     const { log, size } = readLog(db).head();
     if (!vault.logKeys.known(log).some(({ retiredAt }) => retiredAt === null)) return null;

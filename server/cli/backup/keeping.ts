@@ -6,7 +6,7 @@ export type KeepRule = { count: number; span: number };
 /** A backup of a series: its name, when it was taken, in milliseconds, and the position of its last event. */
 export type Kept = { name: string; takenAt: number; size: number };
 
-const spans: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+const spans: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
 /** Reads `--keep`, such as `24h,7d,8w`. @throws UsageError for any other text. */
 export function readKeep(text: string): KeepRule[] {
@@ -21,11 +21,11 @@ export function readKeep(text: string): KeepRule[] {
 
 /** Reads `--every`, such as `1h`, in milliseconds. @throws UsageError for any other text. */
 export function readEvery(text: string): number {
-  const [, count = '', unit = ''] = /^([1-9]\d{0,4})([mhdw])$/.exec(text) ?? [];
+  const [, count = '', unit = ''] = /^([1-9]\d{0,4})([smhdw])$/.exec(text) ?? [];
   const span = spans[unit];
   if (span === undefined)
     throw new UsageError(
-      `--every must be like 30m, 1h or 1d (minutes, hours, days, weeks), got ${JSON.stringify(text)}`,
+      `--every must be like 30m, 1h or 1d (seconds, minutes, hours, days, weeks), got ${JSON.stringify(text)}`,
     );
   // A longer wait does not fit in a timer.
   return Math.min(Number(count) * span, 24 * 86_400_000);
@@ -53,6 +53,45 @@ export function superfluous(backups: readonly Kept[], rules: readonly KeepRule[]
 export function nameOf(takenAt: Date, size: number, isEncrypted: boolean): string {
   const time = takenAt.toISOString().replace(/[-:.]/g, '');
   return `${time}-${String(size).padStart(10, '0')}.annals${isEncrypted ? '.age' : ''}`;
+}
+
+/** The name of a round: it has the events after a position, up to `size`. */
+export function roundName(
+  takenAt: Date,
+  { after, size }: { after: number; size: number },
+  isEncrypted: boolean,
+): string {
+  const whole = nameOf(takenAt, size, isEncrypted);
+  return whole.replace('.annals', `.after-${String(after).padStart(10, '0')}.annals`);
+}
+
+/** A round of a series: it goes on from a backup, or a round, that ends at the position `after`. */
+export type Round = Kept & { after: number };
+
+/** Reads the name of a round; null for any other file. */
+export function readRound(name: string): Round | null {
+  const [, after] = /\.after-(\d{10,16})\.annals(?:\.age)?$/.exec(name) ?? [];
+  const kept = after === undefined ? null : readName(name.replace(`.after-${after}`, ''));
+  return kept && { ...kept, name, after: Number(after) };
+}
+
+/** The rounds that go on from a backup, one from the other, in order. */
+export function chainOf({ takenAt, size }: Kept, names: readonly string[]): Round[] {
+  const rounds = names.map(readRound).filter((one) => one !== null && one.takenAt > takenAt) as Round[];
+  const chain: Round[] = [];
+  for (let end = size; ; ) {
+    const next = rounds.findLast(({ after, size: upTo }) => after === end && upTo > end);
+    if (!next) return chain;
+    chain.push(next);
+    end = next.size;
+  }
+}
+
+/** The rounds that no backup needs that is left: each belongs to the newest one before it. */
+export function orphans(names: readonly string[], left: readonly Kept[]): Round[] {
+  const rounds = names.map(readRound).filter((one) => one !== null);
+  const needed = new Set(left.flatMap((one) => chainOf(one, names)).map(({ name }) => name));
+  return rounds.filter(({ name }) => !needed.has(name));
 }
 
 /** Reads the name of a backup of a series; null for any other file. */

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../config/counted.ts';
+import { checkpointText } from '../../../events/notes.ts';
+import type { Head } from '../../../events/seals.ts';
+import { openVault } from '../../../events/vault.ts';
 import { verifyDirectory } from '../../../projections/verify.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import { privateFile } from '../../../storage/private.ts';
@@ -15,8 +19,8 @@ import { existingVault } from '../writing.ts';
 import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
 import { encrypted } from './encryption.ts';
 import { erasuresFile } from './erasures-file.ts';
-import { entriesOf, findFiles, manifestOf } from './pack.ts';
-import { takeScratch, takeSnapshot } from './snapshot.ts';
+import { entriesOf, findFiles, manifestOf, roundEntries } from './pack.ts';
+import { takeRound, takeScratch, takeSnapshot } from './snapshot.ts';
 
 /** Thrown for a log that is not sound: a backup of it would take the place of one that is. */
 export class UnsoundError extends Error {
@@ -76,12 +80,60 @@ export async function makeBackup(settings: Settings, { pathIn, recipients, deliv
     const path = pathIn(folder);
     const written = await writeArchive(archiveOf(entries, { mtime: takenAt, onEntry }), { path, recipients });
     // Read from the copy only now: signing may write to the vault in it.
-    const made = { manifest, files: files.size, altered, path, ...written, erasures: erasuresFile(folder) };
+    const made = { manifest, files: files.size, altered, path, ...written, erasures: erasuresFile(folder, folder) };
     await deliver?.(made);
     return made;
   } finally {
     blobs.close();
     release();
+  }
+}
+
+/** The end of a log up to which a series has it. */
+export type End = Pick<Head, 'size' | 'root'>;
+
+/**
+ * Makes a round beside the service: the vault, the events after the end of the last one, the files that these name, and a signed
+ * checkpoint.
+ *
+ * @returns null where the log has not grown.
+ * @throws UnsoundError for a log that is not the one of the series any more.
+ */
+export async function makeRound(
+  settings: Settings,
+  end: End,
+  { pathIn, recipients, deliver }: Target,
+): Promise<End | null> {
+  const directory = existingLog(settings.data);
+  const { folder, release } = takeScratch(directory);
+  const blobs = openBlobStore(blobSettingsOf(settings));
+  try {
+    const takenAt = new Date();
+    const round = await takeRound({ directory, scratch: folder }, end);
+    if (round === 'unchanged') return null;
+    if (round === 'another') throw new UnsoundError('the log is not the one that was saved before');
+    const { head, beginsWith } = round;
+    const { files, missing } = await findFiles(directory, blobs, end.size);
+    const manifest = { ...manifestOf({ head }, missing, takenAt), after: end.size, beginsWith };
+    // The vault is packed before it is opened to sign.
+    const entries = roundEntries(folder, { manifest, files, blobs, note: () => checkpointOf(folder, head, takenAt) });
+    const path = pathIn(folder);
+    const written = await writeArchive(archiveOf(entries, { mtime: takenAt }), { path, recipients });
+    const erasures = erasuresFile(directory, folder);
+    await deliver?.({ manifest, files: files.size, altered: [], path, ...written, erasures });
+    return head;
+  } finally {
+    blobs.close();
+    release();
+  }
+}
+
+function checkpointOf(folder: string, { log, size, root }: Head, time: Date): string {
+  const vault = openVault(join(folder, 'vault.db'));
+  try {
+    return vault.logKeys.current(log).signer.sign(checkpointText(log, { size, root, time: time.toISOString() }));
+  } finally {
+    vault.close();
   }
 }
 

@@ -38,7 +38,7 @@ export function namedIn(folder: string, after = 0): Set<string> {
 }
 
 /** The manifest of the backup of a whole log. */
-export function manifestOf({ head }: Snapshot, missing: string[], takenAt: Date): Manifest {
+export function manifestOf({ head }: Pick<Snapshot, 'head'>, missing: string[], takenAt: Date): Manifest {
   const { log, size, root, recordedAt } = head;
   return {
     format: 1,
@@ -68,6 +68,22 @@ export async function* entriesOf(
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
   for (const name of [names.vault, names.log]) yield fileEntry(name, join(folder, name));
   yield* blobEntries(files, blobs, progress);
+}
+
+/** The entries of a round. `note` makes its signed checkpoint, after the vault has been packed. */
+export async function* roundEntries(
+  folder: string,
+  {
+    manifest,
+    files,
+    blobs,
+    note,
+  }: { manifest: Manifest; files: Needed['files']; blobs: BlobStore; note: () => string },
+): AsyncGenerator<Entry> {
+  yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const name of [names.vault, names.events]) yield fileEntry(name, join(folder, name));
+  yield textEntry(names.checkpoint, note());
+  yield* blobEntries(files, blobs, () => {});
 }
 
 /** An entry with the content of a file. */

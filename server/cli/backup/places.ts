@@ -8,7 +8,7 @@ import { readBoolean, readEndpoint } from '../../settings/readers.ts';
 import { bucketDefaults, type Settings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { erasuresName } from './erasures-file.ts';
-import { readName } from './keeping.ts';
+import { chainOf, readName } from './keeping.ts';
 import { fileSource, type Source } from './sources.ts';
 
 type Reach = { endpoint: string; region: string; accessKey: string; secretKey: string; pathStyle: boolean };
@@ -85,8 +85,13 @@ function readJson(path: string): unknown {
   }
 }
 
-/** A backup to restore, and the list of erasures beside it; null without one. */
-export type Chosen = { source: Source; erasures: { name: string; text: string } | null; close: () => void };
+/** A backup to restore, the rounds that go on from it, and the list of erasures beside it; null without one. */
+export type Chosen = {
+  source: Source;
+  rounds: Source[];
+  erasures: { name: string; text: string } | null;
+  close: () => void;
+};
 
 /**
  * Finds the backup that a word names: a file, a backup of a series, or the newest of a series in a folder or a bucket.
@@ -96,22 +101,29 @@ export type Chosen = { source: Source; erasures: { name: string; text: string } 
 export async function choose(word: string, given: Parameters<typeof openPlace>[1]): Promise<Chosen> {
   const isOne = readName(basename(word)) !== null;
   const isFolder = !isBucket(word) && existsSync(word) && statSync(word).isDirectory();
-  if (!isOne && !isFolder && !isBucket(word)) return { source: fileSource(word), erasures: null, close() {} };
+  if (!isOne && !isFolder && !isBucket(word))
+    return { source: fileSource(word), rounds: [], erasures: null, close() {} };
   if (isOne && !isBucket(word)) fileSource(word);
   const parent = isBucket(word) ? word.slice(0, word.lastIndexOf('/')) : dirname(word);
   const place = openPlace(isOne ? parent : word, given);
   try {
-    const name = isOne ? basename(word) : (await place.list()).findLast((one) => readName(one) !== null);
-    if (name === undefined) throw new StartError(`${place.name} has no backup`);
+    const all = await place.list();
+    const name = isOne ? basename(word) : all.findLast((one) => readName(one) !== null);
+    const kept = name === undefined ? null : readName(name);
+    if (name === undefined || !kept) throw new StartError(`${place.name} has no backup`);
     const list = await place.read(erasuresName);
     const text = list && Buffer.concat(await list.toArray()).toString();
-    const open = async () => {
-      const stream = await place.read(name);
-      if (!stream) throw new StartError(`${place.name} has no backup ${name}`);
-      return stream;
-    };
+    const sourceOf = (one: string): Source => ({
+      name: one,
+      open: async () => {
+        const stream = await place.read(one);
+        if (!stream) throw new StartError(`${place.name} has no backup ${one}`);
+        return stream;
+      },
+    });
+    const rounds = chainOf(kept, all).map((round) => sourceOf(round.name));
     const erasures = text === null ? null : { name: `${erasuresName} in ${place.name}`, text };
-    return { source: { name, open }, erasures, close: place.close };
+    return { source: sourceOf(name), rounds, erasures, close: place.close };
   } catch (error) {
     place.close();
     throw error;

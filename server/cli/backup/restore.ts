@@ -22,7 +22,7 @@ import { namedIn } from './pack.ts';
 import { choose } from './places.ts';
 import { cutLog, eraseAgain, type LaterErasure, restoreClaims } from './rewriting.ts';
 import type { Reading } from './sources.ts';
-import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog } from './unpack.ts';
+import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog, unpackRound } from './unpack.ts';
 
 /** `annals restore BACKUP --data DIR`: exit 0 restored, 1 the backup is not sound, 2 could not run. */
 export async function restore(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -32,12 +32,15 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
     words: ['BACKUP'],
   });
   const identities = await readIdentities(flags.identity);
-  const { source, erasures: beside, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
+  const { source, rounds, erasures: beside, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
   const reading: Reading = { source, identities };
   const directory = resolve(settings.data);
   const folder = takeEmpty(directory);
   try {
-    const manifest = await unpackLog(reading, folder);
+    let { size: savedSize } = await unpackLog(reading, folder);
+    const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
+    for (const round of following) savedSize = (await unpackRound(round, folder)).size;
+    if (following.length > 0) restoreClaims(folder);
     const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
     const { finding } = verifyDirectory(folder, true, steps);
     if (finding !== null) {
@@ -47,7 +50,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
     const lists = [...(beside ? [beside] : []), ...(flags.erasures === undefined ? [] : [listIn(flags.erasures)])];
     const known = lists.map(({ name, text }) => readErasures(text, name, folder));
     const { position, signed, erased } = await shorten(folder, flags.to, known);
-    const { needed, kept } = await restoreFiles({ reading, folder, settings });
+    const { needed, kept } = await restoreFiles({ readings: [reading, ...following], folder, settings });
     await moveOut(folder, directory);
 
     print(`restored ${counted(headOf(directory).size, 'event')} and ${counted(kept.size, 'file')} in ${directory}`);
@@ -61,7 +64,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
       print(
         `note: events up to ${signed} were signed, and auditors may have seen them. Before the first start: annals rebuild --accept-lost-events --reason TEXT`,
       );
-    const upTo = Math.max(manifest.size, ...known.map(({ size }) => size));
+    const upTo = Math.max(savedSize, ...known.map(({ size }) => size));
     print(
       `note: erasures are known up to event ${upTo}: what was erased after that is here again${known.length > 0 ? '' : '; --erasures FILE names a newer list of them'}`,
     );
@@ -98,15 +101,21 @@ async function shorten(
   return { position, signed: signedSize(folder, log), erased };
 }
 
-type Files = { reading: Reading; folder: string; settings: Settings };
+type Files = { readings: readonly Reading[]; folder: string; settings: Settings };
 
 /** Keeps the files that the restored log needs, in the folder or in the bucket of the settings. */
-async function restoreFiles({ reading, folder, settings }: Files): Promise<{ needed: Set<string>; kept: Set<string> }> {
+async function restoreFiles({
+  readings,
+  folder,
+  settings,
+}: Files): Promise<{ needed: Set<string>; kept: Set<string> }> {
   const store = openBlobStore(blobSettingsOf({ data: folder, bucket: settings.bucket }));
   try {
     const needed = namedIn(folder);
     await store.prepare(headOf(folder).log);
-    const kept = await unpackFiles(reading, { needed, store, progress: showProgress('restoring files') });
+    const kept = new Set<string>();
+    const progress = showProgress('restoring files');
+    for (const reading of readings) await unpackFiles(reading, { needed, kept, store, progress });
     return { needed, kept };
   } finally {
     store.close();

@@ -8,8 +8,8 @@ import { messageOf } from '../../../storage/errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { erasuresName } from './erasures-file.ts';
-import { type KeepRule, nameOf, readName, superfluous } from './keeping.ts';
-import { makeBackup, print, tellMissing, UnsoundError, upTo } from './making.ts';
+import { type KeepRule, nameOf, orphans, readName, roundName, superfluous } from './keeping.ts';
+import { type End, type Made, makeBackup, makeRound, print, tellMissing, UnsoundError, upTo } from './making.ts';
 
 /** A series of backups of one data directory in one place. */
 export type Series = {
@@ -22,31 +22,42 @@ export type Series = {
 /**
  * Makes a backup, sends it to its place, reads it back from there, and then removes those that no rule keeps.
  *
- * @returns the exit code.
+ * @returns the exit code, and the end of the log in it.
  */
-export async function addToSeries({ settings, place, recipients, keep }: Series): Promise<number> {
+export async function addToSeries(series: Series): Promise<{ code: number; end: End }> {
+  const { settings, place, recipients, keep } = series;
   const made = await makeBackup(settings, {
     recipients,
-    pathIn: (scratch) => join(scratch, 'archive'),
-    async deliver({ path, manifest, sha256, erasures }) {
-      const name = nameOf(new Date(manifest.takenAt), manifest.size, recipients.length > 0);
-      await place.send(name, path);
-      if ((await digestOf(place, name)) !== sha256) {
-        await place.remove(name);
-        throw new StartError(`${place.name} does not give back what was sent to it as ${name}`);
-      }
-      // The list covers all backups of the series, so it is replaced each time.
-      if (erasures !== null) await place.put(erasuresName, erasures);
-      rmSync(path, { force: true });
-      print(`saved ${counted(manifest.size, 'event')} as ${name} in ${place.name}: ${upTo(manifest)}`);
-    },
+    pathIn,
+    deliver: (one) =>
+      deliver(series, one, nameOf(new Date(one.manifest.takenAt), one.manifest.size, recipients.length > 0)),
   });
   const code = tellMissing(made);
-  const backups = (await place.list()).map(readName).filter((one) => one !== null);
+  const all = await place.list();
+  const backups = all.map(readName).filter((one) => one !== null);
   const old = superfluous(backups, keep, Date.now());
-  for (const { name } of old) await place.remove(name);
+  const left = backups.filter((one) => !old.includes(one));
+  const rounds = keep.length === 0 ? [] : orphans(all, left);
+  for (const { name } of [...old, ...rounds]) await place.remove(name);
   if (old.length > 0) print(`removed ${counted(old.length, 'backup')} that --keep does not name`);
-  return code;
+  const { size, root } = made.manifest;
+  return { code, end: { size, root: Buffer.from(root, 'base64') } };
+}
+
+const pathIn = (scratch: string) => join(scratch, 'archive');
+
+/** Sends an archive to its place, and reads it back from there. */
+async function deliver({ place }: Series, { path, manifest, sha256, erasures }: Made, name: string): Promise<void> {
+  await place.send(name, path);
+  if ((await digestOf(place, name)) !== sha256) {
+    await place.remove(name);
+    throw new StartError(`${place.name} does not give back what was sent to it as ${name}`);
+  }
+  // The list covers all backups of the series, so it is replaced each time.
+  if (erasures !== null) await place.put(erasuresName, erasures);
+  rmSync(path, { force: true });
+  const what = counted(manifest.size - manifest.after, 'event');
+  print(`saved ${what} as ${name} in ${place.name}: ${upTo(manifest)}`);
 }
 
 async function digestOf(place: NamedFiles, name: string): Promise<string> {
@@ -59,7 +70,47 @@ async function digestOf(place: NamedFiles, name: string): Promise<string> {
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
 /** Adds a backup to a series at once and then at intervals, until a signal. A failure is told, and the next one is made in its time. */
-export async function addEvery(series: Series, milliseconds: number): Promise<number> {
+export function addEvery(series: Series, milliseconds: number): Promise<number> {
+  return repeat(milliseconds, async () => {
+    await addToSeries(series);
+  });
+}
+
+/** So long a chain of rounds becomes, before a new backup of the whole begins another. */
+const longest = 24 * 3_600_000;
+
+/** Adds a backup to a series, and then a round whenever the log has grown, until a signal; once a day a whole backup again. */
+export function follow(series: Series, milliseconds: number): Promise<number> {
+  const { settings, recipients } = series;
+  let end: End | null = null;
+  let begun = 0;
+  return repeat(milliseconds, async () => {
+    if (end === null || Date.now() - begun > longest) {
+      begun = Date.now();
+      end = (await addToSeries(series)).end;
+      return;
+    }
+    const before = end.size;
+    try {
+      const next = await makeRound(settings, end, {
+        recipients,
+        pathIn,
+        deliver: (made) => {
+          const { takenAt, size } = made.manifest;
+          const name = roundName(new Date(takenAt), { after: before, size }, recipients.length > 0);
+          return deliver(series, made, name);
+        },
+      });
+      end = next ?? end;
+    } catch (error) {
+      // The next one begins anew.
+      if (error instanceof UnsoundError) end = null;
+      throw error;
+    }
+  });
+}
+
+async function repeat(milliseconds: number, run: () => Promise<void>): Promise<number> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const stop = () => stopping.abort();
@@ -67,7 +118,7 @@ export async function addEvery(series: Series, milliseconds: number): Promise<nu
   try {
     while (!signal.aborted) {
       const started = performance.now();
-      await addToSeries(series).catch((error) => {
+      await run().catch((error) => {
         const what = error instanceof UnsoundError ? 'NOT SOUND: ' : '';
         process.stderr.write(`warning: no backup was made: ${what}${messageOf(error)}\n`);
       });

@@ -1,15 +1,18 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrokenLogError, isLog } from '../../../events/log-file.ts';
+import { BrokenLogError, isLog, openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import type { Head } from '../../../events/seals.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { writing } from '../../../storage/data-directory.ts';
 import { type Lock, lockDirectory } from '../../../storage/lock.ts';
-import { createPrivate, privateFolder } from '../../../storage/private.ts';
+import { createPrivate, privateFile, privateFolder } from '../../../storage/private.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { StartError } from '../../writer/writer.ts';
+import { names } from './archive.ts';
+import { eventLine, storedEvents } from './rewriting.ts';
 
 /** A folder of a data directory that one backup at a time works in. */
 export type Scratch = { folder: string; release: () => void };
@@ -78,6 +81,39 @@ export async function takeSnapshot({ directory, scratch, blobs, progress }: Opti
     for (const db of [vault, log, watched]) db.close();
   }
   return { folder: scratch, head: clean(join(scratch, 'log.db')), anchors };
+}
+
+/** The events of a log after a position, and its vault, as of one moment. */
+export type RoundSnapshot = { head: Head; beginsWith: string };
+
+/**
+ * Copies `vault.db` into a folder, and beside it the events of the log after a position, as `events.ndjson`.
+ *
+ * @returns `another` for a log that did not have this root at the position.
+ */
+export async function takeRound(
+  { directory, scratch }: Pick<Options, 'directory' | 'scratch'>,
+  { size: after, root }: Pick<Head, 'size' | 'root'>,
+): Promise<RoundSnapshot | 'unchanged' | 'another'> {
+  const files = [join(directory, 'vault.db'), join(directory, 'log.db')] as const;
+  const [vault, watched] = [files[0], files[0]].map((file) => openDatabase(file, { readonly: true })) as [
+    Sqlite,
+    Sqlite,
+  ];
+  const log = openLogToRead(files[1]);
+  try {
+    begin({ vault, log, watched });
+    const reader = readLog(log);
+    const head = reader.head();
+    if (head.size < after || !reader.rootAt(after).equals(root)) return 'another';
+    if (head.size === after) return 'unchanged';
+    await copy(vault, join(scratch, 'vault.db'), () => {});
+    const lines = storedEvents(log, after, head.size).map(eventLine);
+    await writeFile(join(scratch, names.events), lines, { mode: privateFile });
+    return { head, beginsWith: root.toString('base64') };
+  } finally {
+    for (const db of [vault, log, watched]) db.close();
+  }
 }
 
 /** Begins to read both files as of one moment. */

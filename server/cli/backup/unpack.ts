@@ -1,21 +1,25 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
+import { openNote, parseCheckpoint, parseVerifierKey } from '../../../events/notes.ts';
 import type { Seals } from '../../../events/seals.ts';
-import { openVault } from '../../../events/vault.ts';
-import { logFile } from '../../../projections/files.ts';
+import { openVault, withVault } from '../../../events/vault.ts';
+import { logFile, removeDatabase } from '../../../projections/files.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { writing } from '../../../storage/data-directory.ts';
 import { syncFolder } from '../../../storage/disk.ts';
 import { privateFile, privateFolder } from '../../../storage/private.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { anchorIn, blobIn, type Manifest, names } from './archive.ts';
+import { appendStored, readEventLine, type StoredEvent } from './rewriting.ts';
 import { type Reading, readBackup } from './sources.ts';
 
 /** The folder of a data directory that a restore works in until it is done. */
@@ -57,16 +61,55 @@ export async function unpackLog(reading: Reading, folder: string): Promise<Manif
   return manifest;
 }
 
-/** Which files of a backup are kept, and where. `store` is that of the restored service. */
-export type Keeping = { needed: ReadonlySet<string>; store: BlobStore; progress: Progress };
-
 /**
- * Reads a whole backup, and keeps its checkpoints and the files that a log needs.
+ * Goes on with a round: puts its events after those of the log of a folder, and its vault in the place of the one there.
  *
- * @returns the files that were kept. One that was altered before the backup was made is left out.
+ * @throws StartError for a round that does not go on from this log, or whose checkpoint is not of the log that it gives.
  */
-export async function unpackFiles(reading: Reading, { needed, store, progress }: Keeping): Promise<Set<string>> {
-  const kept = new Set<string>();
+export async function unpackRound(reading: Reading, folder: string): Promise<Manifest> {
+  const vault = join(folder, 'vault.db');
+  let note = '';
+  const { name } = reading.source;
+  const { manifest } = await readBackup(reading, async ({ log, after, beginsWith }, entry, content) => {
+    if (blobIn(entry) !== null) return 'stop';
+    if (entry === names.checkpoint) note = Buffer.concat(await content.toArray()).toString();
+    if (entry === names.vault) {
+      const head = headOf(folder);
+      if (log !== head.log || after !== head.size || beginsWith !== head.root.toString('base64'))
+        throw new StartError(`${name} does not go on from the backup before it`);
+      removeDatabase(vault);
+      await save(content, vault);
+    }
+    if (entry === names.events) {
+      const db = openDatabase(logFile(folder), { durability: 'full' });
+      try {
+        await appendStored(db, sealsOf(folder), linesOf(content));
+      } finally {
+        db.close();
+      }
+    }
+    return undefined;
+  });
+  const head = headOf(folder);
+  const verifiers = withVault(vault, ({ known }) => known(head.log)).map(({ verifierKey }) =>
+    parseVerifierKey(verifierKey),
+  );
+  const signed = parseCheckpoint(openNote(note, verifiers)?.text ?? '');
+  if (signed?.size !== head.size || !signed.root.equals(head.root))
+    throw new StartError(`${name} was altered: its checkpoint is not of the log that its events give`);
+  return manifest;
+}
+
+async function* linesOf(content: Readable): AsyncGenerator<StoredEvent> {
+  for await (const line of createInterface({ input: content, crlfDelay: Number.POSITIVE_INFINITY }))
+    yield readEventLine(line);
+}
+
+/** Which files of a backup are kept, and where. Those that were are added to `kept`. `store` is that of the restored service. */
+export type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: BlobStore; progress: Progress };
+
+/** Reads a whole backup, and keeps its checkpoints and the files that a log needs. One that was altered before is left out. */
+export async function unpackFiles(reading: Reading, { needed, kept, store, progress }: Keeping): Promise<void> {
   mkdirSync(store.incoming, { recursive: true, mode: privateFolder });
   await readBackup(reading, async (_manifest, name, content, size) => {
     const anchor = anchorIn(name);
@@ -82,7 +125,6 @@ export async function unpackFiles(reading: Reading, { needed, store, progress }:
     progress(kept.size, needed.size);
     return undefined;
   });
-  return kept;
 }
 
 /** @returns the SHA-256 of the file. */

@@ -17,8 +17,8 @@ export const backupCommands = {
   backup: {
     summary: 'save a data directory, also while a service runs',
     usage: `annals backup --out FILE [--force] [--recipient KEY]… [--data DIR]
-       annals backup --to FOLDER|s3://BUCKET/PREFIX [--recipient KEY]… [--plain] [--s3 FILE] [--every TIME] [--keep RULES]
-              [--data DIR]
+       annals backup --to FOLDER|s3://BUCKET/PREFIX [--recipient KEY]… [--plain] [--s3 FILE] [--every TIME] [--follow]
+              [--keep RULES] [--data DIR]
 
 Saves log.db, vault.db, the uploaded files and the anchored checkpoints as of one moment in one tar archive. Also works while a
 service runs, which is not held up. The log is verified before, the file after it is written. A backup holds password hashes
@@ -32,6 +32,7 @@ and keys: keep it where only you can read it, or encrypt it.
   --s3 FILE        how the bucket is reached: JSON with endpoint, accessKey, secretKey, and optionally region and pathStyle
                    (default: the bucket settings of uploaded files, ANNALS_S3_…)
   --every TIME     add one at once and then at intervals, such as 1h, until a signal; a failure is a warning
+  --follow         a backup, and then rounds with the events since, every 10 seconds or as --every says, until a signal
   --keep RULES     remove older backups but the newest of each of the last hours, days or weeks, such as 24h,7d,8w
 
 Exit codes: 0 saved. 1 the log is not sound, and nothing was saved; or files were missing, and the rest was saved. 2 wrong usage,

@@ -7,7 +7,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
-import { describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
+import { bucketEnvironment, describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder } from '../helpers/shared.ts';
 
@@ -306,5 +306,19 @@ describeWithBucket('A series of backups in a bucket', () => {
     assert.equal(made.code, 0, made.stdout + made.stderr);
     const data = await restored(t, place, '--s3', s3, '--identity', keys);
     assert.equal((await runHere(['blobs', 'verify', '--data', data])).code, 0);
+  });
+
+  it('has the uploaded files of a site that keeps them in a bucket', async (t) => {
+    const environment = bucketEnvironment(bucket);
+    const data = join(temporaryFolder(t), 'data');
+    const moved = await runHere(['restore', await saved(), '--data', data], { environment });
+    assert.equal(moved.code, 0, moved.stderr);
+    assert.deepEqual(remainsIn(data, ['the bytes of a file']), []);
+    const file = join(temporaryFolder(t), 'b.annals');
+    const made = await runHere(['backup', '--out', file, '--data', data], { environment });
+    assert.equal(made.code, 0, made.stdout + made.stderr);
+    const back = await restored(t, file);
+    assert.equal((await runHere(['blobs', 'verify', '--data', back])).code, 0);
+    assert.notDeepEqual(remainsIn(back, ['the bytes of a file']), []);
   });
 });

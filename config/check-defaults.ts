@@ -1,6 +1,6 @@
 import { defaultDocument } from './documents.ts';
 import { fieldTypes, validation } from './fields.ts';
-import { problemText } from './messages.ts';
+import { problemText } from './invalid-body.ts';
 import type { Field } from './model.ts';
 import { fieldsOfObject } from './nesting.ts';
 import { at, report, type Spot, warn } from './problems.ts';

@@ -1,6 +1,6 @@
 import { checkDefault } from './check-defaults.ts';
 import { checkFieldAccess, checkFieldHooks } from './check-functions.ts';
-import { readOptions } from './check-options.ts';
+import { ordered, readOptions } from './check-options.ts';
 import { type FieldType, typeFacts } from './field-types.ts';
 import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
@@ -62,34 +62,6 @@ const breaking: ReadonlySet<string> = new Set([
 ]);
 const breaks =
   'is a name that every object of JavaScript has: openapi-typescript and other readers of the OpenAPI document fail on it';
-
-/** The order of a field's keys, so that fields that mean the same give the same JSON. */
-const order: readonly (keyof FieldSchema)[] = [
-  'name',
-  'type',
-  'label',
-  'required',
-  'unique',
-  'index',
-  'defaultValue',
-  'options',
-  'relationTo',
-  'hasMany',
-  'min',
-  'max',
-  'integer',
-  'minLength',
-  'maxLength',
-  'pattern',
-  'fields',
-  'blocks',
-  'collection',
-  'on',
-  'limit',
-  'sort',
-  'renamedFrom',
-  'admin',
-];
 
 /** Checks a list of fields; what is wrong with them is among the problems afterwards. */
 export function checkFields(spot: Spot, place: Place): Checked {
@@ -303,10 +275,4 @@ function checkRenames(spot: Spot, fields: readonly Field[], siblings: Taken): vo
     if (siblings.has(renamedFrom.toLowerCase())) report(given, `${show(renamedFrom)} is still a field here`);
     else take(given, taken, renamedFrom);
   }
-}
-
-function ordered(field: FieldSchema): FieldSchema {
-  const result: Record<string, unknown> = {};
-  for (const key of order) if (field[key] !== undefined) result[key] = field[key];
-  return result as FieldSchema;
 }

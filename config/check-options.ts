@@ -153,3 +153,38 @@ function checkAdmin(spot: Spot) {
   }
   return Object.keys(admin).length > 0 ? { admin } : {};
 }
+
+/** The order of a field's keys, so that fields that mean the same give the same JSON. */
+const order: readonly (keyof FieldSchema)[] = [
+  'name',
+  'type',
+  'label',
+  'required',
+  'unique',
+  'index',
+  'defaultValue',
+  'options',
+  'relationTo',
+  'hasMany',
+  'min',
+  'max',
+  'integer',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'fields',
+  'blocks',
+  'collection',
+  'on',
+  'limit',
+  'sort',
+  'renamedFrom',
+  'admin',
+];
+
+/** A field as plain data, its keys in that order. */
+export function ordered(field: FieldSchema): FieldSchema {
+  const result: Record<string, unknown> = {};
+  for (const key of order) if (field[key] !== undefined) result[key] = field[key];
+  return result as FieldSchema;
+}

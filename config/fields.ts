@@ -15,7 +15,7 @@ type FieldKind = {
   options: readonly FieldOption[];
   /** Those of them that it cannot do without, beside `name`. */
   needs?: readonly FieldOption[];
-  /** The check of a value that is given; messages are made by `config/messages.ts`. Types are never converted. */
+  /** The check of a value that is given; messages are made by `config/invalid-body.ts`. Types are never converted. */
   schema: (field: Field) => Joi.Schema;
 };
 
@@ -43,8 +43,15 @@ const stored = [
 ] as const;
 const keys = ['unique', 'index'] as const;
 const lengths = ['minLength', 'maxLength'] as const;
+const single = [...stored, ...keys] as const;
 const texts = [...stored, ...keys, ...lengths, 'pattern'] as const;
 const maxJsonDepth = 100;
+
+const referenceKind: FieldKind = {
+  options: [...single, ...lengths, 'relationTo', 'hasMany'],
+  needs: ['relationTo'],
+  schema: reference,
+};
 
 /** The options of each field type and the check of its values; other properties of it are in `config/field-types.ts`. */
 export const fieldTypes: Record<FieldType, FieldKind> = {
@@ -59,37 +66,23 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
     options: texts,
     schema: (field) => text(field, form(readUrl, 'be an absolute http or https URL')),
   },
-  number: { options: [...stored, ...keys, 'min', 'max', 'integer'], schema: number },
+  number: { options: [...single, 'min', 'max', 'integer'], schema: number },
   boolean: { options: [...stored, 'index'], schema: () => Joi.boolean() },
-  date: {
-    options: [...stored, ...keys],
-    schema: () => form(readDate, 'be a calendar date like "2024-02-29"'),
-  },
+  date: { options: single, schema: () => form(readDate, 'be a calendar date like "2024-02-29"') },
   datetime: {
-    options: [...stored, ...keys],
+    options: single,
     schema: () => form(readDatetime, 'be a date and time with a zone like "2024-02-29T12:30:00Z"'),
   },
-  time: {
-    options: [...stored, ...keys],
-    schema: () => form(readTime, 'be a time like "23:59" or "23:59:59"'),
-  },
-  select: { options: [...stored, ...keys, 'options'], needs: ['options'], schema: oneOf },
-  radio: { options: [...stored, ...keys, 'options'], needs: ['options'], schema: oneOf },
+  time: { options: single, schema: () => form(readTime, 'be a time like "23:59" or "23:59:59"') },
+  select: { options: [...single, 'options'], needs: ['options'], schema: oneOf },
+  radio: { options: [...single, 'options'], needs: ['options'], schema: oneOf },
   multiSelect: {
     options: [...stored, ...lengths, 'options'],
     needs: ['options'],
     schema: (field) => list(field, oneOf(field)).unique(),
   },
-  relationship: {
-    options: [...stored, ...keys, ...lengths, 'relationTo', 'hasMany'],
-    needs: ['relationTo'],
-    schema: reference,
-  },
-  upload: {
-    options: [...stored, ...keys, ...lengths, 'relationTo', 'hasMany'],
-    needs: ['relationTo'],
-    schema: reference,
-  },
+  relationship: referenceKind,
+  upload: referenceKind,
   object: { options: [...stored, 'fields'], needs: ['fields'], schema: ({ fields = [] }) => objectSchema(fields) },
   array: {
     options: [...stored, ...lengths, 'fields'],

@@ -1,6 +1,7 @@
 import type Joi from 'joi';
 import { cutField, DomainError, type FieldError } from './errors.ts';
-import { type MayName, problemText } from './messages.ts';
+import type { Field } from './model.ts';
+import { didYouMean, show, showAll } from './suggest.ts';
 
 const maxErrors = 100;
 const maxNamed = 5;
@@ -43,4 +44,56 @@ function summary(errors: readonly FieldError[]): string {
   const more = errors.length > maxNamed ? ` and ${errors.length - maxNamed} more` : '';
   const count = errors.length === maxErrors ? `${maxErrors} or more` : errors.length;
   return `${count} fields are wrong: ${names.join(', ')}${more}`;
+}
+
+type Context = Joi.Context;
+
+/** The messages of joi's own codes. Ours is `must` and brings its text along. */
+const musts: Record<string, (context: Context) => string> = {
+  must: ({ must }) => must,
+  'any.only': ({ valids }) => `be one of ${showAll(words(valids))}`,
+  'string.base': ({ must }) => must ?? 'be a text',
+  'string.empty': () => 'not be empty',
+  'string.email': () => 'be an e-mail address',
+  'number.base': () => 'be a number',
+  'number.infinity': () => 'be a finite number',
+  'number.unsafe': () => `be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+  'number.integer': () => 'be a whole number',
+  'number.min': ({ limit }) => `be at least ${limit}`,
+  'number.max': ({ limit }) => `be at most ${limit}`,
+  'boolean.base': () => 'be true or false',
+  'array.base': () => 'be a list',
+  'array.unique': () => 'not be listed twice',
+  'object.base': () => 'be an object',
+};
+
+/** Whether a hint may name a field: a caller is not told of one that it may not read. */
+type MayName = (field: Field) => boolean;
+
+const anyField: MayName = () => true;
+
+/** The problem, without the field's name in front: `must be a text, got 3`. */
+export function problemText({ type, context = {} }: Joi.ValidationErrorItem, mayName: MayName = anyField): string {
+  const { value, key } = context;
+  if (type === 'any.required') return 'is required';
+  if (type === 'any.unknown') return 'may not be given here';
+  if (type === 'object.unknown') return `is not a field${didYouMean(key, namesOf(context, mayName))}`;
+  // Of a secret nothing is shown, whatever came in its place.
+  if (type === 'secret') return `must ${context.must}`;
+  // A member that takes no null is a required one; an item of a list has no such rule.
+  if (value === null && typeof key === 'string') return 'is required, got null';
+
+  const must = musts[type]?.(context) ?? 'be valid';
+  const hint = type === 'any.only' ? didYouMean(value, words(context.valids)) : '';
+  return `must ${must}, got ${show(value)}${hint}`;
+}
+
+function namesOf({ allowed, words = [] }: Context, mayName: MayName): string[] {
+  const fields: readonly Field[] = allowed;
+  return [...words, ...fields.filter(mayName).map(({ name }) => name)];
+}
+
+/** The allowed values of a choice without the null of a field that is not required. */
+function words(valids: unknown[]): string[] {
+  return valids.filter((valid) => typeof valid === 'string');
 }

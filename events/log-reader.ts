@@ -1,12 +1,12 @@
 import { pluckLate, type Sqlite } from '../storage/sqlite.ts';
 import { missingEvent } from './altered.ts';
+import { clockStream } from './catalogue.ts';
 import { readCheckpoints } from './checkpoints.ts';
 import { headerOf, payloadOf } from './envelope.ts';
 import { openErasures } from './erasures.ts';
 import type { EventText } from './event-checks.ts';
 import { readEvents } from './event-reader.ts';
 import type { RecordedEvent } from './log.ts';
-import { positionAt } from './log-times.ts';
 import { rootOf, treeAt } from './merkle.ts';
 import { openNote, parseCheckpoint, parseVerifierKey } from './notes.ts';
 import type { TreeHead } from './proofs.ts';
@@ -45,7 +45,7 @@ export function readLog(db: Sqlite) {
     range: (after: number, upTo: number): RecordedEvent[] => events.texts(after, upTo).map(eventOf),
     /** All events of a stream, oldest first. */
     stream: (name: string): RecordedEvent[] => streamTexts(name).map(eventOf),
-    /** See `positionAt` in log-times.ts. */
+    /** See {@link positionAt}. */
     positionAt: (time: string): number =>
       positionAt({ head, headers: events.headers, positionsOf: streams.positionsOf }, time),
     /** The stream that holds a unique value; null for a value that is free. */
@@ -77,4 +77,39 @@ export function textAt(log: Pick<LogReader, 'texts'>, position: number): EventTe
 export function eventOf({ header, body }: EventText): RecordedEvent {
   const payload = payloadOf(body);
   return { header: headerOf(header), data: payload?.data ?? null, context: payload?.context ?? null };
+}
+
+/** The parts of a log that the times of its events are read from. */
+type Timed = Pick<LogReader, 'head' | 'headers' | 'positionsOf'>;
+
+/**
+ * The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when all are later. Events that a
+ * wrong clock recorded count as recorded when it was corrected.
+ */
+function positionAt(log: Timed, time: string): number {
+  // From a correction of the clock on times may be earlier than before.
+  const corrections = log.positionsOf(clockStream, 0, Number.MAX_SAFE_INTEGER);
+  let high = log.head().size;
+  // Between two corrections times only go up.
+  for (const start of corrections.reverse()) {
+    if (timeAt(log, start) <= time) return lastWithin(log, time, { low: start, high });
+    high = start - 1;
+  }
+  return lastWithin(log, time, { low: 0, high });
+}
+
+function lastWithin(log: Timed, time: string, between: { low: number; high: number }): number {
+  let { low, high } = between;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (timeAt(log, middle) <= time) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function timeAt(log: Timed, position: number): string {
+  const [header] = log.headers(position - 1, position);
+  if (header === undefined) throw missingEvent(position);
+  return headerOf(header).recordedAt;
 }

@@ -1,13 +1,12 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { clockStream, schemaVersionOf } from './catalogue.ts';
-import { openClaims } from './claim-table.ts';
-import { conflictOf } from './conflicts.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from './envelope.ts';
 import { openErasing } from './erasing.ts';
 import { declaredBy } from './erasures.ts';
 import { keepIdempotencyRecords } from './idempotency.ts';
 import type { Ids } from './ids.ts';
-import type { Change, Command, NewEvent, Outcome } from './log.ts';
+import type { Change, Claim, Command, NewEvent, Outcome } from './log.ts';
+import { BrokenLogError } from './log-file.ts';
 import type { LogReader } from './log-reader.ts';
 import { type Batch, lastTime, type Tip } from './log-tip.ts';
 
@@ -26,7 +25,6 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   const claims = openClaims(db, reader.holderOf);
   const attempts = keepIdempotencyRecords(db);
   const erasing = openErasing(db);
-  const known = { versionOf: reader.versionOf, conflictOver: claims.conflictOver };
 
   /** Records a command. Nothing is written before every conflict of every change has been looked for. */
   function record(command: Command, batch: Batch): Outcome {
@@ -35,7 +33,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     const first = attempt && attempts.find(attempt.key, now());
     if (first) return { ok: false, conflict: 'attempt', first };
     const before = reader.versionOf(stream);
-    const conflict = conflictOf(command, before, known);
+    const conflict = conflictOf(command, before);
     if (conflict) return conflict;
 
     // Only a correction of the clock may be earlier than what is before it.
@@ -49,6 +47,26 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     const version = before + events.length;
     if (attempt) attempts.keep(attempt, { stream, position, version }, now());
     return { ok: true, position, version, recordedAt };
+  }
+
+  /** The first conflict of a command whose stream has a version before it; null for none. */
+  function conflictOf(command: Command, before: number): Outcome | null {
+    if (isStale(command.expectedVersion, before)) return { ok: false, conflict: 'version', version: before };
+    // Most commands are about one stream alone, and are spared what several need.
+    return command.otherStreams?.length
+      ? conflictAmong([command, ...command.otherStreams])
+      : claims.conflictOver(command.claims);
+  }
+
+  /** Of several changes, each finds those before it: their events count, and their values are taken. */
+  function conflictAmong(changes: readonly Change[]): Outcome | null {
+    const versions = new Map<string, number>();
+    for (const { stream, expectedVersion, events } of changes) {
+      const version = versions.get(stream) ?? reader.versionOf(stream);
+      if (isStale(expectedVersion, version)) return { ok: false, conflict: 'version', version };
+      versions.set(stream, version + events.length);
+    }
+    return claims.conflictOver(changes.flatMap((change) => change.claims));
   }
 
   function write({ command, batch, recordedAt }: Unit, change: Change, before: number): void {
@@ -108,4 +126,46 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   }
 
   return { record, prune, replaceClaims: claims.replaceAll, erasing };
+}
+
+function isStale(expectedVersion: number | null, version: number): boolean {
+  return expectedVersion !== null && expectedVersion !== version;
+}
+
+/** The table of unique values, for the writer of a log: every call inside a transaction of the caller's. */
+function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
+  const insert = db.prepare('INSERT INTO claims VALUES (?, ?, ?)');
+  const remove = db.prepare('DELETE FROM claims WHERE scope = ? AND value = ? AND stream = ?');
+
+  /** The conflict over the first value that is taken, or that is claimed twice; null when all are free. */
+  function conflictOver(claims: readonly Claim[]): Outcome | null {
+    const taken = claims.find(({ scope, value, former }, index) => {
+      const first = claims.findIndex((other) => other.scope === scope && other.value === value);
+      return first < index || holderOf(scope, value) !== null || (former && holderOf(scope, former) !== null);
+    });
+    return taken ? { ok: false, conflict: 'claim', claim: taken } : null;
+  }
+
+  function take(stream: string, claims: readonly Claim[]): void {
+    for (const { scope, value } of claims) insert.run(scope, value, stream);
+  }
+
+  /** @throws BrokenLogError when the stream does not hold one of the values. */
+  function release(stream: string, claims: readonly Claim[]): void {
+    for (const { scope, value, former } of claims) {
+      const isReleased = [value, former].some((text) => text && remove.run(scope, text, stream).changes === 1);
+      if (!isReleased) throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
+    }
+  }
+
+  /** Puts these in the place of all claims. Of two streams with one value, the second holds it under its former text. */
+  function replaceAll(claims: Iterable<{ claim: Claim; stream: string }>): void {
+    db.exec('DELETE FROM claims');
+    for (const { claim, stream } of claims) {
+      const { scope, value, former } = claim;
+      insert.run(scope, former && holderOf(scope, value) !== null ? former : value, stream);
+    }
+  }
+
+  return { conflictOver, take, release, replaceAll };
 }

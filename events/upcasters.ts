@@ -1,4 +1,4 @@
-import { partsOf, slugOf } from '../config/nesting.ts';
+import { compileInside, partsOf, slugOf } from '../config/nesting.ts';
 import {
   type DataField,
   dataFields,
@@ -6,11 +6,12 @@ import {
   isObject,
   type Json,
   type JsonObject,
+  memberOf,
   type Schema,
 } from '../config/schema.ts';
+import { readTime } from '../config/times.ts';
 import { type EventType, globalStream, splitStream } from './catalogue.ts';
 import type { Header } from './envelope.ts';
-import { compileTimes } from './times.ts';
 
 /** A schema and the position from which it held: the position of its `schema.changed`. */
 export type Epoch = { position: number; schema: Schema };
@@ -152,4 +153,32 @@ function renameValue(renames: Renames, value: Json): Json {
   if (!renames.blocks) return renameFields(renames, value);
   const block = renames.blocks.get(slugOf(value) ?? '');
   return block ? renameFields(block, value) : value;
+}
+
+type Bring<T> = (value: T) => T;
+
+/**
+ * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded only
+ * since there is one. Null where no field is a time. Any other value is left as it is, and so is the argument.
+ */
+function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null {
+  const members = dataFields(fields).flatMap((field) => {
+    const bring = bringValue(field);
+    return bring ? [{ name: field.name, bring }] : [];
+  });
+  if (members.length === 0) return null;
+
+  return (values) => {
+    const result = { ...values };
+    for (const { name, bring } of members) {
+      const value = memberOf(values, name);
+      if (value !== undefined) result[name] = bring(value);
+    }
+    return result;
+  };
+}
+
+function bringValue(field: FieldSchema): Bring<Json> | null {
+  if (field.type === 'time') return (value) => (typeof value === 'string' ? (readTime(value) ?? value) : value);
+  return compileInside(field, ({ fields }) => compileTimes(fields));
 }

@@ -24,7 +24,6 @@ export function openRows(db: Sqlite) {
   };
 }
 
-/** Writes `accounts`. */
 function openAccountRows(db: Sqlite) {
   const upsert = db.prepare(
     'INSERT INTO accounts (stream, version) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version',
@@ -55,7 +54,6 @@ function openAccountRows(db: Sqlite) {
   };
 }
 
-/** Writes `sessions`. */
 function openSessionRows(db: Sqlite) {
   const insert = db.prepare(
     `INSERT INTO sessions SELECT ?, ?, ?, ?, NULL, ?, ?, ?
@@ -86,7 +84,6 @@ function openSessionRows(db: Sqlite) {
   };
 }
 
-/** Writes `invites`. */
 function openInviteRows(db: Sqlite) {
   const insert = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?)');
   const update = db.prepare('UPDATE invites SET version = ? WHERE id = ?');

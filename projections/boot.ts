@@ -2,7 +2,7 @@ import type { Rules } from '../config/schema.ts';
 import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { inWords } from '../events/durations.ts';
-import type { Change, Command } from '../events/log.ts';
+import { type Change, type Command, changeOf } from '../events/log.ts';
 import { createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
@@ -146,11 +146,5 @@ function commandOf({ ids }: BootOptions, change: Change, reason?: string): Comma
 }
 
 function schemaChange(log: LogReader, { schema, rules }: BootOptions): Change {
-  return {
-    stream: schemaStream,
-    expectedVersion: log.versionOf(schemaStream),
-    events: [{ type: 'schema.changed', data: { schema, rules } }],
-    claims: [],
-    releases: [],
-  };
+  return changeOf(schemaStream, [{ type: 'schema.changed', data: { schema, rules } }], log.versionOf(schemaStream));
 }

@@ -1,5 +1,9 @@
+import { open } from 'node:fs/promises';
+import type * as http from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import { PassThrough, pipeline } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { Client, ClientOptions } from 'minio';
 import {
   BlobMissingError,
@@ -7,13 +11,14 @@ import {
   type BlobStore,
   BlobsRefusedError,
   BlobsUnavailableError,
+  type ByteRange,
   isSha256,
+  type ReceivedFile,
 } from './blobs.ts';
 import { bucketAnchors } from './bucket-anchors.ts';
-import { describeFailure, isConnectionLost, isMissingObject } from './bucket-errors.ts';
-import { keyOf, marker, readMarker, readObject, sendFile, sizeOf } from './bucket-objects.ts';
-import { connectTo } from './bucket-transport.ts';
-import { removeVersions } from './bucket-versions.ts';
+import { describeFailure, isBucketThere, isConnectionLost, isMissingBucket, isMissingObject } from './bucket-errors.ts';
+import { type Bucket, removeVersions } from './bucket-versions.ts';
+import { onDisk } from './disk.ts';
 import { messageOf } from './errors.ts';
 import { notePassed } from './garbage.ts';
 
@@ -132,4 +137,114 @@ export function openClient(
   } catch (error) {
     throw new BlobsRefusedError(`ANNALS_S3_ENDPOINT is wrong: ${messageOf(error)}`);
   }
+}
+
+/** How a bucket is made where it is missing. */
+type Making = { region: string; checkpointDays?: number | undefined };
+
+/** The object that names the log whose files a bucket holds. */
+const marker = 'annals-log';
+
+/** The name of a file's object. */
+function keyOf(sha256: string): string {
+  return `${sha256.slice(0, 2)}/${sha256}`;
+}
+
+/** Begins to read an object. */
+async function readObject({ client, bucket }: Bucket, objectName: string, range?: ByteRange): Promise<IncomingMessage> {
+  const headers = range ? { range: `bytes=${range.start}-${range.end}` } : {};
+  const request = { method: 'GET', bucketName: bucket, objectName, headers };
+  const response = await client.makeRequestAsync(request, '', [200, 206]);
+  if (response.statusCode === (range ? 206 : 200)) return response;
+  response.destroy();
+  throw new Error(`it answered ${response.statusCode} to ${range ? 'a range of a file' : 'a whole file'}`);
+}
+
+/** The id of the log whose files a bucket holds; null for a new one. A missing bucket is made. */
+async function readMarker(place: Bucket & Making): Promise<string | null> {
+  const { client, bucket, region, checkpointDays } = place;
+  try {
+    const response = await readObject(place, marker, { start: 0, end: 999 });
+    return Buffer.concat(await response.toArray())
+      .toString()
+      .trim();
+  } catch (error) {
+    if (isMissingObject(error)) return null;
+    if (!isMissingBucket(error)) throw error;
+  }
+  await client.makeBucket(bucket, region, checkpointDays ? { ObjectLocking: true } : {}).catch((error) => {
+    if (!isBucketThere(error)) throw error;
+  });
+  return null;
+}
+
+/** The bytes of a file; null for one that the bucket does not have. */
+async function sizeOf({ client, bucket }: Bucket, sha256: string): Promise<number | null> {
+  try {
+    const { size } = await client.statObject(bucket, keyOf(sha256));
+    return size;
+  } catch (error) {
+    if (isMissingObject(error)) return null;
+    throw error;
+  }
+}
+
+/** Sends a file, in one request. */
+async function sendFile(
+  { client, bucket, region }: Bucket & Making,
+  { path, size, sha256 }: ReceivedFile,
+): Promise<void> {
+  const file = await onDisk(open(path));
+  const body = file
+    .createReadStream({ highWaterMark: 64 * 1024 })
+    .pause()
+    .on('data', ({ length }) => notePassed(length));
+  try {
+    const headers = { 'content-length': size, 'content-type': 'application/octet-stream' };
+    const request = { method: 'PUT', bucketName: bucket, objectName: keyOf(sha256), headers };
+    const response = await client.makeRequestStreamAsync(request, body, sha256, [200], region);
+    await finished(response.resume());
+  } finally {
+    // A file that was refused in the middle is not sent to its end.
+    body.destroy();
+    await file.close();
+  }
+}
+
+/** How requests reach a server; `agent` keeps the connections. */
+type Transport = { transport: Pick<typeof http, 'request'>; agent: http.Agent };
+
+/**
+ * Requests to a server that give up when nothing was heard of it for a while, at any time: while connecting, in the middle of
+ * what is sent or read, and for the answer. A reader that takes its time is not the server's silence.
+ *
+ * @param endpoint like `https://s3.example.org:9000`.
+ * @param silence milliseconds.
+ */
+function connectTo(endpoint: string, silence: number): Transport {
+  // Loaded when there is a bucket: as imports they cost every start, and node:http would load all of fetch with it.
+  const { request, Agent } = process.getBuiltinModule(endpoint.startsWith('https:') ? 'node:https' : 'node:http');
+  const agent = new Agent({ keepAlive: true, timeout: silence });
+
+  function start(options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void) {
+    const sent = request(options, (response) => {
+      received = response;
+      const { statusCode = 0 } = response;
+      if (isFault(statusCode)) sent.destroy(new Error(`it answered ${statusCode}`));
+      else onResponse(response);
+    });
+    let received: http.IncomingMessage | undefined;
+    sent.on('timeout', () => {
+      if (received && received.readableLength > 0) sent.socket?.setTimeout(silence);
+      else (received ?? sent).destroy(new Error(`it was silent for ${silence / 1000} s`));
+    });
+    return sent;
+  }
+
+  return { transport: { request: start as typeof http.request }, agent };
+}
+
+/** Answers that the client would say less about, leaving them unread and their connection open. */
+function isFault(status: number): boolean {
+  return status === 408 || status === 429 || status === 499 || (status >= 500 && status !== 501 && status !== 507);
 }

@@ -8,7 +8,6 @@ import { actorOf, requestId } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import type { EventQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
-import { openNews } from './news.ts';
 
 /** Where a stream of events begins, and which of them it has. */
 type FeedQuery = Pick<EventQuery, 'after' | 'filter'>;
@@ -127,4 +126,45 @@ async function rightsNow(app: App, request: Request): Promise<AuditRights | null
       app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
     return null;
   }
+}
+
+const pollMilliseconds = 100;
+
+/**
+ * Tells when the log has grown. Looks at the log while a stream waits: one look for all of a thread. The writer is another thread, and the read file
+ * comes a moment after the log, so both are looked at.
+ */
+function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
+  const waiting = new Set<() => void>();
+  let timer: NodeJS.Timeout | null = null;
+  let seen = '';
+
+  function look(): void {
+    const now = `${events.head().size} ${auditIndex.reached()}`;
+    if (now === seen) return;
+    seen = now;
+    for (const wake of waiting) wake();
+  }
+
+  return {
+    /** Resolves when there is something new, when `signal` is aborted, or when the time is over. */
+    wait(signal: AbortSignal, milliseconds: number): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const alarm = setTimeout(resolve, milliseconds);
+      waiting.add(resolve);
+      const wake = () => resolve();
+      signal.addEventListener('abort', wake, { once: true });
+      // The first look tells of events between the caller's look at the log and now.
+      timer ??= setInterval(look, pollMilliseconds);
+      return promise.finally(() => {
+        clearTimeout(alarm);
+        waiting.delete(resolve);
+        signal.removeEventListener('abort', wake);
+        if (waiting.size > 0 || timer === null) return;
+        clearInterval(timer);
+        timer = null;
+        seen = '';
+      });
+    },
+  };
 }

@@ -2,9 +2,8 @@ import Joi from 'joi';
 import { forAuditors, unknownToLog } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
-import { historyParameters } from './event-query.ts';
+import { blameParameters, diffParameters, historyParameters } from './event-query.ts';
 import type { Subject } from './subjects.ts';
-import { blameParameters, diffParameters } from './version-query.ts';
 
 const params: Record<Subject, Joi.ObjectSchema> = {
   document: Joi.object({ slug: slugOf('the collection'), id: idOf('the document') }),

@@ -10,9 +10,15 @@ import type { KeyNote } from '../ports.ts';
 import { type Query, readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
 import { admissionOf } from './admissions.ts';
 import { eventsOperation, keysOperation, logOperation } from './event-operations.ts';
-import { historyParameters, readEventQuery } from './event-query.ts';
-import { eventTexts } from './event-text.ts';
-import { findEvents } from './events.ts';
+import {
+  blameParameters,
+  diffParameters,
+  historyParameters,
+  readEventQuery,
+  versionOf,
+  versionRange,
+} from './event-query.ts';
+import { eventTexts, findEvents } from './events.ts';
 import { oneVersion, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
@@ -23,7 +29,6 @@ import {
 } from './history-operations.ts';
 import { type Reader, readRoute } from './reading.ts';
 import { type Subject as SubjectName, streamOf } from './subjects.ts';
-import { blameParameters, diffParameters, versionOf, versionRange } from './version-query.ts';
 
 /** A kind of stream with a history. */
 type Subject = {

@@ -3,7 +3,9 @@ import { gzip } from 'node:zlib';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { counted } from '../../config/counted.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
-import { leafHash } from '../../events/merkle.ts';
+import { BrokenLogError } from '../../events/log-file.ts';
+import type { LogReader } from '../../events/log-reader.ts';
+import { leafHash, tileWidth } from '../../events/merkle.ts';
 import { consistencyProof, inclusionProof, proofText } from '../../events/proofs.ts';
 import type { App } from '../app.ts';
 import { noRoute } from '../http/requests.ts';
@@ -20,7 +22,6 @@ import {
   tileOperation,
 } from './proof-operations.ts';
 import { readRoute } from './reading.ts';
-import { hasTile, parseTilePath, tileBytes } from './tiles.ts';
 
 const compress = promisify(gzip);
 
@@ -133,4 +134,41 @@ function isAsWritten({ raw, path }: Request, tile: string): boolean {
 
 function texts(hashes: readonly Buffer[]): string[] {
   return hashes.map((hash) => hash.toString('base64'));
+}
+
+/** A tile of the tree (C2SP tlog-tiles), or with `level` null the entries of one of level 0. `width` is below 256 for a partial one. */
+type TileName = { level: number | null; index: number; width: number };
+
+/**
+ * The tile that a path names: `<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, N in groups of three digits, all but the last after an
+ * `x`. There is one way to write each; null for everything else.
+ */
+function parseTilePath(path: string): TileName | null {
+  const match = /^(entries|\d|[1-5]\d|6[0-3])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/.exec(path);
+  const [, level = '', groups = '', partial] = match ?? [];
+  const width = partial === undefined ? tileWidth : Number(partial);
+  // x000 at the beginning would be a second way to write an index, and a partial tile of 256 is a full one.
+  if (!match || groups.startsWith('x000') || (partial !== undefined && width >= tileWidth)) return null;
+  return { level: level === 'entries' ? null : Number(level), index: Number(groups.replace(/[x/]/g, '')), width };
+}
+
+/** True when a tree of `size` leaves has all of a tile. */
+function hasTile({ level, index, width }: TileName, size: number): boolean {
+  return index * tileWidth + width <= Math.floor(size / tileWidth ** (level ?? 0));
+}
+
+/** The bytes of a tile: its hashes one after the other; of entries, each after its length in two bytes, the greater first. */
+function tileBytes(log: LogReader, { level, index, width }: TileName): Buffer {
+  const start = index * tileWidth;
+  if (level !== null) return Buffer.concat(log.hashes(level, start, width));
+  const entries = log.headers(start, start + width);
+  if (entries.length !== width) throw new BrokenLogError(`events ${start + 1} to ${start + width} are missing`);
+  return Buffer.concat(
+    entries.flatMap((text) => {
+      const entry = Buffer.from(text);
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(entry.length);
+      return [length, entry];
+    }),
+  );
 }

@@ -7,7 +7,7 @@ import type { EventText } from '../../events/event-checks.ts';
 import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import { eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/files.ts';
-import { shownText } from '../audit/event-text.ts';
+import { shownText } from '../audit/events.ts';
 import { type Entry, type EntryPage, oneVersion, openHistory, type StreamState } from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';

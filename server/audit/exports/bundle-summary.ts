@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
-import type { Actor, Header } from '../../../events/envelope.ts';
+import { type Actor, type Header, payloadOf } from '../../../events/envelope.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { eventsOf } from '../../documents/past/reading.ts';
 import { escapeHtml } from '../../platform/html.ts';
 import type { LogCheckpoint } from '../../ports.ts';
-import { foldShown } from './bundle-fold.ts';
-import { payloadOf, type ShownEvent, showEvent } from './shown.ts';
+import { foldShown, type ShownEvent, showEvent } from './shown.ts';
 
 type Summary = { log: LogReader; checkpoint: LogCheckpoint; stream: string };
 
@@ -66,7 +65,7 @@ const words: Record<string, string> = {
 
 function section(event: ShownEvent, before: JsonObject | null, after: JsonObject | null): string {
   const { header, state } = event;
-  const { data = {}, context = {} } = payloadOf(event) ?? {};
+  const { data = {}, context = {} } = payloadOf(event.body) ?? {};
   const isDocument = words[header.type] !== undefined;
   const facts = [
     fact('When', escapeHtml(header.recordedAt)),

@@ -8,11 +8,19 @@ import { fileIn } from '../../../events/losses.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { eventsOf, headersBetween } from '../../documents/past/reading.ts';
 import { readAsset } from '../../platform/carried.ts';
-import { fileOf, foldShown, type NamedFile } from './bundle-fold.ts';
 import { summaryHtml } from './bundle-summary.ts';
 import { type Proven, proverOf, subtreesOf } from './proofs.ts';
 import { bundleReadme, textsVersion } from './readme.ts';
-import { correctionsWithin, noteErased, type ShownEvent, showEvent, shownJson } from './shown.ts';
+import {
+  correctionsWithin,
+  fileOf,
+  foldShown,
+  type NamedFile,
+  noteErased,
+  type ShownEvent,
+  showEvent,
+  shownJson,
+} from './shown.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** The contents of a bundle. */
@@ -99,6 +107,7 @@ async function* bundleJson(
   let last: ShownEvent | null = null;
   const prove = proverOf(log, size);
   const json = (event: ShownEvent) => shownJson(event, prove(event.header.position));
+  const whole = (event: EventText) => json(showEvent(event, seesAll));
 
   const head = {
     format: 'annals-bundle/1',
@@ -111,33 +120,25 @@ async function* bundleJson(
     streams: [stream],
   };
   yield `${JSON.stringify(head).slice(0, -1)},"events":[`;
-  for await (const chunk of eventsOf(log, stream, size)) {
-    const texts: string[] = [];
-    for (const event of chunk) {
-      const shown = showEvent(event, seesAll);
-      erased.note(shown);
-      document = foldShown(document, shown);
-      const file = fileOf(document, shown.header.version);
-      if (file && !named.has(file.sha256)) named.set(file.sha256, file);
-      texts.push((last === null ? '' : ',') + json(shown));
-      last = shown;
-    }
-    yield texts.join('');
-  }
+  yield* joined(eventsOf(log, stream, size), (event) => {
+    const shown = showEvent(event, seesAll);
+    erased.note(shown);
+    document = foldShown(document, shown);
+    const file = fileOf(document, shown.header.version);
+    if (file && !named.has(file.sha256)) named.set(file.sha256, file);
+    last = shown;
+    return json(shown);
+  });
   yield '],"schemas":[';
-  let isFirst = true;
-  for await (const chunk of eventsOf(log, schemaStream, size)) {
-    yield (isFirst ? '' : ',') + chunk.map((event) => json(showEvent(event, seesAll))).join(',');
-    isFirst = false;
-  }
-  const declarations = erased.declarations(log, size).map((event) => json(showEvent(event, seesAll)));
+  yield* joined(eventsOf(log, schemaStream, size), whole);
+  const declarations = erased.declarations(log, size).map(whole);
   yield `],"erasures":[${declarations.join(',')}]`;
-  const corrections = correctionsWithin(log, 1, size).map((event) => json(showEvent(event, seesAll)));
+  const corrections = correctionsWithin(log, 1, size).map(whole);
   if (corrections.length > 0) yield `,"corrections":[${corrections.join(',')}]`;
   const losses = [];
   for await (const chunk of eventsOf(log, filesStream, size))
     losses.push(...chunk.filter((event) => isAbout(event, stream)));
-  if (losses.length > 0) yield `,"losses":[${losses.map((event) => json(showEvent(event, seesAll))).join(',')}]`;
+  if (losses.length > 0) yield `,"losses":[${losses.map(whole).join(',')}]`;
   if (!stream.startsWith('accounts/')) yield `,"document":${JSON.stringify(document)}`;
   const header = (last as ShownEvent | null)?.header;
   for (const file of named.values()) files.push(await included(blobs, file, withFiles));
@@ -160,10 +161,15 @@ async function included(blobs: BlobStore, file: NamedFile, withFiles: boolean): 
 /** Every header after a position: that no other event of the stream is among them is what proves its last one. */
 async function* rest(log: LogReader, after: number, size: number): AsyncGenerator<string> {
   yield `,"rest":{"after":${after},"before":${JSON.stringify(subtreesOf(log, after))},"headers":[`;
-  let isFirst = true;
-  for await (const chunk of headersBetween(log, after + 1, size)) {
-    yield (isFirst ? '' : ',') + chunk.map((header) => JSON.stringify(header)).join(',');
-    isFirst = false;
-  }
+  yield* joined(headersBetween(log, after + 1, size), (header) => JSON.stringify(header));
   yield ']}';
+}
+
+/** The items of chunks as JSON, with commas between. */
+async function* joined<T>(chunks: AsyncIterable<readonly T[]>, json: (item: T) => string): AsyncGenerator<string> {
+  let comma = '';
+  for await (const chunk of chunks) {
+    yield comma + chunk.map(json).join(',');
+    comma = ',';
+  }
 }

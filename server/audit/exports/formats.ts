@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../config/schema.ts';
-import type { Header, Payload } from '../../../events/envelope.ts';
+import { type Header, type Payload, payloadOf } from '../../../events/envelope.ts';
 import { byteOrderMark, csvRow, jsonCell } from './csv.ts';
-import { payloadOf, type ShownEvent } from './shown.ts';
+import type { ShownEvent } from './shown.ts';
 
 /** How the events of an export are written. */
 export const exportFormats = ['ndjson', 'csv', 'cloudevents'] as const;
@@ -49,7 +49,7 @@ function ndjsonLine({ text, body, state }: ShownEvent, proof: readonly string[] 
 }
 
 function csvLine(event: ShownEvent): string {
-  const payload = payloadOf(event);
+  const payload = payloadOf(event.body);
   return csvRow(Object.values(columns).map((cell) => cell(event.header, payload)));
 }
 
@@ -65,7 +65,7 @@ const sequenceDigits = 10;
 /** An event in the JSON format of CloudEvents 1.0; members that are not attributes of it are extensions. */
 function cloudEventLine(event: ShownEvent): string {
   const { header, state } = event;
-  const { data, context = {} } = payloadOf(event) ?? {};
+  const { data, context = {} } = payloadOf(event.body) ?? {};
   const attributes = {
     specversion: '1.0',
     id: header.id,

@@ -1,6 +1,7 @@
 import type { FieldError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { auditStream } from '../../../events/catalogue.ts';
+import { changeOf } from '../../../events/log.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { noteAudit } from '../../access/admission.ts';
 import type { RouteCall } from '../../app.ts';
@@ -97,13 +98,9 @@ export async function recordExport(
   noteAudit(request, app.model.audit);
   const append = appendOf(app, request);
   const outcome = await append({
-    stream: auditStream,
-    expectedVersion: null,
-    events: [
+    ...changeOf(auditStream, [
       { type: 'log.exported', data: { ...data, ...(Object.keys(filters).length > 0 && { filters: { ...filters } }) } },
-    ],
-    claims: [],
-    releases: [],
+    ]),
     actor: actorOf(request),
     correlationId: requestId(request),
     context: contextOf(request),

@@ -1,8 +1,11 @@
+import { isObject, type Json, type JsonObject } from '../../../config/schema.ts';
 import { clockStream } from '../../../events/catalogue.ts';
-import { type Header, headerOf, type Payload } from '../../../events/envelope.ts';
-import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
+import { foldDocument } from '../../../events/documents.ts';
+import { type Header, headerOf, payloadOf } from '../../../events/envelope.ts';
+import { erasedStreams } from '../../../events/erasures.ts';
 import type { EventText } from '../../../events/event-checks.ts';
 import { eventOf, type LogReader } from '../../../events/log-reader.ts';
+import { isSha256 } from '../../../storage/blobs.ts';
 
 /** The payload of an event as shown, or why it is not. `hidden`: payloads were not requested. */
 export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
@@ -20,11 +23,6 @@ export function showEvent({ header: text, body }: EventText, seesPayloadsOf: See
 
 /** Whether the caller may see the payloads of a stream. */
 export type Sees = (stream: string) => boolean;
-
-/** The payload of an event, if it is shown. */
-export function payloadOf({ body }: ShownEvent): Payload | null {
-  return body === null ? null : JSON.parse(body);
-}
 
 /** A shown event as JSON of the formats has it (docs/log-format.md). */
 export function shownJson({ text, body, state }: ShownEvent, proof: readonly string[]): string {
@@ -66,7 +64,7 @@ export function noteErased() {
     const missing = new Map(last);
     const needed: EventText[] = [];
     for (const found of log.erasureTexts(size)) {
-      const declared = streamsIn(found).filter(({ stream }) => last.has(stream));
+      const declared = erasedStreams(eventOf(found).data).filter(({ stream }) => last.has(stream));
       for (const { stream, versions } of declared) {
         if ((last.get(stream) ?? 0) <= versions) missing.delete(stream);
       }
@@ -82,6 +80,30 @@ export function noteErased() {
   return { note, declarations };
 }
 
-function streamsIn(text: EventText): ErasedStream[] {
-  return erasedStreams(eventOf(text).data);
+/**
+ * Folds a stream's events into its document, in the names that fields had when they were written: without renames, so that
+ * a verifier that has only the events gets the same result (docs/log-format.md).
+ */
+export function foldShown(before: JsonObject | null, event: ShownEvent): JsonObject | null {
+  const { type, stream } = event.header;
+  if (!/^(document|global)\./.test(type)) return before;
+  const { data } = payloadOf(event.body) ?? {};
+  if (type === 'document.erased') return data && isOf(data.streams, stream) ? null : before;
+  if (!data) return before;
+  if (type.endsWith('.restored')) return isObject(data.document) ? data.document : null;
+  return foldDocument(before, type, data);
+}
+
+function isOf(streams: Json | undefined, stream: string): boolean {
+  return Array.isArray(streams) && streams.some((one) => isObject(one) && one.stream === stream);
+}
+
+/** A file that a version names. */
+export type NamedFile = { sha256: string; bytes: number; version: number };
+
+/** The file that a document names, if it names one. */
+export function fileOf(document: JsonObject | null, version: number): NamedFile | null {
+  const { sha256, filename, filesize } = document ?? {};
+  if (typeof sha256 !== 'string' || !isSha256(sha256) || typeof filename !== 'string') return null;
+  return typeof filesize === 'number' && Number.isSafeInteger(filesize) ? { sha256, bytes: filesize, version } : null;
 }

@@ -14,12 +14,12 @@ import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { StartError } from '../../writer/writer.ts';
-import { type Authority, authorityName } from './authority.ts';
+import { post } from './asking.ts';
 import { anchored, anchorName, checkInLog, paddedSize, trustedKeys } from './checkpoint-checks.ts';
 import { cosignedBy } from './cosigning.ts';
 import { type Courier, createCourier, usual as usualRests } from './courier.ts';
 import { disowningsOf, type LogParts, tellDisownings } from './keys.ts';
-import { post } from './webhook.ts';
+import type { Authority } from './stamping.ts';
 
 /** Copies checkpoints to places where a person who can alter the log may not be able to alter them. */
 export type Anchoring = {
@@ -170,7 +170,7 @@ function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Cou
     );
   }
   if (authority) {
-    const name = authorityName(authority);
+    const name = new URL(authority.url).host;
     couriers.push(
       createCourier({
         what: `time-stamped by ${name}`,

@@ -1,9 +1,11 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomBytes, type X509Certificate } from 'node:crypto';
 import { signedByLog } from '../../../events/notes.ts';
 import { ask } from './asking.ts';
-import type { Authority } from './authority.ts';
 import { bytesOf, DerError, isNumber, membersOf, numberIn, readDer, timeStampQuery } from './der.ts';
 import { isVouchedFor, readToken, TokenError } from './time-stamp-tokens.ts';
+
+/** A time-stamp authority: its address, which may hold a secret, and whose certificates it has to lead up to; none: any. */
+export type Authority = { url: string; trusted: readonly X509Certificate[] };
 
 /**
  * Has an authority say that a checkpoint, as the log signed it, was there (RFC 3161, over HTTP as section 3.4 says), and gives its

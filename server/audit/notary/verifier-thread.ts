@@ -1,11 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
-import { BrokenLogError } from '../../../events/log-file.ts';
-import type { Trouble } from '../../../events/seen-heads.ts';
+import { readCheckpoints } from '../../../events/checkpoints.ts';
+import { BrokenLogError, unsealed } from '../../../events/log-file.ts';
+import type { KnownKey } from '../../../events/log-keys.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import type { TreeHead } from '../../../events/proofs.ts';
+import { isSealed } from '../../../events/seals.ts';
+import type { Finding, SeenHead, Trouble } from '../../../events/seen-heads.ts';
+import { verifyInSteps } from '../../../events/verify.ts';
 import { messageOf } from '../../../storage/errors.ts';
-import { isDamage, openDatabase } from '../../../storage/sqlite.ts';
+import { isDamage, openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { parent } from '../../platform/parent.ts';
 import { stepBack } from '../../platform/priority.ts';
-import { type Known, lookThrough } from './looking.ts';
+import { checkNote, misplaced, trustedKeys } from './checkpoint-checks.ts';
+import { disowningsOf } from './keys.ts';
 
 /** A log to go through. `percent`: how much of one core that may take. */
 export type Job = { file: string; known: Known; percent: number };
@@ -23,6 +30,9 @@ const main = parent();
 const asked = new Map<number, AbortController>();
 let running: number | null = null;
 let last: Promise<void> = Promise.resolve();
+
+// The lowest priority: no request waits for it.
+stepBack(19);
 
 main.on('message', (order: VerifierOrder) => {
   if (order.kind === 'stop') {
@@ -71,13 +81,55 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
       since = performance.now();
     }
   } catch (error) {
-    if (error instanceof BrokenLogError) return { to, trouble: { finding: error.message, from: null, to: null } };
+    if (error instanceof BrokenLogError) return { to, trouble: trouble(error.message) };
     if (!isDamage(error)) throw error;
-    return { to, trouble: { finding: `log.db is damaged: ${messageOf(error)}`, from: null, to: null } };
+    return { to, trouble: trouble(`log.db is damaged: ${messageOf(error)}`) };
   } finally {
     db.close();
   }
 }
 
-// The lowest priority: no request waits for it.
-stepBack(19);
+/**
+ * The vault's knowledge of a log: its keys, the ids of those that it says are disowned, the last head that its key has signed, and the
+ * key that its head is sealed with.
+ */
+type Known = {
+  keys: readonly KnownKey[];
+  disowned: ReadonlySet<string>;
+  signed: TreeHead | null;
+  sealKey: string;
+};
+
+/**
+ * Goes through a log in steps, and holds it against the checkpoints that it keeps, against what its key has signed, and its head
+ * against the seal. Each step is a read of its own, of some microseconds; it gives the position that was reached.
+ */
+function* lookThrough(db: Sqlite, { keys, disowned, signed, sealKey }: Known): Generator<number, Trouble | null> {
+  const log = readLog(db);
+  const { log: logId } = log.head();
+  const trust = trustedKeys(keys, disowningsOf(log, keys, disowned).ids);
+  const seen: SeenHead[] = [];
+  // Passed between threads, a Buffer becomes a Uint8Array.
+  if (signed) seen.push({ name: 'the signing key', size: signed.size, root: Buffer.from(signed.root) });
+  for (const { size, note } of [...readCheckpoints(db).all()]) {
+    const name = `the checkpoint of position ${size}`;
+    const outcome = checkNote(logId, trust, { name, note });
+    const finding = 'finding' in outcome ? outcome.finding : misplaced(name, outcome.head, size);
+    if (finding !== null) return trouble(finding);
+    if ('verdict' in outcome && outcome.verdict === 'sound') seen.push({ name, ...outcome.head });
+    yield 0;
+  }
+  // After the checkpoints, since the log may grow between the two reads.
+  const head = log.head();
+  const found = yield* verifyInSteps(
+    db,
+    head,
+    seen.sort((a, b) => a.size - b.size),
+  );
+  // At last, for what else is found names the events.
+  return found ?? (isSealed(sealKey, head) ? null : trouble(unsealed(true)));
+}
+
+function trouble(finding: Finding): Trouble {
+  return { finding, from: null, to: null };
+}

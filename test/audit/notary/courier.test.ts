@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import type { KeptCheckpoint } from '../../../events/checkpoints.ts';
+import { post } from '../../../server/audit/notary/asking.ts';
 import { createCourier } from '../../../server/audit/notary/courier.ts';
-import { post } from '../../../server/audit/notary/webhook.ts';
 import { createLog } from '../../../server/platform/logging.ts';
 
 const milliseconds = { rest: 1, shortest: 1, longest: 4, patience: 50 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { joinVerifier } from '../../../server/audit/notary/verifier.ts';
+import { joinVerifier } from '../../../server/audit/notary/verifying.ts';
 import { seals } from '../../events/logs.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
 import { openDirectory } from '../../projections/directory.ts';

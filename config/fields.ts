@@ -62,10 +62,7 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
     options: texts,
     schema: (field) => text(field, named(field.isAccountEmail ? accountEmail() : email(), 'be an e-mail address')),
   },
-  url: {
-    options: texts,
-    schema: (field) => text(field, form(readUrl, 'be an absolute http or https URL')),
-  },
+  url: { options: texts, schema: (field) => text(field, form(readUrl, 'be an absolute http or https URL')) },
   number: { options: [...single, 'min', 'max', 'integer'], schema: number },
   boolean: { options: [...stored, 'index'], schema: () => Joi.boolean() },
   date: { options: single, schema: () => form(readDate, 'be a calendar date like "2024-02-29"') },

@@ -1,11 +1,15 @@
+import { Readable } from 'node:stream';
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
-import type { AuditRights } from '../access/rights.ts';
+import { DomainError } from '../../config/errors.ts';
+import { type AuditRights, auditRightsOf } from '../access/rights.ts';
 import type { App } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
+import { actorOf, requestId } from '../http/requests.ts';
+import { yieldToEventLoop } from '../platform/yield.ts';
 import { feedOperation } from './event-operations.ts';
-import { readFeedQuery } from './event-query.ts';
+import { type EventQuery, readFeedQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
-import { openFeed } from './feed.ts';
 import { readRoute } from './reading.ts';
 
 /** The change feed of the log: as pages, or as server-sent events for a client that accepts those. */
@@ -47,4 +51,164 @@ export function feed(server: Server, app: App): void {
 
 function wantsStream({ headers }: Request): boolean {
   return /(^|[\s,])text\/event-stream($|[\s;,])/i.test(String(headers.accept ?? ''));
+}
+
+/** Where a stream of events begins, and which of them it has. */
+type FeedQuery = Pick<EventQuery, 'after' | 'filter'>;
+
+/** How many streams a thread has at most: each looks for events when there are new ones. */
+const mostStreams = 100;
+const fullRetrySeconds = 10;
+/** How many events are taken from the log before the client has read those before. */
+const chunk = 50;
+const bufferBytes = 64 * 1024;
+
+const heartbeatMilliseconds = 15_000;
+/** How long rights are cached: with events on their way, and without. */
+const rightsMilliseconds = { busy: 1000, idle: 2000 };
+/** How long one that reads slowly has to read the rest when the service ends. */
+const partingMilliseconds = 2000;
+
+/**
+ * The streams of server-sent events of one thread (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`
+ * misses nothing. Events are taken from the log when the client has read those before, so a slow one costs no memory.
+ */
+function openFeed(app: App) {
+  const news = openNews(app);
+  const open = new Map<Readable, { end: AbortController; cut: () => void }>();
+  let isClosed = false;
+
+  /** @throws DomainError `unavailable` when there are as many as may be, or the service is about to end. */
+  function start(request: Request, query: FeedQuery, rights: AuditRights): Readable {
+    if (isClosed || app.state() === 'stopping') throw new DomainError('unavailable', 'the service is about to end');
+    if (open.size >= mostStreams) {
+      const message = `there are ${mostStreams} streams of events already; read pages instead, or try again later`;
+      throw new DomainError('unavailable', message, [], fullRetrySeconds);
+    }
+    const { res } = request.raw;
+    // For a client that left during the check of its rights, no `close` event follows.
+    if (res.closed) throw new DomainError('unavailable', 'the client has gone');
+    const end = new AbortController();
+    const texts = watched(eventsFor(request, query, rights, end.signal), request);
+    const stream = Readable.from(texts, { objectMode: false, highWaterMark: bufferBytes });
+    open.set(stream, { end, cut: () => res.destroy() });
+    // However it ends. One that waits for events is destroyed only once it waits no longer.
+    res.once('close', () => {
+      open.delete(stream);
+      end.abort();
+      stream.destroy();
+    });
+    return stream;
+  }
+
+  async function* eventsFor(request: Request, { after, filter }: FeedQuery, first: AuditRights, signal: AbortSignal) {
+    let rights: AuditRights | null = first;
+    let asked = performance.now();
+    let told = asked;
+    let at = after;
+    yield `retry: 1000\nid: ${at}\n\n`;
+    while (!signal.aborted) {
+      const isIdle = app.events.head().size <= at;
+      if (performance.now() - asked > (isIdle ? rightsMilliseconds.idle : rightsMilliseconds.busy)) {
+        rights = await rightsNow(app, request);
+        asked = performance.now();
+        if (!rights) return;
+      }
+      await yieldToEventLoop();
+      // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
+      const { size } = app.events.head();
+      const page = findEvents(app, rights, { stream: null, filter, after: at, upTo: size, limit: chunk });
+      const hasMoved = page.reached > at;
+      at = page.reached;
+      if (page.events.length > 0) {
+        told = performance.now();
+        yield page.events
+          .map(({ position, type, text }) => `id: ${position}\nevent: ${type}\ndata: ${text}\n\n`)
+          .join('');
+      } else if (!hasMoved || at === size) await news.wait(signal, rightsMilliseconds.idle);
+      if (performance.now() - told < heartbeatMilliseconds) continue;
+      told = performance.now();
+      // Where no event is for this client, it learns how far it has come all the same.
+      yield `:\nid: ${at}\n\n`;
+    }
+  }
+
+  async function* watched(texts: AsyncGenerator<string>, request: Request) {
+    try {
+      yield* texts;
+    } catch (err) {
+      app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
+      throw err;
+    }
+  }
+
+  /** Ends all of them, and lets no others begin. */
+  function close(): void {
+    isClosed = true;
+    const last = [...open.values()];
+    for (const { end } of last) end.abort();
+    setTimeout(() => {
+      for (const { cut } of last) cut();
+    }, partingMilliseconds).unref();
+  }
+
+  return { open: start, close };
+}
+
+/** The rights of the caller now, checked as for a new request; null where they are gone. */
+async function rightsNow(app: App, request: Request): Promise<AuditRights | null> {
+  try {
+    const { credentials } = await request.server.auth.test(strategy, request);
+    const [before, now] = [actorOf(request), credentials.user?.actor];
+    if (now?.type !== before.type || now.id !== before.id) return null;
+    // Read again when the rule asks for it.
+    request.app.user = null;
+    const rights = await auditRightsOf(app, request);
+    return rights.has('headers') ? rights : null;
+  } catch (err) {
+    if (!(err instanceof DomainError))
+      app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
+    return null;
+  }
+}
+
+const pollMilliseconds = 100;
+
+/**
+ * Tells when the log has grown. Looks at the log while a stream waits: one look for all of a thread. The writer is another thread, and the read file
+ * comes a moment after the log, so both are looked at.
+ */
+function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
+  const waiting = new Set<() => void>();
+  let timer: NodeJS.Timeout | null = null;
+  let seen = '';
+
+  function look(): void {
+    const now = `${events.head().size} ${auditIndex.reached()}`;
+    if (now === seen) return;
+    seen = now;
+    for (const wake of waiting) wake();
+  }
+
+  return {
+    /** Resolves when there is something new, when `signal` is aborted, or when the time is over. */
+    wait(signal: AbortSignal, milliseconds: number): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const alarm = setTimeout(resolve, milliseconds);
+      waiting.add(resolve);
+      const wake = () => resolve();
+      signal.addEventListener('abort', wake, { once: true });
+      // The first look tells of events between the caller's look at the log and now.
+      timer ??= setInterval(look, pollMilliseconds);
+      return promise.finally(() => {
+        clearTimeout(alarm);
+        waiting.delete(resolve);
+        signal.removeEventListener('abort', wake);
+        if (waiting.size > 0 || timer === null) return;
+        clearInterval(timer);
+        timer = null;
+        seen = '';
+      });
+    },
+  };
 }

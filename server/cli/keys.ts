@@ -5,7 +5,7 @@ import { openLogToRead } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
-import { keyHistory } from '../audit/notary/key-history.ts';
+import { keyHistory } from '../audit/notary/keys.ts';
 import type { KeyNote, KeyRecord } from '../ports.ts';
 import { readSettings } from '../settings/command.ts';
 import { existingLog, startErrorOf } from './data.ts';

@@ -24,7 +24,7 @@ import type { BlobSettings } from '../../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { readCondition } from '../access/conditions.ts';
 import type { App, RouteParts, Target } from '../app.ts';
-import { keyHistory } from '../audit/notary/key-history.ts';
+import { keyHistory } from '../audit/notary/keys.ts';
 import { readUser } from '../documents/populate.ts';
 import { storeName } from '../files/blobs/store.ts';
 import { once } from '../platform/once.ts';

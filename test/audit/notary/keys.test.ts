@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import { checkpointText, signerOf } from '../../../events/notes.ts';
 import { openVault } from '../../../events/vault.ts';
-import { keyHistory } from '../../../server/audit/notary/key-history.ts';
+import { keyHistory } from '../../../server/audit/notary/keys.ts';
 import { noon, openTestLog } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';

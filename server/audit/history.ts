@@ -66,10 +66,7 @@ export function openHistory(log: LogReader) {
   async function entries({ stream, version }: StreamState, asked: AskedEntries): Promise<EntryPage> {
     const { after, limit, withPayloads } = asked;
     const positions = log.positionsOf(stream, after, after + limit);
-    const upTo = positions.at(-1) ?? 0;
-    const events = withPayloads
-      ? log.streamTextsWithin(stream, { after, upTo, bytes: mostBytes }).map(eventOf)
-      : readHeaders(log, positions);
+    const events = withPayloads ? readEvents(log, positions) : readHeaders(log, positions);
     const found = events.map((event) => (withPayloads ? entryOf(event) : bareEntry(event.header)));
     const restored = events.filter(({ header, data }) => data && header.type.endsWith('.restored'));
     if (withPayloads && restored.length > 0) await compareRestored(stream, found);
@@ -195,7 +192,20 @@ export type Diff =
   | { fields: FieldChange[]; patch: ReturnType<typeof patchBetween> }
   | { fields: null; patch: null; erased: true };
 
-/** Events at positions without their payloads, which are not read. */
+/** Events at positions, until they are many bytes: fewer than were asked for, but one at least. */
+function readEvents(log: LogReader, positions: readonly number[]): RecordedEvent[] {
+  const events: RecordedEvent[] = [];
+  let bytes = 0;
+  for (const position of positions) {
+    const text = textAt(log, position);
+    bytes += text.header.length + (text.body?.length ?? 0);
+    if (events.length > 0 && bytes > mostBytes) break;
+    events.push(eventOf(text));
+  }
+  return events;
+}
+
+/** The same without payloads, which are not read. */
 function readHeaders(log: LogReader, positions: readonly number[]): RecordedEvent[] {
   return positions.flatMap((position) => {
     return log

@@ -133,7 +133,7 @@ function isStale(expectedVersion: number | null, version: number): boolean {
 }
 
 /** The table of unique values, for the writer of a log: every call inside a transaction of the caller's. */
-function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
+export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
   const insert = db.prepare('INSERT INTO claims VALUES (?, ?, ?)');
   const remove = db.prepare('DELETE FROM claims WHERE scope = ? AND value = ? AND stream = ?');
 
@@ -173,7 +173,7 @@ function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
 type PayloadRow = { position: number; header: string; body: string };
 
 /** Takes payloads out of a log that is being written; every call inside a transaction of the caller's. */
-function openErasing(db: Sqlite) {
+export function openErasing(db: Sqlite) {
   const insert = db.prepare('INSERT INTO erasures VALUES (?, ?, 0)');
   const selectPayloads = db.prepare<[stream: string, versions: number], PayloadRow>(
     `SELECT position, header, body FROM events JOIN payloads USING (position)

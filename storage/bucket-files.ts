@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlobSettings } from './blobs.ts';
 import { describeFailure, isConnectionLost, isMissingObject } from './bucket-errors.ts';
-import { openClient } from './bucket-store.ts';
-import { connectTo } from './bucket-transport.ts';
+import { connectTo, openClient } from './bucket-store.ts';
 
 /** Named files in one place, such as the backups of a service. */
 export type NamedFiles = {

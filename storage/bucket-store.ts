@@ -221,7 +221,7 @@ type Transport = { transport: Pick<typeof http, 'request'>; agent: http.Agent };
  * @param endpoint like `https://s3.example.org:9000`.
  * @param silence milliseconds.
  */
-function connectTo(endpoint: string, silence: number): Transport {
+export function connectTo(endpoint: string, silence: number): Transport {
   // Loaded when there is a bucket: as imports they cost every start, and node:http would load all of fetch with it.
   const { request, Agent } = process.getBuiltinModule(endpoint.startsWith('https:') ? 'node:https' : 'node:http');
   const agent = new Agent({ keepAlive: true, timeout: silence });

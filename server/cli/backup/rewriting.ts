@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { schemaVersionOf } from '../../../events/catalogue.ts';
-import { openClaims } from '../../../events/claim-table.ts';
 import { commitmentOf, encodeHeader, encodePayload, headerOf } from '../../../events/envelope.ts';
-import { openErasing } from '../../../events/erasing.ts';
 import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
 import { createIds, timeOfId } from '../../../events/ids.ts';
 import type { RecordedEvent } from '../../../events/log.ts';
 import { BrokenLogError, createLog, openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openTip } from '../../../events/log-tip.ts';
+import { openClaims, openErasing } from '../../../events/recorder.ts';
 import type { Seals } from '../../../events/seals.ts';
 import { projectionOf } from '../../../projections/epochs.ts';
 import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/files.ts';

@@ -90,6 +90,9 @@ describe('annals backup and annals restore', () => {
     const sha256 = hash('sha256', 'the bytes of a file');
     assert.equal(readFileSync(join(opened, 'blobs', sha256.slice(0, 2), sha256), 'utf8'), 'the bytes of a file');
     assert.ok(!existsSync(join(service.data, 'backup', 'log.db')), 'the copy stays behind');
+    const noted = readBackupNote(service.data);
+    assert.equal(noted?.position, recordedEvents(service.data).length);
+    assert.ok(Date.now() - Date.parse(noted?.finishedAt ?? '') < 60_000);
   });
 
   it('refuse a folder that is not empty, and change nothing in it', async (t) => {

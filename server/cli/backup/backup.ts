@@ -2,6 +2,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { counted } from '../../../config/counted.ts';
 import { syncFolder } from '../../../storage/disk.ts';
+import { noteBackup } from '../../platform/backup-note.ts';
 import { readSettings } from '../../settings/command.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
 import { readRecipients } from './encryption.ts';
@@ -75,6 +76,7 @@ async function saveFile(
     refuseFile(file, isForced);
     renameSync(partial, file);
     await syncFolder(dirname(file));
+    noteBackup(settings.data, made.manifest.size);
     const { manifest, files, bytes, sha256 } = made;
     const what = `${counted(manifest.size, 'event')} and ${counted(files, 'file')}`;
     print(`saved ${what} in ${out} (${bytes} bytes): ${upTo(manifest)}`);

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { counted } from '../../../config/counted.ts';
 import type { NamedFiles } from '../../../storage/bucket-files.ts';
 import { messageOf } from '../../../storage/errors.ts';
+import { noteBackup } from '../../platform/backup-note.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { erasuresName } from './erasures-file.ts';
@@ -47,7 +48,11 @@ export async function addToSeries(series: Series): Promise<{ code: number; end: 
 const pathIn = (scratch: string) => join(scratch, 'archive');
 
 /** Sends an archive to its place, and reads it back from there. */
-async function deliver({ place }: Series, { path, manifest, sha256, erasures }: Made, name: string): Promise<void> {
+async function deliver(
+  { settings, place }: Series,
+  { path, manifest, sha256, erasures }: Made,
+  name: string,
+): Promise<void> {
   await place.send(name, path);
   if ((await digestOf(place, name)) !== sha256) {
     await place.remove(name);
@@ -56,6 +61,7 @@ async function deliver({ place }: Series, { path, manifest, sha256, erasures }: 
   // The list covers all backups of the series, so it is replaced each time.
   if (erasures !== null) await place.put(erasuresName, erasures);
   rmSync(path, { force: true });
+  noteBackup(settings.data, manifest.size);
   const what = counted(manifest.size - manifest.after, 'event');
   print(`saved ${what} as ${name} in ${place.name}: ${upTo(manifest)}`);
 }
@@ -102,6 +108,8 @@ export function follow(series: Series, milliseconds: number): Promise<number> {
         },
       });
       end = next ?? end;
+      // Without a new event the last one still has everything.
+      if (next === null) noteBackup(settings.data, end.size);
     } catch (error) {
       // The next one begins anew.
       if (error instanceof UnsoundError) end = null;

@@ -1,8 +1,9 @@
-import { readFileSync, statfsSync, statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
+import { readBackupNote } from '../../platform/backup-note.ts';
 import type { WriterMeter } from '../../platform/meter.ts';
 import { isFull, type StateCell } from '../../platform/state.ts';
 import type { MetricName } from './definitions.ts';
@@ -20,12 +21,6 @@ export type Observed = {
 
 /** A value, with the labels of its metric. */
 export type Reading = { name: MetricName; value: number; labels?: Record<string, string> };
-
-/** The note that `annals backup` leaves in the data directory after each verified backup: its end (ISO 8601), its last event. */
-export type BackupNote = { finishedAt: string; position: number };
-
-/** The name of that file. */
-export const backupFile = 'backup.json';
 
 /**
  * Looks at a service that runs. Its files are opened for each look and closed again, for connections that stay open would have to be
@@ -88,18 +83,6 @@ function logReadings(db: Sqlite, { directory, now }: Observed): Reading[] {
         ] as const)
       : []),
   ];
-}
-
-/** The last verified backup; null before the first, and for a file that is not such a note. */
-export function readBackupNote(directory: string): BackupNote | null {
-  try {
-    const { finishedAt, position } = JSON.parse(readFileSync(join(directory, backupFile), 'utf8'));
-    const isNote =
-      typeof finishedAt === 'string' && !Number.isNaN(Date.parse(finishedAt)) && Number.isInteger(position);
-    return isNote ? { finishedAt, position } : null;
-  } catch {
-    return null;
-  }
 }
 
 function mailReadings(db: Sqlite): Reading[] {

@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import { isSystemError } from './disk.ts';
 import { privateFile, privateFolder } from './private.ts';
 
+/** The folder of a data directory that `annals restore` works in until it is done. */
+export const unfinishedRestore = 'restoring';
+
 /** Thrown when a data directory cannot be worked on as it is; the message is one line that says what to do. */
 export class UnwritableError extends Error {
   override name = 'UnwritableError';

@@ -1,10 +1,12 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { openVault, type Vault } from '../../events/vault.ts';
-import { prepareDirectory, writing } from '../../storage/data-directory.ts';
+import { prepareDirectory, unfinishedRestore, writing } from '../../storage/data-directory.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { readApiKeys } from '../callers/authentication.ts';
 import type { ApiKey } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */
 export type Directory = {
@@ -34,10 +36,17 @@ export const briefHolders = { export: 'annals export', collect: 'annals blobs gc
  * Takes a data directory, made if it is missing.
  *
  * @param holder its holder, as another process that wants it is told.
- * @throws LockedError when another process works on it; UnwritableError when this user may not.
+ * @throws LockedError when another process works on it; UnwritableError when this user may not; StartError where a restore was
+ *   stopped.
  */
 export function openDirectory({ data, apiKeys, secrets }: Settings, holder = serveHolder): Directory {
   const path = resolve(data);
+  // Without this, a new log would begin beside the half of a restored one.
+  if (existsSync(join(path, unfinishedRestore))) {
+    throw new StartError(
+      `${path} holds a restore that was stopped: delete the directory, and run annals restore again`,
+    );
+  }
   const warnings = prepareDirectory(path);
   const lock = lockDirectory(path, holder);
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { readBackupNote } from '../../server/platform/backup-note.ts';
@@ -9,7 +9,7 @@ import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { bucketEnvironment, describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
-import { temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder } from '../helpers/shared.ts';
 
 const config = {
@@ -104,6 +104,23 @@ describe('annals backup and annals restore', () => {
     assert.equal(code, 2);
     assert.match(stderr, /is not empty: it holds mine/);
     assert.deepEqual(readdirSync(data), ['mine']);
+  });
+
+  it('keep a service from starting where a restore was stopped', async (t) => {
+    const data = temporaryFolder(t);
+    mkdirSync(join(data, 'restoring'));
+    const { code, stderr } = await runCommand([
+      'serve',
+      '--port',
+      '0',
+      '--config',
+      writeConfig(data, config),
+      '--data',
+      data,
+    ]);
+    assert.equal(code, 2);
+    assert.match(stderr, /holds a restore that was stopped: delete the directory/);
+    assert.ok(!existsSync(join(data, 'log.db')));
   });
 
   it('refuse a file that is cut off or altered, and leave nothing that could be started', async (t) => {

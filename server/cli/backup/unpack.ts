@@ -12,7 +12,7 @@ import { openVault, withVault } from '../../../events/vault.ts';
 import { logFile, removeDatabase } from '../../../projections/files.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
-import { writing } from '../../../storage/data-directory.ts';
+import { unfinishedRestore, writing } from '../../../storage/data-directory.ts';
 import { syncFolder } from '../../../storage/disk.ts';
 import { privateFile, privateFolder } from '../../../storage/private.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
@@ -21,9 +21,6 @@ import { StartError } from '../../writer/writer.ts';
 import { anchorIn, blobIn, type Manifest, names } from './archive.ts';
 import { appendStored, readEventLine, type StoredEvent } from './rewriting.ts';
 import { type Reading, readBackup } from './sources.ts';
-
-/** The folder of a data directory that a restore works in until it is done. */
-const unfinished = 'restoring';
 
 /**
  * Makes the folder that a restore works in, in an empty data directory.
@@ -34,11 +31,11 @@ export function takeEmpty(directory: string): string {
   const held = existsSync(directory) ? readdirSync(directory).filter((name) => name !== 'lost+found') : [];
   const [first] = held;
   if (first !== undefined) {
-    const isStopped = held.length === 1 && first === unfinished;
+    const isStopped = held.length === 1 && first === unfinishedRestore;
     const what = isStopped ? 'a restore was stopped there; delete it' : `it holds ${first}`;
     throw new UsageError(`${directory} is not empty: ${what}. A restore needs an empty folder, which --data names`);
   }
-  const folder = join(directory, unfinished);
+  const folder = join(directory, unfinishedRestore);
   writing(folder, () => mkdirSync(folder, { recursive: true, mode: privateFolder }));
   return folder;
 }

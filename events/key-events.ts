@@ -9,9 +9,10 @@ export type NamedKey = { id: string; verifierKey?: string };
 
 /**
  * The fates of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched for.
+ * `handover`: the note by which it named its successor itself, see {@link readHandover}.
  */
 export type KeyChange =
-  | { kind: 'replaced'; from: NamedKey; to: NamedKey; reason: string }
+  | { kind: 'replaced'; from: NamedKey; to: NamedKey; handover?: string; reason: string }
   | { kind: 'disowned'; key: NamedKey; signed?: number; reason: string };
 
 /** Such a change as the log tells of it. */
@@ -21,7 +22,7 @@ export type KeyEvent = { position: number; recordedAt: string; actor: Actor; cha
 export function decideKeyChange(change: KeyChange): Change {
   const data: JsonObject =
     change.kind === 'replaced'
-      ? { from: change.from, to: change.to }
+      ? { from: change.from, to: change.to, ...(change.handover === undefined ? {} : { handover: change.handover }) }
       : { key: change.key, ...(change.signed === undefined ? {} : { signed: change.signed }) };
   return changeOf(keyStream, [{ type: `log.key.${change.kind}`, data }]);
 }
@@ -45,7 +46,8 @@ function changeIn({ header: { type }, data, context }: RecordedEvent): KeyChange
   const reason = context?.reason ?? '';
   if (type === 'log.key.replaced') {
     const [from, to] = [keyIn(data?.from), keyIn(data?.to)];
-    return from && to && { kind: 'replaced', from, to, reason };
+    const { handover } = data ?? {};
+    return from && to && { kind: 'replaced', from, to, ...(typeof handover === 'string' && { handover }), reason };
   }
   if (type !== 'log.key.disowned') return null;
   const key = keyIn(data?.key);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hasTable, type Sqlite } from '../storage/sqlite.ts';
+import { type HandedOver, signHandover } from './handovers.ts';
 import type { KeyChange, NamedKey } from './key-events.ts';
 import { type Signer, signerOf } from './notes.ts';
 import type { TreeHead } from './proofs.ts';
@@ -16,8 +17,16 @@ export type KnownKey = { id: string; verifierKey: string; retiredAt: string | nu
 /** A key whose word shall count no more; `signed` as {@link KeyChange} has it. */
 export type GivenUp = { id: string; signed?: number };
 
-/** Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has another. */
-export type Replacement = { reason: string; disowned?: readonly GivenUp[]; from?: NamedKey };
+/**
+ * Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has another.
+ * `handedOver`: the head at which the present key itself hands over to the new one.
+ */
+export type Replacement = {
+  reason: string;
+  disowned?: readonly GivenUp[];
+  from?: NamedKey;
+  handedOver?: HandedOver;
+};
 
 /** A change of which no event tells yet. */
 export type UntoldChange = { number: number; change: KeyChange };
@@ -78,7 +87,24 @@ export function openLogKeys(db: Sqlite) {
     insertChange.run(log, JSON.stringify(change));
   }
 
-  const replace = db.transaction((log: string, { disowned = [], from, reason }: Replacement) => {
+  function current(log: string): LogKey {
+    if (!select.get(log)) make(log);
+    const row = select.get(log);
+    if (!row) throw new Error(`vault.db does not hold the key that was made for ${log}`);
+    const { seed, signed_size: size, signed_root: root } = row;
+    const signer = signerOf(log, Buffer.from(seed, 'base64url'));
+    return { signer, signed: size === null || root === null ? null : { size, root } };
+  }
+
+  /** The new key signs the head as well, so it will sign no log without these events. */
+  function handOver(log: string, old: Signer, head: HandedOver): string {
+    const { signer } = current(log);
+    update.run(head.size, head.root, log, signer.id);
+    return signHandover(old, signer, head);
+  }
+
+  const replace = db.transaction((log: string, { disowned = [], from, handedOver, reason }: Replacement) => {
+    const old = handedOver && current(log).signer;
     const all = known(log);
     const before = from ?? all.find(isCurrent);
     retire.run(new Date().toISOString(), log);
@@ -88,20 +114,14 @@ export function openLogKeys(db: Sqlite) {
     }
     make(log);
     const to = known(log).find(isCurrent);
-    if (before && to) note(log, { kind: 'replaced', from: nameOf(before.id, all), to: keyOf(to), reason });
+    const signed = old && handedOver && { handover: handOver(log, old, handedOver) };
+    if (before && to) note(log, { kind: 'replaced', from: nameOf(before.id, all), to: keyOf(to), ...signed, reason });
   });
 
   return {
     ...readLogKeys(db),
     /** The key of a log, which also names it; made on first use. */
-    current: (log: string): LogKey => {
-      if (!select.get(log)) make(log);
-      const row = select.get(log);
-      if (!row) throw new Error(`vault.db does not hold the key that was made for ${log}`);
-      const { seed, signed_size: size, signed_root: root } = row;
-      const signer = signerOf(log, Buffer.from(seed, 'base64url'));
-      return { signer, signed: size === null || root === null ? null : { size, root } };
-    },
+    current,
     /** Remembers what a key signs, before anybody else sees it. */
     sign: (log: string, id: string, { size, root }: TreeHead): void => {
       update.run(size, root, log, id);

@@ -103,7 +103,7 @@ type Signed = { size: number; signedAt: string };
 
 /**
  * A key of a log. `verifierKey` is null where it is lost. `since` is the event by which it began to sign, null for the
- * first; `first` and `last` are of those checkpoints of it that the log keeps.
+ * first; `first` and `last` are of those checkpoints of it that the log keeps. `handover` is the note by which it handed over.
  */
 export type KeyRecord = {
   id: string;
@@ -112,7 +112,7 @@ export type KeyRecord = {
   since: KeyNote | null;
   first: Signed | null;
   last: Signed | null;
-  replaced: (KeyNote & { by: string }) | null;
+  replaced: (KeyNote & { by: string; handover: string | null }) | null;
   disowned: (KeyNote & { signed: number | null }) | null;
 };
 

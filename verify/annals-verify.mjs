@@ -66,6 +66,7 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
   --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
   --summary FILE      with a bundle: write the page for readers, made of what is proven
   --csv FILE          with an export: write the events as CSV, made of what is proven
+  --handovers FILE    the answer of GET /api/audit/keys, or one hand-over: keys that hand over lead from one to the next
   --witness VKEY      the verifier key of a witness, whose cosignatures then count; may be repeated
   --tokens DIR        write time-stamp tokens and what they are over to a folder, for openssl ts to check
   --trust-inside      take the key that the thing itself names: it is then sound in itself, and proves no origin
@@ -75,7 +76,7 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
 Exit: 0 sound · 1 not sound · 2 could not be decided (usage, unreadable, another format, no key).
 `;
 
-const version = '1.1.0';
+const version = '1.2.0';
 
 // ---------------------------------------------------------------------------------------------------------------------
 // 1. Errors and words
@@ -338,7 +339,10 @@ function growingTree(size, subtrees) {
 // 4. Keys and checkpoints
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject }} VerifierKey */
+/**
+ * @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject, least?: number, most?: number }} VerifierKey `least` and
+ *   `most`: the sizes of what it signs, where it took over, or has handed over
+ */
 /** @typedef {{ origin: string, size: number, root: Buffer, time: string | null, text: string }} Checkpoint `time` is that of its signer */
 
 /** The bytes before the 32 of an Ed25519 key in its usual form (RFC 8410). */
@@ -386,6 +390,7 @@ function openCheckpoint(text, keys, what) {
   const body = text.slice(0, end + 1);
   const signatures = text.slice(end + 2, -1).split('\n');
 
+  /** @type {Set<VerifierKey>} */
   const signers = new Set();
   for (const line of signatures) {
     const [, name, encoded] = /^— ([^\s+]+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
@@ -413,9 +418,81 @@ function openCheckpoint(text, keys, what) {
     `${what} is of no events, and its root is not that of none`,
   );
   for (const { name } of keys) must(name === origin, `${what} is of the log ${show(origin)}, the key of ${show(name)}`);
+  for (const { id, least = 0, most = Number.MAX_SAFE_INTEGER } of signers) {
+    const signed = `${what}, of ${counted(Number(size), 'event')}, is signed by the key ${id}`;
+    must(Number(size) <= most, `${signed}, which had handed over at ${most}`);
+    must(Number(size) >= least, `${signed}, which only took over at ${least}`);
+  }
   const times = extensions.filter((line) => line.startsWith('time ')).map((line) => line.slice(5));
   must(times.length <= 1 && times.every(isTime), `${what} has another line of its time than one`);
   return { origin, size: Number(size), root: hash, time: times[0] ?? null, text };
+}
+
+/**
+ * A hand-over: a checkpoint that two keys have signed, and that names them. So the first says that the second signs from there on, and
+ * the second that the first did until there.
+ *
+ * @typedef {{ from: VerifierKey, to: VerifierKey, what: string, checkpoint: Checkpoint }} Handover
+ */
+
+/** @param {unknown} text @returns {Handover} */
+function readHandover(text) {
+  const { text: note, origin, size } = openCheckpoint(text, [], 'a hand-over');
+  const lines = note.slice(0, note.lastIndexOf('\n\n')).split('\n');
+  const [named = '', ...more] = lines.filter((line) => line.startsWith('handover '));
+  const [, from, to, ...others] = named.split(' ').map((each) => parseKey(each));
+  const isNamed = from && to && from.text !== to.text && others.length === 0 && more.length === 0;
+  must(isNamed, `the hand-over of ${counted(size, 'event')} does not name two keys`);
+  const what = `the hand-over of the key ${from.id} to ${to.id}`;
+  const isOwn = from.name === origin && to.name === origin;
+  must(isOwn, `${what} is of the log ${show(origin)}, and not of that of the keys`);
+  openCheckpoint(note, [from], what);
+  return { from, to, what, checkpoint: openCheckpoint(note, [to], what) };
+}
+
+/** @param {unknown} list notes, oldest first @returns {Handover[]} */
+function readHandovers(list) {
+  must(list === undefined || (Array.isArray(list) && list.length <= 1000), 'handovers is no list');
+  return (list ?? []).map(readHandover);
+}
+
+/**
+ * The given keys, and all to which hand-overs lead from them, in either direction. A hand-over that leads from none of them says
+ * nothing, for anybody can make keys.
+ *
+ * @param {VerifierKey[]} given
+ * @param {Handover[]} handovers
+ * @returns {{ keys: VerifierKey[], followed: Handover[] }} `followed` in the order of the log
+ */
+function follow(given, handovers) {
+  const keys = new Map(given.map((key) => [key.text, { ...key }]));
+  /** @type {Map<string, Handover>} */
+  const followed = new Map();
+  /** @param {Handover} each */
+  const leadsOn = ({ from, to, checkpoint }) =>
+    !followed.has(textUnderneath(checkpoint)) && (keys.has(from.text) || keys.has(to.text));
+  for (let next = handovers.find(leadsOn); next; next = handovers.find(leadsOn)) {
+    const { size } = next.checkpoint;
+    const from = keys.get(next.from.text) ?? { ...next.from };
+    const to = keys.get(next.to.text) ?? { ...next.to };
+    must(
+      from.most === undefined,
+      `the key ${from.id} handed over twice, at ${from.most} and at ${size}: it signed two pasts`,
+    );
+    must(
+      to.least === undefined,
+      `the key ${to.id} took over twice, at ${to.least} and at ${size}: it signed two pasts`,
+    );
+    keys.set(from.text, Object.assign(from, { most: size })).set(to.text, Object.assign(to, { least: size }));
+    followed.set(textUnderneath(next.checkpoint), next);
+  }
+  const inOrder = [...followed.values()].sort((a, b) => a.checkpoint.size - b.checkpoint.size);
+  return { keys: [...keys.values()], followed: inOrder };
+}
+
+/** What is signed of a note: of two notes with the same text, one may have more lines of others. @param {Checkpoint} checkpoint */
+function textUnderneath({ text }) {
+  return text.slice(0, text.lastIndexOf('\n\n'));
 }
 
 /** @typedef {{ name: string, time: string }} Cosignature */
@@ -717,7 +794,7 @@ function openSayings() {
   let uploads = new Set();
   /** Files by the SHA-256 of their bytes, with the first event that names them. @type {Map<string, Header>} */
   const files = new Map();
-  /** The fates of keys, and of events that they had not sealed, in words. @type {string[]} */
+  /** The fates of keys, and of events that they had not sealed, in words. @type {KeyWords[]} */
   const keys = [];
   /** The fates of files, by the stream and the version that name them: the newest event about each. @type {Map<string, Fate>} */
   const fates = new Map();
@@ -736,7 +813,7 @@ function openSayings() {
     }
     if (header.type === 'schema.changed') uploads = uploadsOf(data);
     if (header.stream === keyStream) keys.push(...keyWords(header, data));
-    if (header.stream === auditStream) keys.push(...acceptanceWords(header, data));
+    if (header.stream === auditStream) keys.push(...acceptanceWords(header, data).map((words) => ({ words })));
     if (!header.type.startsWith('document.') || !uploads.has(header.stream.split('/')[0] ?? '')) return;
     for (const holder of [data, data.set, data.document]) {
       const sha256 = isObject(holder) ? holder.sha256 : null;
@@ -783,22 +860,29 @@ function countErased(missing, declarations) {
   return erased;
 }
 
+/** @typedef {{ words: string, handover?: Handover }} KeyWords `handover`: the words are not needed where it was followed */
+
 /**
- * Words for an event about a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has to say.
+ * Words for an event about a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has to say, or a
+ * key that was given.
  *
  * @param {Header} header
  * @param {Record<string, any>} data
- * @returns {string[]}
+ * @returns {KeyWords[]}
  */
-function keyWords({ type, position }, { from, to, key }) {
+function keyWords({ type, position }, { from, to, key, handover }) {
   /** @param {unknown} one */
   const idIn = (one) => (isObject(one) && /^[0-9a-f]{8}$/.test(String(one.id)) ? one.id : 'that it does not name');
   if (type === 'log.key.replaced')
     return [
-      `whether the key ${idIn(from)} was replaced by ${idIn(to)}, as event ${position} says: ask who owns the log`,
+      {
+        words: `whether the key ${idIn(from)} was replaced by ${idIn(to)}, as event ${position} says: ask who owns the log`,
+        ...(handover !== undefined && { handover: readHandover(handover) }),
+      },
     ];
   if (type !== 'log.key.disowned') return [];
-  return [`what the key ${idIn(key)} signed: event ${position} disowns it, for events that it vouched for are lost`];
+  const words = `what the key ${idIn(key)} signed: event ${position} disowns it, for events that it vouched for are lost`;
+  return [{ words }];
 }
 
 /**
@@ -923,11 +1007,12 @@ function after(before, { header, payload, absent }) {
  * The findings: proven, open, and those for the last line; lies in texts for readers, which proofs do not hang on.
  *
  * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], facts: Record<string, any>,
- *   files: Map<string, Buffer> }} Report `files` are to be written where --tokens says
+ *   files: Map<string, Buffer>, followed: Set<string> }} Report `files` are to be written where --tokens says, `followed` are the
+ *   texts of hand-overs
  */
 /** @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is written */
 /**
- * @typedef {{ keys: VerifierKey[], witnesses: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
+ * @typedef {{ keys: VerifierKey[], handovers: Handover[], witnesses: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
  *   files: string | null, page: Out | null, table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
  */
 
@@ -936,22 +1021,48 @@ function after(before, { header, payload, absent }) {
 /**
  * The keys to be used for a thing that names one itself, and what that is worth.
  *
- * @param {unknown} inside
+ * @param {Record<string, any>} thing
  * @param {string} what
  * @param {Check} check
  */
-function keysFor(inside, what, { options, report }) {
+function keysFor({ verifierKey: inside, handovers }, what, { options, report }) {
   const own = typeof inside === 'string' ? parseKey(inside) : null;
   must(own, `the verifierKey of ${what} is no verifier key`);
   report.facts.verifierKey = own.text;
-  if (!options.isPinned) return [own];
-  const isPinned = options.keys.some(({ text }) => text === own.text);
+  const shown = [...readHandovers(handovers), ...options.handovers];
+  const { keys, followed } = follow(options.isPinned ? options.keys : [own], shown);
   must(
-    isPinned,
+    keys.some(({ text }) => text === own.text),
     `${what} names another key than the pinned one: ${show(own.text)}; a log may have had several, and each that you know to be ` +
       'its is a --key',
   );
-  return options.keys;
+  const isGiven = options.keys.some(({ text }) => text === own.text);
+  const origins = isGiven
+    ? 'the pinned key'
+    : options.isPinned
+      ? `the key ${own.id}, to which hand-overs lead from the pinned one`
+      : `the key that ${what} itself names`;
+  return { keys, followed, signer: origins };
+}
+
+/**
+ * Reports the hand-overs that were followed, and gives those that what is shown continues: it has to prove that, as of a kept checkpoint.
+ *
+ * @param {Handover[]} followed
+ * @param {number} size how many events are shown to be signed
+ * @param {Report} report
+ */
+function reportHandovers(followed, size, report) {
+  for (const { from, to, checkpoint } of followed) {
+    report.followed.add(textUnderneath(checkpoint));
+    const at = counted(checkpoint.size, 'event');
+    report.proven.push(`the key ${from.id} handed over to ${to.id} at ${at}: both have signed it`);
+    if (checkpoint.size > size)
+      report.open.push(
+        `whether the log that ${from.id} handed over to ${to.id}, of ${at}, continues what is shown: only a proof says so, see compare`,
+      );
+  }
+  return followed.filter(({ checkpoint }) => checkpoint.size <= size);
 }
 
 /**
@@ -1043,12 +1154,12 @@ function rootsAt(kept) {
  * Holds the kept checkpoints, and the stamped ones, against the one that is shown. Roots that were computed from events prove as much
  * as a proof does.
  *
- * @param {{ kept: Kept[], stamped: Kept[] }} others
+ * @param {{ kept: Kept[], stamped: Kept[], handed: Kept[] }} others
  * @param {{ checkpoint: Checkpoint, earlier: unknown, roots: Map<number, Buffer> }} shown `earlier` are consistency proofs, `roots`
  *   were computed, by size
  * @param {Report} report
  */
-function checkKept({ kept, stamped }, { checkpoint: shown, earlier, roots }, report) {
+function checkKept({ kept, stamped, handed }, { checkpoint: shown, earlier, roots }, report) {
   const proofs = new Map();
   must(earlier === undefined || Array.isArray(earlier), 'earlier is not a list');
   for (const each of earlier ?? []) {
@@ -1057,7 +1168,7 @@ function checkKept({ kept, stamped }, { checkpoint: shown, earlier, roots }, rep
     must(isWhole(each.size, 0) && each.size <= shown.size && !proofs.has(each.size), 'earlier has a wrong size');
     proofs.set(each.size, hashesFrom(each.proof, `the proof from size ${each.size}`, 128));
   }
-  for (const { what, checkpoint } of [...kept, ...stamped]) {
+  for (const { what, checkpoint } of [...kept, ...stamped, ...handed]) {
     const { size, root } = checkpoint;
     const older = `${what} is of ${counted(size, 'event')}, what is shown ends at ${shown.size}`;
     must(size <= shown.size, `${older}: an old state was shown, or the log was cut off`);
@@ -1577,7 +1688,7 @@ const schemaStream = 'system/schema';
 
 const bundleMembers = {
   required: 'format,origin,verifierKey,checkpoint,stream,streams,events,schemas,erasures,versions,files'.split(','),
-  optional: ['document', 'earlier', 'rest', 'corrections', 'losses', 'texts', 'signedAt', 'stamped'],
+  optional: ['document', 'earlier', 'rest', 'corrections', 'losses', 'texts', 'signedAt', 'stamped', 'handovers'],
 };
 
 /** The files of a bundle, beside those that users sent. */
@@ -1600,7 +1711,7 @@ async function checkBundle(source, check) {
   const other = source.names.find((name) => !bundleFiles.includes(name) && !name.startsWith('files/'));
   decidable(other === undefined, `${show(other)} is in the bundle, and belongs to none`);
   decidable(options.table === null, '--csv goes with exports only');
-  const { checkpoint, kept, stamped } = await openShown(source, { thing: bundle, what: 'bundle' }, check);
+  const { checkpoint, kept, stamped, handed } = await openShown(source, { thing: bundle, what: 'bundle' }, check);
   const { stream, streams } = bundle;
   const isNamed = Array.isArray(streams) && streams[0] === stream && streams.every((name) => typeof name === 'string');
   must(isNamed && new Set(streams).size === streams.length, 'bundle.json does not say which streams it shows');
@@ -1636,10 +1747,10 @@ async function checkBundle(source, check) {
     `${counted(schemas.length, "schema of the log's time is", "schemas of the log's time are")} in the log`,
   );
   reportPayloads(found, report);
-  const roots = rootsAt([...kept, ...stamped]);
+  const roots = rootsAt([...kept, ...stamped, ...handed]);
   const later = checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
   reportTimes({ ...found, corrected: new Set([...found.corrected, ...later]) }, report);
-  checkKept({ kept, stamped }, { checkpoint, earlier: bundle.earlier, roots: roots.found }, report);
+  checkKept({ kept, stamped, handed }, { checkpoint, earlier: bundle.earlier, roots: roots.found }, report);
   const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
   reportOutside(seen, found.last?.position ?? 0, check);
   const { declarations, fates } = found;
@@ -1734,9 +1845,10 @@ function reportPayloads({ erased, withheld, count }, report) {
     );
 }
 
-/** @param {{ corrected: Set<number>, keys: string[] }} found @param {Report} report */
+/** @param {{ corrected: Set<number>, keys: KeyWords[] }} found @param {Report} report */
 function reportTimes({ corrected, keys }, report) {
-  report.open.push(...keys);
+  for (const { words, handover } of keys)
+    if (!handover || !report.followed.has(textUnderneath(handover.checkpoint))) report.open.push(words);
   if (corrected.size === 0) return;
   const where = [...corrected].sort((a, b) => a - b).join(', ');
   report.open.push(`when events were recorded that stand before event ${where}, where the clock was corrected`);
@@ -1911,18 +2023,15 @@ async function checkFile(source, { name, bytes }, event) {
  */
 async function openShown(source, { thing, what }, check) {
   const { options, report } = check;
-  const keys = keysFor(thing.verifierKey, `the ${what}`, check);
+  const { keys, followed, signer } = keysFor(thing, `the ${what}`, check);
   const checkpoint = openCheckpoint(thing.checkpoint, keys, `the checkpoint of the ${what}`);
   must(
     thing.origin === checkpoint.origin,
     `the ${what} names the log ${show(thing.origin)}, its checkpoint ${show(checkpoint.origin)}`,
   );
   reportCheckpoint(checkpoint, report);
-  report.proven.push(
-    options.isPinned
-      ? `the checkpoint, of ${counted(checkpoint.size, 'event')}, is signed by the pinned key`
-      : `the checkpoint, of ${counted(checkpoint.size, 'event')}, is signed by the key that the ${what} itself names`,
-  );
+  report.proven.push(`the checkpoint, of ${counted(checkpoint.size, 'event')}, is signed by ${signer}`);
+  const handed = reportHandovers(followed, checkpoint.size, report);
   if (checkpoint.time !== null)
     report.open.push(
       `whether the clock was right by which the checkpoint says that it was signed at ${checkpoint.time}`,
@@ -1932,7 +2041,7 @@ async function openShown(source, { thing, what }, check) {
     must(text === checkpoint.text, `checkpoint.txt is not the checkpoint of the ${what}`);
   }
   const stamped = openStamped(thing.stamped, { keys, checkpoint }, report);
-  return { checkpoint, kept: openKept(options, keys, checkpoint.origin), stamped };
+  return { checkpoint, kept: openKept(options, keys, checkpoint.origin), stamped, handed };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -1968,7 +2077,10 @@ const manifestMembers = {
     'format,origin,verifierKey,checkpoint,file,kind,from,to,events,bytes,sha256,filters,withPayloads,erasures'.split(
       ',',
     ),
-  optional: ['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source', 'stamped'],
+  optional: [
+    ...['before', 'consistency', 'corrections', 'earlier', 'software', 'madeAt', 'texts', 'source', 'stamped'],
+    'handovers',
+  ],
 };
 
 /**
@@ -1990,7 +2102,7 @@ async function checkExport(source, check) {
   decidable(options.page === null, '--summary goes with bundles only');
   const exported = filesOf(source, manifest);
   const { file, proven, form, dataKind } = exported;
-  const { checkpoint, kept, stamped } = await openShown(source, { thing: manifest, what: 'export' }, check);
+  const { checkpoint, kept, stamped, handed } = await openShown(source, { thing: manifest, what: 'export' }, check);
   checkRange(source, exported, checkpoint);
   decidable(!options.table || dataKind === 'ndjson', `there is no NDJSON of which --csv could be made`);
 
@@ -2001,7 +2113,7 @@ async function checkExport(source, check) {
     shows: () => (tree ? (from === 1 ? 'whole' : 'tail') : 'some'),
     corrections: readCorrections(manifest, checkpoint),
   });
-  const roots = rootsAt([...kept, ...stamped]);
+  const roots = rootsAt([...kept, ...stamped, ...handed]);
   const hash = crypto.createHash('sha256');
   const otherHash = crypto.createHash('sha256');
   const other = form && comparing(hashing(source.chunks(file), otherHash));
@@ -2022,7 +2134,7 @@ async function checkExport(source, check) {
     reportRange({ ...found, tree }, { ...exported, checkpoint }, report);
     reportTimes(found, report);
     reportContents({ ...found, tree }, exported, report);
-    checkKept({ kept, stamped }, { checkpoint, earlier: manifest.earlier, roots: roots.found }, report);
+    checkKept({ kept, stamped, handed }, { checkpoint, earlier: manifest.earlier, roots: roots.found }, report);
     const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
     reportOutside(seen, found.last?.position ?? 0, check);
     const beside = form === null ? ['README.txt'] : ['README.txt', file];
@@ -2416,13 +2528,15 @@ function checkLogIn(db, check) {
   const [head] = /** @type {{ log: string, size: number, root: Uint8Array, recordedAt: string }[]} */ (heads);
   must(heads.length === 1 && head, 'the log has no head, or more than one');
   report.facts.origin = head.log;
-  const notes = format === 1 ? [] : storedNotes(db, options, head.log);
-  const kept = openKept(options, options.keys, head.log);
+  const { keys, followed } = follow(options.keys, [...storedHandovers(db), ...options.handovers]);
+  const handed = reportHandovers(followed, head.size, report);
+  const notes = format === 1 ? [] : storedNotes(db, keys, head.log);
+  const kept = openKept(options, keys, head.log);
   const all = [...notes, ...kept];
 
   const tree = growingTree(0, []);
   const journal = openJournal({ after: 0, shows: () => 'whole' });
-  const roots = rootsAt(all);
+  const roots = rootsAt([...all, ...handed]);
   roots.look(tree);
   let form = 1;
   for (const event of eventsOf(db, head.log)) {
@@ -2438,7 +2552,7 @@ function checkLogIn(db, check) {
   const found = journal.settle();
   report.facts.events = found.count;
   noteNewest(found.last, report);
-  for (const { what, checkpoint } of all) {
+  for (const { what, checkpoint } of [...all, ...handed]) {
     const { size } = checkpoint;
     must(
       size <= found.count,
@@ -2466,20 +2580,45 @@ function checkLogIn(db, check) {
   );
   reportPayloads(found, report);
   reportTimes(found, report);
-  reportSigned(all, { brought: kept.length, count: found.count, root: tree.root() }, check);
+  const signer = followed.length === 0 ? 'the pinned key' : 'the pinned key, and those to which hand-overs lead';
+  reportSigned(all, { brought: kept.length, count: found.count, root: tree.root(), signer }, check);
   reportOutside(all, found.count, check);
   if (options.files !== null) checkStored(options.files, found, report);
   else if (found.files.size > 0)
     report.open.push(`the bytes of ${counted(found.files.size, 'uploaded file')}: --files DIR compares them`);
 }
 
-/** The checkpoints that the log itself keeps. @param {Database} db @param {Options} options @param {string} origin @returns {Kept[]} */
-function storedNotes(db, options, origin) {
+/** The hand-overs that events about keys hold: what they are worth, their signatures say. @param {Database} db @returns {Handover[]} */
+function storedHandovers(db) {
+  const rows = db
+    .prepare(
+      `SELECT CAST(body AS BLOB) AS body FROM events JOIN payloads USING (position)
+       WHERE stream = ? AND enc = 0 AND octet_length(body) <= ${limits.note} ORDER BY position LIMIT 1000`,
+    )
+    .all(keyStream);
+  return /** @type {{ body: Uint8Array }[]} */ (rows).flatMap(({ body }) => {
+    const { handover } = dataIn(body);
+    return handover === undefined ? [] : [readHandover(handover)];
+  });
+}
+
+/** The data of a payload that is checked later. @param {Uint8Array} body @returns {Record<string, any>} */
+function dataIn(body) {
+  try {
+    const { data } = JSON.parse(Buffer.from(body).toString());
+    return isObject(data) ? data : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The checkpoints that the log itself keeps. @param {Database} db @param {VerifierKey[]} keys @param {string} origin @returns {Kept[]} */
+function storedNotes(db, keys, origin) {
   const tokens = storedTokens(db);
   const rows = db.prepare('SELECT size, note FROM checkpoints ORDER BY size').iterate();
   return Array.from(/** @type {Iterable<any>} */ (rows), ({ size, note }) => {
     const what = `the checkpoint of ${counted(size, 'event')} in the log`;
-    const checkpoint = openCheckpoint(note, options.keys, what);
+    const checkpoint = openCheckpoint(note, keys, what);
     must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
     must(checkpoint.size === size, `${what} is of ${counted(checkpoint.size, 'event')}`);
     return { what, checkpoint, tokens: tokens.get(size) ?? [] };
@@ -2537,17 +2676,18 @@ function* eventsOf(db, origin) {
 
 /**
  * @param {Kept[]} all
- * @param {{ brought: number, count: number, root: Buffer }} log how many of the checkpoints were given; its events, and their root
+ * @param {{ brought: number, count: number, root: Buffer, signer: string }} log how many of the checkpoints were given; its events,
+ *   and their root; by whom they are signed
  * @param {Check} check
  */
-function reportSigned(all, { brought, count, root }, { options, report }) {
+function reportSigned(all, { brought, count, root, signer }, { options, report }) {
   const newest = Math.max(0, ...all.map(({ checkpoint }) => checkpoint.size));
   report.facts.checkpoint = { size: newest };
   report.facts.head = { size: count, root: root.toString('base64') };
   if (options.isPinned) {
     must(all.length > 0, 'no checkpoint is in the log, and none was given: nothing of it is signed');
     report.proven.push(
-      `${counted(all.length, 'checkpoint')} signed by the pinned key, the newest of ${counted(newest, 'event')}, ${all.length === 1 ? 'is' : 'are all'} of this log`,
+      `${counted(all.length, 'checkpoint')} signed by ${signer}, the newest of ${counted(newest, 'event')}, ${all.length === 1 ? 'is' : 'are all'} of this log`,
     );
   }
   if (newest < count)
@@ -2593,8 +2733,9 @@ function checkStored(folder, { files, fates }, report) {
  */
 function checkPair([one = '', other = '', answer], check) {
   const { options, report } = check;
+  const { keys, followed } = follow(options.keys, options.handovers);
   const [first, second] = [one, other]
-    .map((file) => ({ what: show(path.basename(file)), checkpoint: openSigned(file, options) }))
+    .map((file) => ({ what: show(path.basename(file)), checkpoint: openSigned(file, keys) }))
     .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
   if (!first || !second) return;
   const [a, b] = [first.checkpoint, second.checkpoint];
@@ -2607,6 +2748,14 @@ function checkPair([one = '', other = '', answer], check) {
   });
   const fork = `${first.what} and ${second.what} are both of ${counted(to, 'event')}, both are signed by the key, and their roots differ`;
   must(from !== to || a.root.equals(b.root), `${fork}: proof of a fork: keep both files`);
+  for (const { what, checkpoint: handed } of followed)
+    for (const shown of [first, second]) {
+      const isSame = shown.checkpoint.size !== handed.size || shown.checkpoint.root.equals(handed.root);
+      must(
+        isSame,
+        `${shown.what} and ${what} are both of ${counted(handed.size, 'event')}, and their roots differ: proof of a fork`,
+      );
+    }
   if (answer !== undefined) checkAnswer(answer, first, second);
   else {
     const sizes = `${first.what} is of ${counted(from, 'event')}, ${second.what} of ${to}`;
@@ -2614,8 +2763,12 @@ function checkPair([one = '', other = '', answer], check) {
     decidable(from === to, `${sizes}: only a proof says whether one continues the other: ${call}`);
   }
   report.proven.push(
-    `both checkpoints are signed by ${options.keys.length > 1 ? 'the pinned keys' : 'the pinned key'}`,
+    `both checkpoints are signed by ${options.keys.length > 1 ? 'the pinned keys' : 'the pinned key'}${followed.length > 0 ? ', or those to which hand-overs lead' : ''}`,
   );
+  for (const { from: old, to: next, checkpoint } of followed)
+    report.proven.push(
+      `the key ${old.id} handed over to ${next.id} at ${counted(checkpoint.size, 'event')}: both have signed it`,
+    );
   report.proven.push(
     from === to
       ? `${first.what} and ${second.what} are of the same ${counted(to, 'event')}`
@@ -2624,12 +2777,12 @@ function checkPair([one = '', other = '', answer], check) {
   reportOutside([first, second], 0, check);
 }
 
-/** @param {string} file @param {Options} options */
-function openSigned(file, options) {
+/** @param {string} file @param {VerifierKey[]} keys */
+function openSigned(file, keys) {
   const what = show(path.basename(file));
   decidable(fs.existsSync(file), `there is no ${show(file)}`);
   try {
-    return openCheckpoint(textOf(readSmall(file, limits.note), what), options.keys, what);
+    return openCheckpoint(textOf(readSmall(file, limits.note), what), keys, what);
   } catch (error) {
     throw error instanceof NotSound ? new Undecided(error.message) : error;
   }
@@ -2896,7 +3049,7 @@ async function* unpacked(file, { name, method, crc, packed, size, start }) {
  */
 export async function run(args) {
   /** @type {Report} */
-  const report = { proven: [], open: [], but: [], lies: [], facts: {}, files: new Map() };
+  const report = { proven: [], open: [], but: [], lies: [], facts: {}, files: new Map(), followed: new Set() };
   const started = performance.now();
   let isJson = false;
   const { exit, finding, text } = await outcomeOf(async () => {
@@ -3000,6 +3153,7 @@ function readArguments(args) {
     options: {
       ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
       ...{ summary: { type: 'string' }, csv: { type: 'string' }, witness: several, tokens: { type: 'string' } },
+      handovers: several,
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
@@ -3046,14 +3200,32 @@ function optionsFrom(values) {
   const isTrusting = values['trust-inside'] === true;
   const [page, table] = [values.summary, values.csv].map((file) => (file === undefined ? null : outFile(file)));
   return {
-    ...{ keys, witnesses, isPinned, isTrusting, kept, files: values.files ?? null },
+    ...{ keys, handovers: (values.handovers ?? []).flatMap(handoversIn), witnesses, isPinned, isTrusting, kept },
+    files: values.files ?? null,
     ...{ page: page ?? null, table: table ?? null, tokens: values.tokens ?? null, progress },
   };
 }
 
+/** The hand-overs in a file: the answer of GET /api/audit/keys, or a note. @param {string} file @returns {Handover[]} */
+function handoversIn(file) {
+  const what = show(path.basename(file));
+  decidable(fs.existsSync(file), `there is no ${show(file)}`);
+  const text = textOf(readSmall(file, MiB), what);
+  try {
+    if (!text.startsWith('{')) return [readHandover(text)];
+    const { keys } = JSON.parse(text);
+    must(Array.isArray(keys), `it has no keys`);
+    return keys.flatMap(({ replaced }) => (replaced?.handover ? [readHandover(replaced.handover)] : []));
+  } catch (error) {
+    const why =
+      error instanceof NotSound ? error.message : 'it is neither a hand-over nor an answer of GET /api/audit/keys';
+    throw new Undecided(`the hand-overs in ${what} cannot be read: ${why}`);
+  }
+}
+
 /** @param {string[]} files @param {ReturnType<typeof readArguments>} values @param {Report} report */
 function checkCompared(files, values, report) {
-  const { paths, key, 'key-file': keyFile, witness, json, ...others } = values;
+  const { paths, key, 'key-file': keyFile, handovers, witness, json, ...others } = values;
   const [odd] = Object.keys(others);
   const why = odd === 'trust-inside' ? ': a checkpoint names no key' : '';
   decidable(odd === undefined, `--${odd} does not go with compare${why}`);

@@ -10,9 +10,9 @@ import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { health } from './health.ts';
 import { init } from './init.ts';
-import { replaceKey } from './keys.ts';
 import { logCommands } from './log-commands.ts';
 import { serve } from './serve.ts';
+import { replaceKey, rotateKey } from './signing-key.ts';
 import { writeTypes } from './types.ts';
 
 const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
@@ -161,9 +161,22 @@ Exit codes: 0 recorded. 1 nothing to correct, or the clock is still wrong. 2 wro
     run: correct,
   },
   ...logCommands,
-  'keys replace': {
-    summary: 'replace the key that signs the log',
-    usage: `annals keys replace --reason TEXT [--data DIR]
+  'signing-key rotate': {
+    summary: 'hand the signing of the log over to a new key',
+    usage: `annals signing-key rotate --reason TEXT [--data DIR]
+
+Makes a new key, to which the old one hands over: both sign the hand-over, and the log records it. annals-verify follows it, so
+auditors can keep the key that they have. Use replace instead if the old key may be known to others: a thief of it could
+have signed a hand-over as well. Stop the service first.
+
+  --reason TEXT  the reason, which the log keeps forever
+
+Exit codes: 0 rotated. 2 wrong usage, or could not run.`,
+    run: rotateKey,
+  },
+  'signing-key replace': {
+    summary: 'replace the signing key, without a hand-over',
+    usage: `annals signing-key replace --reason TEXT [--data DIR]
 
 Use it if the key may be known to others. Earlier signatures stay valid. The log records the replacement, with the new key and
 the reason. Give the new key, which is printed, to your auditors. Stop the service first.
@@ -318,4 +331,10 @@ Logs the account out at once, everywhere. Its password stays valid.
 ${calls}`,
     run: revokeSessions,
   },
+};
+
+/** Commands by the names that they had before. */
+export const renamed: Readonly<Record<string, string>> = {
+  'keys history': 'signing-key history',
+  'keys replace': 'signing-key replace',
 };

@@ -1,9 +1,9 @@
 import { serviceStreams } from '../../events/catalogue.ts';
 import { type Command, moments, streams } from './command.ts';
 import { showEvents } from './events.ts';
-import { showKeys } from './keys.ts';
 import { showDiff, showHistory, tailLog } from './log.ts';
 import { showAccess, showDocument } from './show.ts';
+import { showKeys } from './signing-key.ts';
 
 const reads = `Also works while a service runs, and on a copy of log.db alone.`;
 const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
@@ -93,14 +93,14 @@ ${exitShown}`,
 ${reads} ${exitShown}`,
     run: tailLog,
   },
-  'keys history': {
+  'signing-key history': {
     summary: 'show all keys that have signed the log',
-    usage: `annals keys history [--data DIR] [--json]
+    usage: `annals signing-key history [--data DIR] [--json]
 
-Shows for each key the time in which it signed, and the event and reason by which it was replaced or disowned. Reads the present
-key from vault.db, if it exists. ${reads}
+Shows for each key the time in which it signed, and the event and reason by which it handed over, or was replaced or disowned.
+Reads the present key from vault.db, if it exists. ${reads}
 
-  --json  print one JSON object, as GET /api/audit/keys answers
+  --json  print one JSON object, as GET /api/audit/keys answers; annals-verify --handovers reads it
 
 ${exitShown}`,
     run: showKeys,

@@ -179,8 +179,8 @@ describe('A vault.db that is no database', () => {
     ['verify'],
     ['rebuild', '--config', configFile],
     ['serve', '--port', '0', '--config', configFile],
-    ['keys', 'history'],
-    ['keys', 'replace', '--reason', 'a test'],
+    ['signing-key', 'history'],
+    ['signing-key', 'replace', '--reason', 'a test'],
     ['clock', 'correct', '--today', today, '--reason', 'a test'],
   ];
   for (const command of commands) {

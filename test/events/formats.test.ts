@@ -197,7 +197,7 @@ describe('a log of an earlier format', () => {
         'vault.db',
       );
       assert.match(await refusal(t, lost), /the log lost events: .* the signing key has seen position 20/);
-      assert.match((await annals(lost, 'keys replace --reason x')).stderr, /the log lost events/);
+      assert.match((await annals(lost, 'signing-key replace --reason x')).stderr, /the log lost events/);
       assert.deepEqual(sealedIn(lost), before);
       // A projection without a trace of it does not keep the service from starting.
       await (await startHere(t, config, { data: schema })).stop();
@@ -212,7 +212,7 @@ describe('a log of an earlier format', () => {
       );
       assert.match(await refusal(t, data), words);
       assert.match(await refusal(t, data), words);
-      assert.match((await annals(data, 'keys replace --reason x')).stderr, words);
+      assert.match((await annals(data, 'signing-key replace --reason x')).stderr, words);
       const { code, stdout } = await annals(data, 'verify');
       assert.deepEqual([code, /^NOT SOUND: log\.db has format \d, and vault\.db does not/m.test(stdout)], [1, true]);
       assert.deepEqual(sealedIn(data), { format, sealed: 0 });
@@ -296,7 +296,7 @@ describe('the head of a log', () => {
     const alone = await annals(data, 'verify');
     const file = writeConfig(temporaryFolder(t), config);
     for (const command of [
-      'keys replace --reason x',
+      'signing-key replace --reason x',
       `clock correct --today ${today()} --reason x`,
       'blobs gc --dry-run',
       'blobs gc',

@@ -15,7 +15,7 @@ import { type Entry, hexOf, noteOf, type Signer, type Thing, writeLog } from './
 export type Files = Record<string, Buffer | string>;
 
 /** The parts of every archive. */
-type Common = Pick<Bundle, 'log' | 'blobs' | 'checkpoint' | 'verifierKey' | 'earlier' | 'stamped'>;
+type Common = Pick<Bundle, 'log' | 'blobs' | 'checkpoint' | 'verifierKey' | 'earlier' | 'stamped' | 'handovers'>;
 
 export type ArchiveOptions = { filters?: Filters; withPayloads?: boolean };
 
@@ -39,7 +39,15 @@ export function useArchives(folder: string, signer: Signer) {
     writeLog(path, entries, [note]);
     const db = openDatabase(path, { readonly: true });
     const checkpoint = { size: entries.length, root: note.split('\n')[2] ?? '', note, signedAt };
-    const of = { log: readLog(db), blobs, checkpoint, verifierKey: signer.verifierKey, earlier: [], stamped: [] };
+    const of = {
+      log: readLog(db),
+      blobs,
+      checkpoint,
+      verifierKey: signer.verifierKey,
+      earlier: [],
+      stamped: [],
+      handovers: [],
+    };
     opened.set(entries, { db, of });
     return of;
   }

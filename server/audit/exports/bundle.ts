@@ -95,7 +95,7 @@ type IncludedFile = NamedFile & { included: boolean; missing?: true };
 
 /** @param files is filled with those that the events name. */
 async function* bundleJson(
-  { log, blobs, checkpoint, verifierKey, earlier, stamped, stream, withFiles }: Bundle,
+  { log, blobs, checkpoint, verifierKey, earlier, stamped, handovers, stream, withFiles }: Bundle,
   origin: string,
   showsRest: boolean,
   files: IncludedFile[],
@@ -142,7 +142,13 @@ async function* bundleJson(
   if (!stream.startsWith('accounts/')) yield `,"document":${JSON.stringify(document)}`;
   const header = (last as ShownEvent | null)?.header;
   for (const file of named.values()) files.push(await included(blobs, file, withFiles));
-  const tail = { versions: { [stream]: header?.version ?? 0 }, files, earlier, ...(stamped.length > 0 && { stamped }) };
+  const tail = {
+    versions: { [stream]: header?.version ?? 0 },
+    files,
+    earlier,
+    ...(stamped.length > 0 && { stamped }),
+    ...(handovers.length > 0 && { handovers }),
+  };
   yield `,${JSON.stringify(tail).slice(1, -1)}`;
   if (showsRest && header) yield* rest(log, header.position, size);
   yield '}\n';

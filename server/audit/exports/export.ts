@@ -25,7 +25,7 @@ export type Export = Proven &
  * so it goes along with another format, which a verifier makes from it again.
  */
 export async function exportZip(exported: Export): Promise<Readable> {
-  const { log, checkpoint, verifierKey, earlier, stamped, format, from, to } = exported;
+  const { log, checkpoint, verifierKey, earlier, stamped, handovers, format, from, to } = exported;
   const { filters, seesPayloadsOf, madeAt } = exported;
   const { log: origin } = log.head();
   const isWhole = Object.keys(filters).length === 0;
@@ -68,6 +68,7 @@ export async function exportZip(exported: Export): Promise<Readable> {
       ...(corrections.length > 0 && { corrections }),
       earlier,
       ...(stamped.length > 0 && { stamped }),
+      ...(handovers.length > 0 && { handovers }),
       software: `annals ${version()}`,
       madeAt: madeAt.toISOString(),
     };

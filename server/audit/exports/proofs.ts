@@ -1,6 +1,8 @@
+import { readHandover } from '../../../events/handovers.ts';
+import { readKeyEvents } from '../../../events/key-events.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { treeAt } from '../../../events/merkle.ts';
-import { openNote, parseVerifierKey } from '../../../events/notes.ts';
+import { openNote, parseVerifierKey, type Verifier } from '../../../events/notes.ts';
 import { consistencyProof, inclusionProver } from '../../../events/proofs.ts';
 import type { KeptToken } from '../../../events/stamps.ts';
 import type { App } from '../../app.ts';
@@ -31,6 +33,8 @@ export type Earlier = { size: number; proof: string[] };
 
 const maxEarlier = 32;
 
+/** The earlier checkpoints and hand-overs that go along with evidence; `handovers` are notes. */
+
 /** A checkpoint that is cosigned or time-stamped, as the formats have it. */
 export type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
@@ -41,12 +45,14 @@ export type Proven = {
   verifierKey: string;
   earlier: Earlier[];
   stamped: Stamped[];
+  /** The hand-overs from key to key, as notes. */
+  handovers: string[];
 };
 
 /**
- * Ties a checkpoint to earlier ones: the cosigned and time-stamped checkpoints for the event at a position and newest; and consistency
- * proofs from their sizes, from those in `since`, and from the newest checkpoints. A verifier has the key that signs now, so checkpoints
- * of former keys are left out.
+ * Ties a checkpoint to earlier ones: the cosigned and time-stamped checkpoints for the event at a position and newest; the hand-overs
+ * from key to key; and consistency proofs from the sizes of both, from those in `since`, and from the newest checkpoints. Checkpoints
+ * of former keys to which no hand-over leads from the present one are left out.
  */
 export async function provenBy(
   { events: log, notary }: Pick<App, 'events' | 'notary'>,
@@ -55,12 +61,35 @@ export async function provenBy(
 ): Promise<Proven> {
   const { size } = checkpoint;
   const verifierKey = await notary.verifierKey();
-  const verifiers = [parseVerifierKey(verifierKey)];
+  const shown = handoversIn(log, size);
+  const verifiers = verifiersFrom(parseVerifierKey(verifierKey), shown);
   const [recent, around] = await Promise.all([notary.recent(maxEarlier), notary.stamped(position, size)]);
   const vouched = around.filter(({ note }) => openNote(note, verifiers));
-  const sizes = new Set([...since, ...[...recent, ...vouched].map((known) => known.size)]);
+  const sizes = new Set([...since, ...[...recent, ...vouched, ...shown].map((known) => known.size)]);
   const before = [...sizes].filter((one) => one > 0 && one < size).sort((a, b) => a - b);
   const earlier = before.map((one) => ({ size: one, proof: consistencyOf(log, one, size) }));
   const stamped = vouched.map(({ note, tokens }) => ({ checkpoint: note, tokens }));
-  return { log, checkpoint, verifierKey, earlier, stamped };
+  return { log, checkpoint, verifierKey, earlier, stamped, handovers: shown.map(({ note }) => note) };
+}
+
+type ShownHandover = { note: string; size: number; from: Verifier; to: Verifier };
+
+/** The hand-overs within the first `size` events, oldest first, but for those of keys that are disowned. */
+function handoversIn(log: LogReader, size: number): ShownHandover[] {
+  const changes = readKeyEvents(log).map(({ change }) => change);
+  const disowned = new Set(changes.flatMap((change) => (change.kind === 'disowned' ? [change.key.id] : [])));
+  return changes.flatMap((change) => {
+    if (change.kind !== 'replaced' || change.handover === undefined) return [];
+    const read = readHandover(change.handover);
+    const isShown = read && read.size <= size && !disowned.has(read.from.id) && !disowned.has(read.to.id);
+    return isShown ? [{ note: change.handover, size: read.size, from: read.from, to: read.to }] : [];
+  });
+}
+
+/** A key, and those before it that handed over to one of these. */
+function verifiersFrom(current: Verifier, handovers: readonly ShownHandover[]): Verifier[] {
+  const verifiers = [current];
+  for (const { from, to } of handovers.toReversed())
+    if (verifiers.some(({ key }) => key === to.key)) verifiers.push(from);
+  return verifiers;
 }

@@ -1,5 +1,7 @@
 import { counted } from '../../../config/counted.ts';
 import { type CheckpointReader, keptCheckpoints } from '../../../events/checkpoints.ts';
+import { readHandover } from '../../../events/handovers.ts';
+import { readKeyEvents } from '../../../events/key-events.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../../events/notes.ts';
@@ -56,6 +58,24 @@ export function checkNote(
   const isKnown = verifiers.some(({ id }) => ids.includes(id));
   if (isKnown && !openNote(note, verifiers)) return { finding: `${name} is not signed by the key that it names` };
   return { verdict: isKnown ? 'sound' : 'unknown', keyId, head };
+}
+
+/** Checks the hand-overs in a log: both keys that the event names have signed it, over what the log was then. */
+export function checkHandovers(log: LogReader): Finding | null {
+  const { log: logId, size } = log.head();
+  for (const { position, change } of readKeyEvents(log)) {
+    if (change.kind !== 'replaced' || change.handover === undefined) continue;
+    const name = `the hand-over in event ${position}`;
+    const read = readHandover(change.handover);
+    if (!read) return `${name} is not what the keys that it names have signed`;
+    if (read.origin !== logId) return `${name} is of another log, ${read.origin}`;
+    if (read.from.id !== change.from.id || read.to.id !== change.to.id)
+      return `${name} names other keys than the event`;
+    if (read.size >= position) return `${name} is of ${counted(read.size, 'event')}, and stands among them`;
+    const finding = contradiction({ size, rootAt: log.rootAt }, { name, size: read.size, root: read.root });
+    if (finding !== null) return finding;
+  }
+  return null;
 }
 
 /** The finding for a checkpoint in a row of another size than its own; null where the row fits. */

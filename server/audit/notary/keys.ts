@@ -184,7 +184,7 @@ function readHistory(db: Sqlite, current: NamedKey | null): KeyRecord[] {
       recordOf(change.key).disowned = { ...told, signed: change.signed ?? null };
       continue;
     }
-    recordOf(change.from).replaced = { ...told, by: change.to.id };
+    recordOf(change.from).replaced = { ...told, by: change.to.id, handover: change.handover ?? null };
     recordOf(change.to).since = told;
     latest = change.to;
   }

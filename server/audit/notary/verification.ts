@@ -17,7 +17,7 @@ import { openBlobStore } from '../../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
-import { anchored, checkInLog, misplaced, trustedKeys } from './checkpoint-checks.ts';
+import { anchored, checkHandovers, checkInLog, misplaced, trustedKeys } from './checkpoint-checks.ts';
 import { type Disownings, disowningsOf, tellDisownings, trustedKeysOf } from './keys.ts';
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 
@@ -68,6 +68,8 @@ export async function verifyCheckpoints({ directory, blobs, outsiders, events }:
       notes.push(
         `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format 3`,
       );
+    const handover = checkHandovers(log);
+    if (handover !== null) return found(handover);
     const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
     notes.push(...tellDisownings(disownings), ...tellAcceptances(log));
     if (disownings.untold.length > 0) isPartial = true;

@@ -215,7 +215,13 @@ const keys: Record<string, Schema> = {
     since: described(keyNote(), 'The event by which it began to sign; null for the first key.'),
     first: described(signedTree, 'The first checkpoint of it that the log keeps.'),
     last: described(signedTree, 'The last one.'),
-    replaced: described(keyNote({ by: keyId }), 'The event by which another one took its place.'),
+    replaced: described(
+      keyNote({
+        by: keyId,
+        handover: described(orNull(text), 'The hand-over, if this key named the next one itself.'),
+      }),
+      'The event by which another one took its place.',
+    ),
     disowned: described(
       keyNote({ signed: described(orNull(count), 'The most events that it is known to have signed.') }),
       'The event by which it was given up: events that it signed are lost.',

@@ -94,7 +94,7 @@ describe('an event that somebody appended in the name of a user', () => {
         ['serve', '--port', '0', ...options],
         ['rebuild', ...options],
         ['clock', 'correct', '--today', today, '--reason', 'x', '--data', data],
-        ['keys', 'replace', '--reason', 'x', '--data', data],
+        ['signing-key', 'replace', '--reason', 'x', '--data', data],
         ['blobs', 'gc', '--dry-run', '--data', data],
         ['blobs', 'gc', '--data', data],
       ]) {

@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
+import { readLog } from '../../../events/log-reader.ts';
 import { checkpointText, signerOf } from '../../../events/notes.ts';
 import { openVault } from '../../../events/vault.ts';
 import { keyHistory } from '../../../server/audit/notary/keys.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
+import { run as verifyOffline } from '../../../verify/annals-verify.mjs';
 import { noon, openTestLog } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
-import { temporaryFolder, writeConfig } from '../../helpers/service.ts';
+import { apiKey, temporaryFolder, writeConfig } from '../../helpers/service.ts';
 
 const collections = [
   { slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] },
@@ -22,6 +25,9 @@ const config = { bcryptCost: 4, collections };
 
 // biome-ignore lint/suspicious/noExplicitAny: it is what the tests look at
 type Key = any;
+
+/** Files of evidence: `all` are what is verified, `keys` the answer of GET /api/audit/keys. */
+type Evidence = { all: string[]; kept: string; keys: string; key: Key };
 
 /** Runs a service on a data directory for a while: some posts, and what it says of its keys. */
 async function serve(t: TestContext, data: string, posts = 1): Promise<{ keys: Key[]; stderr: string }> {
@@ -109,7 +115,8 @@ describe('A signing key', () => {
     assert.ok(second.stderr.includes(`the key ${firstId} is replaced by ${next.id}: ${why}`));
     const { position, recordedAt } = next.since;
     const event = { position, recordedAt, actor: { type: 'system' }, reason: why };
-    assert.deepEqual(lost, { ...lost, verifierKey: null, signs: false, replaced: { ...event, by: next.id } });
+    const replaced = { ...event, by: next.id, handover: null };
+    assert.deepEqual(lost, { ...lost, verifierKey: null, signs: false, replaced });
     assert.deepEqual([next.since, next.signs, next.first.size >= position], [event, true, true]);
     assert.equal((await serve(t, data)).keys.length, 2);
 
@@ -165,10 +172,10 @@ describe('A signing key', () => {
       ),
     );
     assert.match(sound.stdout, /not held against, for their key was given up: \d$/m);
-    const shown = await runHere(['keys', 'history', '--data', data]);
+    const shown = await runHere(['signing-key', 'history', '--data', data]);
     assert.equal(shown.code, 0, shown.stderr);
     assert.ok(shown.stdout.includes(`  disowned by event ${position}, ${recordedAt}, by system: the disk lost a day`));
-    const json = await runHere(['keys', 'history', '--data', data, '--json']);
+    const json = await runHere(['signing-key', 'history', '--data', data, '--json']);
     assert.deepEqual(JSON.parse(json.stdout), { keys });
 
     // The event alone: of a key that the vault has, it has to say so as well.
@@ -229,8 +236,8 @@ describe('A signing key', () => {
     const {
       keys: [old],
     } = await serve(t, data);
-    assert.match((await runHere(['keys', 'replace', '--data', data])).stderr, /--reason is missing/);
-    const replace = () => runHere(['keys', 'replace', '--data', data, '--reason', 'a backup was stolen']);
+    assert.match((await runHere(['signing-key', 'replace', '--data', data])).stderr, /--reason is missing/);
+    const replace = () => runHere(['signing-key', 'replace', '--data', data, '--reason', 'a backup was stolen']);
     const replaced = await assertRecorded({ data }, replace, ['log.key.replaced system/keys']);
     assert.equal(replaced.code, 0, replaced.stderr);
     const newKey = /auditors need to know the new key: (\S+)$/m.exec(replaced.stdout)?.[1] ?? '';
@@ -263,13 +270,147 @@ describe('A signing key', () => {
   });
 });
 
+describe('annals signing-key rotate', () => {
+  const rotate = (data: string, reason = 'the yearly rotation') =>
+    runHere(['signing-key', 'rotate', '--data', data, '--reason', reason]);
+
+  /** Saves what a service gives of a log: a bundle of its first post, an export, and the log itself. */
+  async function evidenceOf(t: TestContext, data: string, folder: string): Promise<Evidence> {
+    const service = await startHere(t, config, { data });
+    const { body } = await service.call('POST', '/api/collections/posts', { title: 'x' });
+    const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
+    const paths = ['bundle.zip', 'export.zip'].map((name) => join(folder, name)) as [string, string];
+    const [bundle, exported] = paths;
+    const get = async (path: string) =>
+      Buffer.from(await (await fetch(`${service.url}${path}`, { headers: { 'x-api-key': apiKey } })).arrayBuffer());
+    writeFileSync(bundle, await get(`/api/audit/bundles/posts/${body.id}`));
+    writeFileSync(exported, await get('/api/audit/export'));
+    const kept = join(folder, 'kept.txt');
+    writeFileSync(kept, await get('/api/audit/checkpoint'));
+    const keys = join(folder, 'keys.json');
+    writeFileSync(keys, await get('/api/audit/keys'));
+    await service.stop();
+    const log = join(folder, 'log.db');
+    const db = new Database(join(data, 'log.db'), { readonly: true });
+    db.prepare('VACUUM INTO ?').run(log);
+    db.close();
+    const key = JSON.parse((await runHere(['signing-key', 'history', '--json', ...options.slice(2)])).stdout).keys.at(
+      -1,
+    );
+    return { all: [bundle, exported, log], kept, keys, key };
+  }
+
+  it('keeps old and new evidence sound, with the old key and with the new one', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const before = await evidenceOf(t, data, temporaryFolder(t));
+    assert.match((await runHere(['signing-key', 'rotate', '--data', data])).stderr, /--reason is missing/);
+    const rotated = await assertRecorded({ data }, () => rotate(data), ['log.key.replaced system/keys']);
+    assert.equal(rotated.code, 0, rotated.stderr);
+    const after = await evidenceOf(t, data, temporaryFolder(t));
+    const [old, now] = [before.key, after.key];
+    assert.ok(rotated.stdout.includes(`auditors can keep the old key; the new one is: ${now.verifierKey}\n`));
+    assert.ok(rotated.stdout.includes(`the key ${old.id} is replaced by ${now.id}: the yearly rotation\n`));
+    const shown = await runHere(['signing-key', 'history', '--data', data]);
+    assert.match(
+      shown.stdout,
+      new RegExp(`^  handed over to ${now.id}: event \\d+, .* by system: the yearly rotation$`, 'm'),
+    );
+
+    for (const path of after.all) {
+      for (const { verifierKey } of [old, now]) {
+        const { exit, text } = await verifyOffline(['--key', verifierKey, '--checkpoint', before.kept, path]);
+        assert.equal(exit, 0, `${path} by ${verifierKey}: ${text}`);
+        assert.match(
+          text,
+          new RegExp(`proven +the key ${old.id} handed over to ${now.id} at \\d+ events: both have signed it`),
+        );
+        assert.match(text, /proven +it continues the kept checkpoint|checkpoints signed by the pinned key, and those/);
+        assert.ok(!text.includes('ask who owns the log'), text);
+      }
+    }
+    for (const path of before.all) {
+      assert.equal((await verifyOffline(['--key', old.verifierKey, path])).exit, 0);
+      const by = ['--key', now.verifierKey, path];
+      assert.equal((await verifyOffline(by)).exit, 1, 'nothing inside leads there');
+      const { exit, text } = await verifyOffline(['--handovers', after.keys, ...by]);
+      assert.equal(exit, 0, text);
+      // The log ends where it was handed over: there is nothing to be proven.
+      const isOpen = new RegExp(
+        `open +whether the log that ${old.id} handed over to ${now.id}, of \\d+ events, continues`,
+      );
+      assert.equal(isOpen.test(text), !path.endsWith('log.db'), text);
+    }
+    const sound = await verify(data);
+    assert.equal(sound.code, 0, sound.stdout);
+  });
+
+  it('that was killed before its event was recorded is recorded by the next start; a second one leads on', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const before = await evidenceOf(t, data, temporaryFolder(t));
+    const logDb = openDatabase(join(data, 'log.db'), { readonly: true });
+    const { log, size, root } = readLog(logDb).head();
+    logDb.close();
+    const vault = openVault(join(data, 'vault.db'));
+    vault.logKeys.replace(log, { reason: 'killed', handedOver: { size, root, time: '2026-11-23T09:00:00.000Z' } });
+    vault.close();
+    await serve(t, data);
+    assert.equal((await rotate(data, 'the next year')).code, 0);
+    const after = await evidenceOf(t, data, temporaryFolder(t));
+    assert.equal(told(data).length, 2);
+    for (const { verifierKey } of [before.key, after.key])
+      for (const path of after.all) {
+        const { exit, text } = await verifyOffline(['--key', verifierKey, path]);
+        assert.equal(exit, 0, text);
+        assert.equal(text.match(/ handed over to /g)?.length, 2);
+      }
+    // Its seed is gone: the old key signs no more.
+    const seeds = vaultOf(data, (db) => db.prepare('SELECT seed IS NULL FROM log_keys ORDER BY rowid').pluck().all());
+    assert.deepEqual(seeds, [1, 1, 0]);
+    assert.equal((await verify(data)).code, 0);
+  });
+
+  it('hands over no log that the newest checkpoint contradicts', async (t) => {
+    const { data, id } = await cutLog(t);
+    const refused = await rotate(data);
+    assert.deepEqual([refused.code, /the log lost events/.test(refused.stderr)], [2, true], refused.stderr);
+    assert.deepEqual(
+      [told(data), vaultOf(data, (db) => db.prepare('SELECT id FROM log_keys').pluck().all())],
+      [[], [id]],
+    );
+  });
+
+  it('is found by annals verify where the keys that an event names have not signed it', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const { keys } = await serve(t, data);
+    assert.equal((await rotate(data)).code, 0);
+    const [{ replaced, id }, to] = (await serve(t, data)).keys;
+    const vault = openVault(join(data, 'vault.db'));
+    const handover = replaced.handover.replace(/^time .*$/m, 'time 2026-01-01T00:00:00.000Z');
+    const [from, origin] = [{ id }, to.verifierKey.split('+')[0]];
+    vault.logKeys.note(origin, { kind: 'replaced', from, to: { id: '01234567' }, handover, reason: 'a lie' });
+    vault.logKeys.note(origin, { kind: 'replaced', from: { id: '01234567' }, to: { id: to.id }, reason: 'back' });
+    vault.close();
+    await serve(t, data);
+    const { code, stdout } = await verify(data);
+    assert.deepEqual([keys[0].id, code], [id, 1]);
+    assert.match(stdout, /^NOT SOUND: the hand-over in event \d+ is not what the keys that it names have signed/m);
+  });
+
+  it('is named where its old words are used', async () => {
+    for (const word of ['history', 'replace']) {
+      const { code, stderr } = await runHere(['keys', word]);
+      assert.deepEqual([code, stderr], [2, `annals keys ${word} is now annals signing-key ${word}\n`]);
+    }
+  });
+});
+
 describe('GET /api/audit/keys', () => {
   it('needs the scope headers, tells why only with payloads, and takes no parameter', async (t) => {
     const scopes = `({ req }) => (req.headers['x-scope'] ?? '').split(',').filter(Boolean)`;
     const source = `export default { ...${JSON.stringify(config)}, audit: ${scopes} };`;
     const data = join(temporaryFolder(t), 'data');
     const { keys } = await serve(t, data);
-    const replaced = await runHere(['keys', 'replace', '--data', data, '--reason', 'a name stands here']);
+    const replaced = await runHere(['signing-key', 'replace', '--data', data, '--reason', 'a name stands here']);
     assert.equal(replaced.code, 0, replaced.stderr);
     const service = await startHere(t, source, { data });
     const get = (scope: string, query = '') =>
@@ -282,7 +423,7 @@ describe('GET /api/audit/keys', () => {
     assert.deepEqual([bare.body.keys.length, bare.body.keys[0].id], [2, keys[0].id]);
     const whole = await get('payloads');
     assert.equal(whole.body.keys[0].replaced.reason, 'a name stands here');
-    assert.deepEqual(Object.keys(bare.body.keys[0].replaced), ['position', 'recordedAt', 'actor', 'by']);
+    assert.deepEqual(Object.keys(bare.body.keys[0].replaced), ['position', 'recordedAt', 'actor', 'by', 'handover']);
   });
 });
 

@@ -220,7 +220,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.equal(readdirSync(join(folder, 'of the log')).length, 2);
 
     // Another key signs: its packs leave out what it has not signed.
-    const replaced = ['keys', 'replace', '--reason', 'a test', '--data', data];
+    const replaced = ['signing-key', 'replace', '--reason', 'a test', '--data', data];
     assert.equal((await runHere(replaced)).code, 0);
     const later = await startHere(t, config, { data });
     const newest = await later.call('GET', '/api/audit/log');

@@ -1,18 +1,21 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readCheckpoints } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
-import { openLogToRead } from '../../events/log-file.ts';
+import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
+import type { LogReader } from '../../events/log-reader.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
-import { keyHistory } from '../audit/notary/keys.ts';
+import { checkInLog } from '../audit/notary/checkpoint-checks.ts';
+import { keyHistory, trustedKeysOf } from '../audit/notary/keys.ts';
 import type { KeyNote, KeyRecord } from '../ports.ts';
 import { readSettings } from '../settings/command.ts';
 import { existingLog, startErrorOf } from './data.ts';
 import { printable, printLine } from './terminal.ts';
 import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys } from './writing.ts';
 
-/** `annals keys history`: exit 0 shown, 2 could not run. */
+/** `annals signing-key history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { json: 'boolean' } });
   const directory = existingLog(settings.data);
@@ -42,7 +45,9 @@ function linesOf({ id, verifierKey, signs, since, first, last, replaced, disowne
     ...(since ? [`  signs from event ${since.position} on, ${since.recordedAt}`] : []),
     ...(kept ? [`  ${kept}`] : []),
     ...(disowned ? [`  disowned by ${told(disowned)}`] : []),
-    ...(replaced ? [`  replaced by ${replaced.by}: ${told(replaced)}`] : []),
+    ...(replaced
+      ? [`  ${replaced.handover === null ? 'replaced by' : 'handed over to'} ${replaced.by}: ${told(replaced)}`]
+      : []),
     ...(signs ? ['  signs now'] : []),
   ];
 }
@@ -51,28 +56,57 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
   return `event ${position}, ${recordedAt}, by ${actor.id ?? actor.type}: ${reason}`;
 }
 
-/** `annals keys replace`: exit 0 replaced, 2 could not run. */
-export async function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+/** `annals signing-key replace`: exit 0 replaced, 2 could not run. */
+export function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  return changeKey('replace', args, environment);
+}
+
+/** `annals signing-key rotate`: exit 0 rotated, 2 could not run. */
+export function rotateKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  return changeKey('rotate', args, environment);
+}
+
+async function changeKey(
+  way: 'replace' | 'rotate',
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { reason: 'string' } });
   const reason = readReason(flags.reason, 'why another key signs it');
   // A running service would go on signing with its key.
-  return holding(existingLog(settings.data), 'annals keys replace', async (opened) => {
-    return replaceIn(opened, reason).catch((error) => {
+  return holding(existingLog(settings.data), `annals signing-key ${way}`, async (opened) => {
+    return changeIn(opened, way, reason).catch((error) => {
       throw startErrorOf(error);
     });
   });
 }
 
-async function replaceIn(opened: Opened, reason: string): Promise<number> {
+async function changeIn(opened: Opened, way: 'replace' | 'rotate', reason: string): Promise<number> {
   const { logKeys } = opened.vault;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const { log, begin } = openToWrite(opened, ids, Date.now);
-  begin();
   const { log: logId } = log.head();
+  if (way === 'rotate') requireSigned(opened, readLog(opened.db));
+  begin();
   // Earlier changes that are not recorded yet come first.
   await tellOfKeys(opened, log, ids);
-  logKeys.replace(logId, { reason });
-  process.stdout.write(`auditors need to know the new key: ${logKeys.current(logId).signer.key}\n`);
+  if (way === 'replace') logKeys.replace(logId, { reason });
+  else {
+    const { size, root } = log.head();
+    logKeys.replace(logId, { reason, handedOver: { size, root, time: new Date().toISOString() } });
+  }
+  const { key } = logKeys.current(logId).signer;
+  const who = way === 'replace' ? 'auditors need to know the new key' : 'auditors can keep the old key; the new one is';
+  process.stdout.write(`${who}: ${key}\n`);
   await tellOfKeys(opened, log, ids);
   return 0;
+}
+
+/** A key vouches for no log that contradicts the newest checkpoint in it, neither for that which it hands over. */
+function requireSigned({ db, vault }: Opened, log: LogReader): void {
+  const [newest] = readCheckpoints(db).recent(1);
+  if (!newest) return;
+  const name = `the checkpoint of position ${newest.size}`;
+  const checked = checkInLog(log, trustedKeysOf(log, vault.logKeys), { name, note: newest.note });
+  if ('finding' in checked) throw new BrokenLogError(checked.finding);
 }

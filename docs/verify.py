@@ -114,18 +114,41 @@ class Checkpoint:
         self.what, self.text, self.origin, self.size, self.root = what, signed + '\n', lines[0], int(lines[1]), unbase64(lines[2], 32)
         self.signatures = [line.split(' ')[1:] for line in signatures.split('\n')[:-1]]
 
-    def verify(self, keys):
-        """One of the keys at least has signed it, and no signature of theirs is wrong."""
+    def verify(self, keys, handovers=()):
+        """One of the keys at least has signed it, while it was the key of the log, and no signature of theirs is wrong."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         count = 0
         for name, signature in self.signatures:
             signature = base64.b64decode(signature, validate=True)
-            for key in (key for of, id, key in keys if (of, id) == (name, signature[:4])):
+            for of, id, key in (key for key in keys if key[:2] == (name, signature[:4])):
+                for one in handovers:
+                    require((of, id, key) != one.old or self.size <= one.size, f'{self.what} is of a key that had handed over')
+                    require((of, id, key) != one.new or self.size >= one.size, f'{self.what} is of a key that only took over')
                 try: Ed25519PublicKey.from_public_bytes(key).verify(signature[4:], utf8(self.text))
                 except InvalidSignature: raise NotSound(f'{self.what} has a wrong signature of the key') from None
                 count += 1
         require(count or not keys, f'{self.what} is not signed by the key')
+
+def handover_of(note):
+    """A hand-over: a checkpoint that names two keys, and that both have signed."""
+    one = Checkpoint(note, 'a hand-over')
+    named = [line.split(' ')[1:] for line in one.text.split('\n') if line.startswith('handover ')]
+    require(len(named) == 1 and len(named[0]) == 2 and named[0][0] != named[0][1], 'a hand-over does not name two keys')
+    one.old, one.new = map(key_of, named[0])
+    require(one.old[0] == one.new[0] == one.origin, 'a hand-over is of another log than its keys')
+    for key in (one.old, one.new): one.verify([key])
+    return one
+
+def follow(keys, notes):
+    """The keys to which hand-overs lead from these, in either direction, and the hand-overs that do."""
+    keys, left, led = list(keys), [handover_of(note) for note in dict.fromkeys(notes)], []
+    while step := next((one for one in left if one.old in keys or one.new in keys), None):
+        left.remove(step)
+        led.append(step)
+        keys += [key for key in (step.old, step.new) if key not in keys]
+    require(len({one.old for one in led}) == len({one.new for one in led}) == len(led), 'a key handed over twice')
+    return keys, led
 
 def check_kept(kept, log, size, root, roots, earlier=()):
     """The evidence extends each kept checkpoint: by the events themselves, or by a proof."""
@@ -235,9 +258,13 @@ def check_log(path, keys, kept, files):
     mark = [db.execute(f'PRAGMA {name}').fetchone()[0] for name in ('application_id', 'user_version')]
     if mark[0] != 0x416e6e73 or mark[1] not in (2, 3): raise Undecided('it is no log of Annals of format 2 or 3')
     [(log, size, root, recorded_at)] = db.execute('SELECT log, size, root, recorded_at FROM head')
+    bodies = db.execute("SELECT CAST(body AS TEXT) FROM events JOIN payloads USING (position) WHERE stream = 'system/keys' ORDER BY position")
+    keys, handovers = follow(keys, [data['handover'] for body, in bodies if 'handover' in (data := parse(body)['data'])])
+    for one in kept: one.verify(keys, handovers)
+    handed = [one for one in handovers if one.size <= size]
     notes = [Checkpoint(note, f'the stored checkpoint of {of} events') for of, note in db.execute('SELECT size, note FROM checkpoints')]
     erasures = {position for position, in db.execute('SELECT position FROM erasures')}
-    tree, events, versions, last = Tree(wanted={one.size for one in [*notes, *kept]}), Events(), {}, ''
+    tree, events, versions, last = Tree(wanted={one.size for one in [*notes, *kept, *handed]}), Events(), {}, ''
     documents, named, losses = {}, {}, []
     for position, id, stream, version, text, enc, body in db.execute(
             'SELECT e.position, id, stream, version, header, enc, CAST(body AS TEXT)'
@@ -260,13 +287,13 @@ def check_log(path, keys, kept, files):
     events.check()
     for note in notes:
         require(note.origin == log and tree.roots.get(note.size) == note.root, f'the log is not that of {note.what}')
-        note.verify(keys)
+        note.verify(keys, handovers)
     require((tree.size, tree.root(), last) == (size, root, recorded_at), 'the head is not what the events make')
     tiles = {(level, start // 256): b''.join(all[start:start + 256]) for level, all in tree.tiles.items()
              for start in range(0, len(all), 256) if level > 0 or start + 256 <= len(all)}
     require(tiles == {(level, index): all for level, index, all in db.execute('SELECT level, idx, hashes FROM tiles')},
             'the tiles are not what the events make')
-    check_kept(kept, log, size, root, tree.roots)
+    check_kept([*kept, *handed], log, size, root, tree.roots)
     require(notes or kept or not keys, 'no checkpoint is in the log, and none was given: nothing of it is signed')
     open_points, signed = [], max((one.size for one in [*notes, *kept]), default=0)
     if signed < size: open_points.append(f'from where the events {signed + 1} to {size} are: no checkpoint holds them')
@@ -305,11 +332,14 @@ class Archive:
 class Shown(Events):
     """Events that an archive shows, each with the proof that it is in the log of the checkpoint."""
 
-    def __init__(self, thing, keys):
+    def __init__(self, thing, keys, kept):
         super().__init__()
+        keys, handovers = follow(keys, thing.get('handovers', []))
         self.log, self.checkpoint = thing['origin'], Checkpoint(thing['checkpoint'])
         require(self.checkpoint.origin == self.log, 'the checkpoint is of another log')
-        self.checkpoint.verify(keys)
+        self.checkpoint.verify(keys, handovers)
+        for one in kept: one.verify(keys, handovers)
+        self.kept = [*kept, *(one for one in handovers if one.size <= self.checkpoint.size)]
         require(not keys or key_of(thing['verifierKey']) in keys, 'it names another key as its own')
 
     def add_proven(self, text, body, proof, erased=False, withheld=False):
@@ -326,8 +356,8 @@ class Shown(Events):
 
 def check_bundle(archive, bundle, keys, kept):
     if bundle['format'] != 'annals-bundle/1' or bundle.get('texts', 1) != 1: raise Undecided('its format is not known here')
-    shown, open_points, stream, streams = Shown(bundle, keys), [], bundle['stream'], bundle['streams']
-    checkpoint = shown.checkpoint
+    shown, open_points, stream, streams = Shown(bundle, keys, kept), [], bundle['stream'], bundle['streams']
+    checkpoint, kept = shown.checkpoint, shown.kept
     require('checkpoint.txt' not in archive.names or utf8(bundle['checkpoint']) == archive.read('checkpoint.txt'),
             'checkpoint.txt is not the checkpoint')
     events = shown.add_all('events', bundle['events'], lambda header: header['stream'] in streams)
@@ -374,7 +404,8 @@ def check_bundle(archive, bundle, keys, kept):
 
 def check_export(archive, manifest, keys, kept):
     if manifest['format'] != 'annals-export/1' or manifest.get('texts') != 1: raise Undecided('its format is not known here')
-    shown, start, end, filters = Shown(manifest, keys), manifest['from'], manifest['to'], manifest.get('filters')
+    shown, start, end, filters = Shown(manifest, keys, kept), manifest['from'], manifest['to'], manifest.get('filters')
+    kept = shown.kept
     source, made = manifest.get('source', manifest), {'csv': csv_of, 'cloudevents': cloud_event_of}.get(manifest['kind'])
     require((made is None) == (source is manifest), 'the manifest does not say which file holds the exact texts')
     shown.add_all('erasures', manifest['erasures'], lambda header: header['type'] == 'document.erased')
@@ -490,7 +521,6 @@ def verdict(path, given):
         keys, kept = [key_of(key) for key in given.key], []
         for name in given.checkpoint:
             with open(name, encoding='utf-8', newline='') as file: kept.append(Checkpoint(file.read(), name))
-            kept[-1].verify(keys)
         count, open_points = check(path, keys, kept, given.files)
         for point in open_points: print(f'  open      {point}')
         if not keys: raise Undecided('it is sound in itself, but no key was given')

@@ -490,7 +490,7 @@ function follow(given, handovers) {
   return { keys: [...keys.values()], followed: inOrder };
 }
 
-/** What is signed of a note: of two notes with the same text, one may have more lines of others. @param {Checkpoint} checkpoint */
+/** The signed part of a note: of two notes with the same text, one may have more lines of others. @param {Checkpoint} checkpoint */
 function textUnderneath({ text }) {
   return text.slice(0, text.lastIndexOf('\n\n'));
 }

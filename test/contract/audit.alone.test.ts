@@ -303,19 +303,23 @@ describe('The answers of the audit routes', () => {
     }
   });
 
-  it('are described for keys that were replaced and disowned', async (t) => {
+  it('are described for keys that handed over, were replaced and disowned', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const first = await startHere(t, { collections: [posts] }, { data });
     await first.stop();
     const vault = openVault(join(data, 'vault.db'));
-    const log = String(vault.logKeys.signed()[0]?.log);
+    const [signed] = vault.logKeys.signed();
+    const log = String(signed?.log);
+    const root = Buffer.from(signed?.root ?? []);
+    const handedOver = { size: Number(signed?.size), root, time: '2026-11-23T09:00:00.000Z' };
+    vault.logKeys.replace(log, { handedOver, reason });
     const disowned = [{ id: String(vault.logKeys.known(log)[0]?.id), signed: 3 }, { id: '0123abcd' }];
     vault.logKeys.replace(log, { disowned, reason });
     vault.close();
     const { url } = await startHere(t, { collections: [posts] }, { data });
     const operation = `GET ${audit}/keys`;
     const answer = await request(url, 'GET', `${audit}/keys`);
-    assert.deepEqual([answer.status, answer.body.keys.length], [200, 3]);
+    assert.deepEqual([answer.status, answer.body.keys.length], [200, 4]);
     contract.check(operation, answer);
   });
 

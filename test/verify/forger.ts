@@ -34,6 +34,17 @@ export function noteOf(entries: readonly Entry[], signers: readonly Signer[], si
   return signNote(`${name}\n${size}\n${root.toString('base64')}\n`, signers);
 }
 
+/** A hand-over of a log to another key, as any holder of the signing keys can write it. */
+export function handoverOf(
+  entries: readonly Entry[],
+  [from, to]: [Signer, Signer],
+  { size = 3, signers = [from, to], names = [from, to] } = {},
+): string {
+  const [text = ''] = noteOf(entries, [], size).split('\n\n');
+  const keys = names.map(({ verifierKey }) => verifierKey).join(' ');
+  return signNote(`${text.trimEnd()}\ntime 2026-11-21T00:00:00.000Z\nhandover ${keys}\n`, signers);
+}
+
 export function signNote(text: string, signers: readonly Signer[]): string {
   const lines = signers.map(({ name, privateKey, verifierKey }) => {
     const id = Buffer.from(verifierKey.split('+')[1] ?? '', 'hex');

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
+import type { JsonObject } from '../../config/schema.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
@@ -12,11 +13,14 @@ import { useFolder } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 import { altered, type Files, forged, restated, useArchives } from './archives.ts';
 import {
+  bundleOf,
   createHistory,
   createSigner,
   type Entry,
+  handoverOf,
   hexOf,
   noteOf,
+  origin,
   rewritten,
   type Signer,
   type Thing,
@@ -302,6 +306,40 @@ describeWithPython('a verifier that was written from the documents alone', () =>
       0,
     );
     await agree(given);
+  });
+
+  it('agrees with it about hand-overs', async () => {
+    const [old, now, thief] = [createSigner(), createSigner(), createSigner()];
+    const { entries, record } = createHistory(origin, lively().slice(0, 3));
+    const signed = handoverOf(entries, [old, now]);
+    const [from, to] = [old, now].map(({ verifierKey }) => ({ id: verifierKey.split('+')[1] ?? '', verifierKey }));
+    record('system/keys', 'log.key.replaced', { from, to, handover: signed } as JsonObject);
+    record(post, 'document.updated', { set: { title: 'Two' } });
+    const document = { id: post.slice(6), title: 'Two', tags: [], old: 1 };
+    const show = (handovers: string[], by = now, earlier = [2, 3]): Files => {
+      const bundle = bundleOf(entries, by, post, document, { earlier });
+      return { 'bundle.json': JSON.stringify({ ...bundle, handovers }) };
+    };
+    const log = join(folder, 'handed.db');
+    writeLog(log, entries, [noteOf(entries, [old], 2), noteOf(entries, [now])]);
+    const addAll = () => {
+      add('the hand-over', 0, show([signed]));
+      add('two in another order', 0, show([handoverOf(entries, [now, thief], { size: 5 }), signed]));
+      add('no proof from it', 1, show([signed], now, [2]));
+      add('not one', 1, show([]));
+      add('one that one key alone signed', 1, show([handoverOf(entries, [old, now], { signers: [now] })]));
+      add('one of another size', 1, show([signed.replace('\n3\n', '\n4\n')]));
+      add('one of a stranger', 1, show([handoverOf(entries, [thief, createSigner()])]));
+      add('the old key after it', 1, show([signed], old));
+      add('a checkpoint that names no keys', 1, show([noteOf(entries, [old, now], 3)]));
+      add('two of one key', 1, show([signed, handoverOf(entries, [old, thief], { size: 2 })]));
+      add('the log', 0, log);
+    };
+    const kept = ['--checkpoint', writeNote(join(folder, 'of-old.txt'), noteOf(entries, [old], 2))];
+    for (const signer of [old, now]) {
+      addAll();
+      await agree(['--key', signer.verifierKey, ...kept]);
+    }
   });
 
   it('agrees with it about lies in an export', async () => {

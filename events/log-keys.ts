@@ -82,6 +82,7 @@ export function openLogKeys(db: Sqlite) {
   );
   const insertChange = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
   const deleteChange = db.prepare('DELETE FROM key_changes WHERE number = ?');
+  const updateChange = db.prepare('UPDATE key_changes SET change = ? WHERE number = ?');
 
   function note(log: string, change: KeyChange): void {
     insertChange.run(log, JSON.stringify(change));
@@ -103,11 +104,20 @@ export function openLogKeys(db: Sqlite) {
     return signHandover(old, signer, head);
   }
 
+  /** A hand-over to a key that is disowned before the log was told of it is of a log that is lost. */
+  function withdraw(log: string, ids: ReadonlySet<string>): void {
+    for (const { number, change } of selectUntold.all(log)) {
+      const { handover, ...rest } = JSON.parse(change);
+      if (handover !== undefined && ids.has(rest.to.id)) updateChange.run(JSON.stringify(rest), number);
+    }
+  }
+
   const replace = db.transaction((log: string, { disowned = [], from, handedOver, reason }: Replacement) => {
     const old = handedOver && current(log).signer;
     const all = known(log);
     const before = from ?? all.find(isCurrent);
     retire.run(new Date().toISOString(), log);
+    withdraw(log, new Set(disowned.map(({ id }) => id)));
     for (const { id, ...signed } of disowned) {
       disown.run(id);
       note(log, { kind: 'disowned', key: nameOf(id, all), ...signed, reason });

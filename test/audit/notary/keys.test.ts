@@ -73,12 +73,16 @@ function remove(data: string, names: RegExp): void {
 }
 
 /** A log of which a day is lost: the vault and the anchored checkpoints have seen more than it. */
-async function cutLog(t: TestContext): Promise<{ data: string; id: string; seen: number }> {
+async function cutLog(
+  t: TestContext,
+  before = (_data: string) => {},
+): Promise<{ data: string; id: string; seen: number }> {
   const data = join(temporaryFolder(t), 'data');
   const backup = join(temporaryFolder(t), 'backup');
   await serve(t, data);
   cpSync(data, backup, { recursive: true });
   const { keys } = await serve(t, data, 3);
+  before(data);
   remove(data, /^(log\.db|read-)/);
   for (const name of readdirSync(backup)) if (name.startsWith('log.db')) cpSync(join(backup, name), join(data, name));
   return { data, id: keys[0].id, seen: keys[0].last.size };
@@ -274,6 +278,16 @@ describe('annals signing-key rotate', () => {
   const rotate = (data: string, reason = 'the yearly rotation') =>
     runHere(['signing-key', 'rotate', '--data', data, '--reason', reason]);
 
+  /** Leaves a vault as a command does that was killed before it wrote to the log. */
+  function killedRotation(data: string): void {
+    const db = openDatabase(join(data, 'log.db'), { readonly: true });
+    const { log, size, root } = readLog(db).head();
+    db.close();
+    const vault = openVault(join(data, 'vault.db'));
+    vault.logKeys.replace(log, { reason: 'killed', handedOver: { size, root, time: '2026-11-23T09:00:00.000Z' } });
+    vault.close();
+  }
+
   /** Saves what a service gives of a log: a bundle of its first post, an export, and the log itself. */
   async function evidenceOf(t: TestContext, data: string, folder: string): Promise<Evidence> {
     const service = await startHere(t, config, { data });
@@ -347,12 +361,7 @@ describe('annals signing-key rotate', () => {
   it('that was killed before its event was recorded is recorded by the next start; a second one leads on', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const before = await evidenceOf(t, data, temporaryFolder(t));
-    const logDb = openDatabase(join(data, 'log.db'), { readonly: true });
-    const { log, size, root } = readLog(logDb).head();
-    logDb.close();
-    const vault = openVault(join(data, 'vault.db'));
-    vault.logKeys.replace(log, { reason: 'killed', handedOver: { size, root, time: '2026-11-23T09:00:00.000Z' } });
-    vault.close();
+    killedRotation(data);
     await serve(t, data);
     assert.equal((await rotate(data, 'the next year')).code, 0);
     const after = await evidenceOf(t, data, temporaryFolder(t));
@@ -367,6 +376,20 @@ describe('annals signing-key rotate', () => {
     const seeds = vaultOf(data, (db) => db.prepare('SELECT seed IS NULL FROM log_keys ORDER BY rowid').pluck().all());
     assert.deepEqual(seeds, [1, 1, 0]);
     assert.equal((await verify(data)).code, 0);
+  });
+
+  it('that was killed, of events that were lost since, leaves no hand-over of them in the log', async (t) => {
+    const { data } = await cutLog(t, killedRotation);
+    const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
+    const accepted = await runHere(['rebuild', '--accept-lost-events', '--reason', 'the disk lost a day', ...options]);
+    assert.equal(accepted.code, 0, accepted.stderr);
+    const { keys } = await serve(t, data);
+    assert.deepEqual(
+      keys.map(({ replaced }) => replaced?.handover),
+      [null, null, undefined],
+    );
+    const sound = await verify(data);
+    assert.equal(sound.code, 0, sound.stdout);
   });
 
   it('hands over no log that the newest checkpoint contradicts', async (t) => {

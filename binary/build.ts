@@ -52,8 +52,8 @@ async function make(arch: Architecture): Promise<void> {
     main: assets['bootstrap.cjs'],
     output: binary,
     executable,
-    // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER.
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER; and of url.parse, which packages call: Node tells it only outside of node_modules.
+    execArgv: ['--disable-warning=ExperimentalWarning', '--disable-warning=DEP0169'],
     // NODE_OPTIONS would run code of others in the service.
     execArgvExtension: 'none',
     disableExperimentalSEAWarning: true,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
@@ -42,6 +43,10 @@ export async function bundle(): Promise<Bundle> {
     metafile: true,
     write: false,
   });
+  const outside = Object.values(metafile.outputs).flatMap(({ imports }) =>
+    imports.flatMap(({ path, external }) => (external && !isBuiltin(path) ? [path] : [])),
+  );
+  if (outside.length > 0) throw new Error(`not in the bundle: ${[...new Set(outside)].join(', ')}`);
   const files = outputFiles.map(({ path, text }): [string, string] => [path.replace(/^.*[\\/]/, ''), text]);
   return { files: new Map(files.sort(([one], [other]) => (one < other ? -1 : 1))), metafile };
 }
@@ -53,7 +58,9 @@ const ours: Plugin = {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       if (path.includes('node_modules')) return null;
       const text = readFileSync(path, 'utf8');
-      return { contents: text.replace(/^const require = createRequire\(import\.meta\.url\);$/m, ''), loader: 'ts' };
+      const contents = text.replace(/^const require = createRequire\(import\.meta\.url\);$/m, '');
+      if (contents.includes('createRequire(')) throw new Error(`${path}: name what createRequire makes "require"`);
+      return { contents, loader: 'ts' };
     });
   },
 };

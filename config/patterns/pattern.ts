@@ -16,7 +16,7 @@ export type Pattern = {
 
 type Regexpp = typeof import('@eslint-community/regexpp');
 // Most configurations have no pattern, and to load this takes a while.
-const load = createRequire(import.meta.url) as (name: string) => Regexpp;
+const require = createRequire(import.meta.url);
 
 /** @throws SyntaxError */
 export function readPattern(source: string): Pattern {
@@ -26,7 +26,7 @@ export function readPattern(source: string): Pattern {
   const backtracking = (reason: string, exponential = () => false): Pattern => {
     return { matches: (value) => whole.test(value), backtracks: reason, ways: 0, isExponential: exponential };
   };
-  const { RegExpParser } = load('@eslint-community/regexpp');
+  const { RegExpParser }: Regexpp = require('@eslint-community/regexpp');
   let parsed: ReturnType<InstanceType<Regexpp['RegExpParser']>['parsePattern']>;
   try {
     parsed = new RegExpParser().parsePattern(source, 0, source.length, { unicode: true });

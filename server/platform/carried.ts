@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
-/** Holds `server`: the checkout, `dist` in the package, and in the binary an address below which there are no files. */
-const root = new URL('../../', import.meta.url);
-const isSource = import.meta.url.endsWith('.ts');
 /** The address of our modules in the binary, where binary/bootstrap.cjs answers for it. */
 const inBinary = 'file:///%5Bannals%5D/';
+/** Holds `server`: the checkout, `dist` in the package, and in the binary an address below which there are no files. */
+const root = isBinary() ? new URL(inBinary) : new URL('../../', import.meta.url);
+const isSource = import.meta.url.endsWith('.ts');
 
 /** Files of this project that are read while it runs, by their path from the root. */
 export const ownAssets = [

@@ -51,7 +51,7 @@ export default defineConfig({
     {
       slug,
       access: { read: () => true },
-      fields: [{ name: 'text', type: 'text', required: true }],
+      fields: [{ name: 'text', type: 'text', required: true }, { name: 'code', type: 'text', pattern: '[a-z]+' }],
       hooks: {
         beforeChange: [({ data }) => {
           if (data.text === 'end') setImmediate(() => { throw new Error('of a hook'); });
@@ -192,6 +192,8 @@ describe('The binary', { skip }, () => {
       const created = await call('POST', '/api/collections/notes', { text: 'a note' }, { key });
       assert.equal(created.status, 201);
       assert.equal(created.body.text, 'a note from a package');
+      const refused = await call('POST', '/api/collections/notes', { text: 'another', code: 'A' }, { key });
+      assert.equal(refused.status, 400, JSON.stringify(refused.body));
       const form = new FormData();
       form.set('file', new Blob([Buffer.from(pixel, 'base64')], { type: 'image/png' }), 'pixel.png');
       const sent = await fetch(`${url}/api/collections/pictures`, {
@@ -201,8 +203,15 @@ describe('The binary', { skip }, () => {
       });
       assert.equal(sent.status, 201, await sent.text());
 
-      for (const path of ['/api/docs', '/api/docs/docs.js', '/api/docs/swagger-ui-bundle.js', '/account/users/setup'])
-        assert.equal((await fetch(url + path)).status, 200, path);
+      for (const path of ['/api/docs', '/api/docs/docs.js', '/api/docs/swagger-ui-bundle.js', '/account/users/setup']) {
+        const page = await fetch(url + path);
+        assert.equal(page.status, 200, path);
+        assert.ok((await page.text()).length > 100, path);
+      }
+      const script = await fetch(`${url}/api/docs/docs.js`);
+      assert.equal(await script.text(), readFileSync(join(root, 'server/openapi/docs/docs.js'), 'utf8'));
+      const again = { 'if-none-match': script.headers.get('etag') ?? '' };
+      assert.equal((await fetch(`${url}/api/docs/docs.js`, { headers: again })).status, 304);
       for (const path of ['/api/openapi.json', '/api/audit/openapi.json']) {
         const described = await call('GET', path, undefined, { key });
         assert.equal(described.status, 200, JSON.stringify(described.body));
@@ -212,6 +221,8 @@ describe('The binary', { skip }, () => {
       const pack = join(folder, 'pack.zip');
       await run(file, ['bundle', `notes/${created.body.id}`, '--out', pack], { cwd: site });
       assert.ok(readFileSync(pack).includes(Buffer.from('annals-verify.mjs')));
+      // Of the packages inside, Node warns of nothing that it would not tell in an npm installation.
+      assert.doesNotMatch(output(), /^\(node:|Warning/m);
       assert.equal(await stop(), 0);
       const { stdout } = await run(file, ['verify'], { cwd: site });
       assert.match(stdout, /^sound: the log is whole/m);

@@ -104,6 +104,7 @@ describe('The package that npm makes', () => {
       'README.md',
       'dist/server/accounts/pages/account.css',
       'dist/server/accounts/pages/index.html',
+      'dist/server/cli/annals-types.txt',
       'dist/server/openapi/docs/docs.css',
       'dist/server/openapi/docs/index.html',
       'dist/server/openapi/stand-in.cjs',

@@ -132,7 +132,7 @@ export async function readArchive(source: Readable, take: Taking): Promise<strin
   let sums: string | null = null;
   // The end of the source ends the archive, and its failure too.
   source.once('error', (error) => tar.destroy(error));
-  source.pipe(tar as unknown as NodeJS.WritableStream);
+  source.pipe(tar as typeof tar & NodeJS.WritableStream);
   try {
     for await (const entry of tar) {
       const { name, size = 0, type } = entry.header;

@@ -169,7 +169,9 @@ describe('The binary', { skip }, () => {
       writeFileSync(join(site, 'own.ts'), "export const slug: 'notes' = 'notes';\n");
       writeFileSync(join(site, 'annals.config.ts'), config);
     });
-    const start = (t: TestContext) => startBinary(t, file, site, ['--threads', '2']);
+    const metricsToken = 'a-token-of-the-test';
+    const start = (t: TestContext) =>
+      startBinary(t, file, site, ['--threads', '2'], { ANNALS_METRICS_TOKEN: metricsToken });
 
     it('does what the first minutes need: a login, an upload, a mail, a pack of evidence, the pages', async (t) => {
       const { url, key, output, stop } = await start(t);
@@ -217,6 +219,9 @@ describe('The binary', { skip }, () => {
         assert.equal(described.status, 200, JSON.stringify(described.body));
         assert.equal(described.body.openapi.startsWith('3.'), true);
       }
+
+      const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
+      assert.match(await metrics.text(), /^annals_log_events [1-9]/m);
 
       const pack = join(folder, 'pack.zip');
       await run(file, ['bundle', `notes/${created.body.id}`, '--out', pack], { cwd: site });

@@ -3,10 +3,16 @@ import type { TestContext } from 'node:test';
 import { inherited } from '../helpers/service.ts';
 
 /** A service as its user starts it: in the folder of its configuration, with nothing set. */
-export async function startBinary(t: TestContext, file: string, cwd: string, args: readonly string[] = []) {
+export async function startBinary(
+  t: TestContext,
+  file: string,
+  cwd: string,
+  args: readonly string[] = [],
+  environment = {},
+) {
   const child = spawn(file, ['serve', '--port', '0', ...args], {
     cwd,
-    env: inherited(),
+    env: { ...inherited(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.after(() => child.kill('SIGKILL'));

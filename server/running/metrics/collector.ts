@@ -36,8 +36,8 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
   const ownDelay = monitorEventLoopDelay({ resolution: resolutionMilliseconds });
   ownDelay.enable();
   let restarts = 0;
-  // Loaded with the first look, not with the start.
-  const client = once(() => import('prom-client'));
+  // Loaded with the first look, not with the start. In a bundle a CommonJS package has a default export alone.
+  const client = once(async () => (await import('prom-client')).default);
   const timer = setInterval(() => {
     const late = Math.max(ownDelay.max / nanoseconds - resolutionMilliseconds / 1000, 0);
     tallyUp(delays.main, delayBounds, late);

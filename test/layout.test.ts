@@ -35,6 +35,7 @@ const rules: Record<string, Rule> = {
       'asn1js',
       'bcrypt',
       'content-disposition',
+      'csv-parse',
       'file-type',
       'filenamify',
       'hapi-swagger',

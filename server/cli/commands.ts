@@ -4,6 +4,7 @@ import { collectBlobs, verifyBlobs } from './blobs.ts';
 import { correct } from './clock.ts';
 import { type Command, moments, streams } from './command.ts';
 import { configCheck } from './config-check.ts';
+import { importContent } from './content/import.ts';
 import { rebuild } from './data.ts';
 import { doctor } from './doctor/doctor.ts';
 import { erase } from './erase.ts';
@@ -257,6 +258,23 @@ annals-verify.mjs, which checks the archive anywhere. Includes deleted documents
 ${since}
 ${calls}`,
     run: saveBundle,
+  },
+  import: {
+    summary: 'import the rows of a file into a collection',
+    usage: `annals import COLLECTION FILE [--format F] [--upsert FIELD] [--dry-run] [--files DIR] [--state FILE]
+              [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
+
+Each row is one write of the service, with all its checks and hooks. A row that is refused is printed with its number and each
+wrong field; the others are imported. The same command resumes an import, and imports no row twice. See docs/import-export.md
+
+  --format F      ndjson, csv or json (default: by the end of the file name)
+  --upsert FIELD  update the document that has the row's value of this unique field, if there is one
+  --dry-run       check the rows, and write nothing; hooks do not run
+  --files DIR     the folder below which the files of an upload collection are, by the paths in "file"
+  --state FILE    the record of the import, with the ids of the rows (default: FILE.imported)
+  --reason TEXT   the reason, for the log
+${calls}`,
+    run: importContent,
   },
   'config check': {
     summary: 'check a configuration and print every problem',

@@ -26,8 +26,11 @@ export class CallError extends Error {
 /** Thrown if the service stopped before it took the request: nothing was done. */
 class NotTakenError extends CallError {}
 
+/** The address of a service, the secret of its operator, and the site that is meant, null without several. */
+export type Line = { address: string; secret: string; site: string | null };
+
 /** The settings and the configuration of a service that a command runs itself. */
-type Configured = { settings: Settings; loaded: Loaded };
+export type Configured = { settings: Settings; loaded: Loaded };
 
 /** A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change. */
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
@@ -39,8 +42,8 @@ export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) =
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
 
 /** The wait for a process that starts or stops, which may take ten seconds for the requests it has taken. */
-const patienceMilliseconds = 30_000;
-const pauseMilliseconds = 200;
+export const patienceMilliseconds = 30_000;
+export const pauseMilliseconds = 200;
 const callMilliseconds = 60_000;
 /** The longest pause in an answer that is received. */
 const stallMilliseconds = 300_000;
@@ -91,7 +94,19 @@ export async function callOrDoAlone(
   }
 }
 
-async function callOwn({ settings, loaded }: Configured, order: Order): Promise<Answered> {
+function callOwn(own: Configured, order: Order): Promise<Answered> {
+  return withOwnService(own, (line) => call(line, order));
+}
+
+/**
+ * Runs a service on the data directory for as long as some work takes.
+ *
+ * @throws LockedError if another process has the directory.
+ */
+export async function withOwnService<T>(
+  { settings, loaded }: Configured,
+  work: (line: Line) => Promise<T>,
+): Promise<T> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
   const sink = standardError();
   const { promise: signalled, reject } = Promise.withResolvers<never>();
@@ -100,11 +115,11 @@ async function callOwn({ settings, loaded }: Configured, order: Order): Promise<
   return heedingSignals(stop, async () => {
     const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
     try {
-      // After this a signal changes nothing: the call is in progress, and short.
+      // After this a signal does not end the process: the work is in progress.
       const { reachable } = await Promise.race([service.ready, signalled]);
       service.setState('ready');
       const secret = service.directory.vault.secret(operatorSecret);
-      return await call({ address: reachable, secret, site: settings.site }, order);
+      return await work({ address: reachable, secret, site: settings.site });
     } finally {
       await service.stop();
     }
@@ -124,7 +139,23 @@ export async function heedingSignals<T>(stop: () => void, run: () => Promise<T>)
 }
 
 /** Calls the service that holds the directory; null if it does not answer now, and has done nothing. */
-async function callHolder({ data, site }: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
+async function callHolder(settings: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
+  const line = lineToHolder(settings, locked);
+  if (!line) return null;
+  try {
+    return await call(line, order);
+  } catch (error) {
+    if (error instanceof NotTakenError) return null;
+    throw error;
+  }
+}
+
+/**
+ * The line to the service that holds the directory; null if it cannot be called yet.
+ *
+ * @throws LockedError or CallError when the holder is not a service that can be called from here.
+ */
+export function lineToHolder({ data, site }: Settings, locked: LockedError): Line | null {
   const { holder } = locked;
   if (!holder || isBrief.has(holder.what)) return null;
   const isEmbedded = holder.what === embeddedHolder;
@@ -136,12 +167,7 @@ async function callHolder({ data, site }: Settings, locked: LockedError, order: 
     if (isEmbedded) throw new CallError(`${locked.message}: it can be called once it has answered a request over HTTP`);
     return null;
   }
-  try {
-    return await call({ address: holder.address, secret: readOperatorSecret(data), site }, order);
-  } catch (error) {
-    if (error instanceof NotTakenError) return null;
-    throw error;
-  }
+  return { address: holder.address, secret: readOperatorSecret(data), site };
 }
 
 function readOperatorSecret(data: string): string {
@@ -166,10 +192,7 @@ const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
  *
  * @throws NotTakenError when the connection was closed before that; CallError.
  */
-async function call(
-  { address, secret, site }: { address: string; secret: string; site: string | null },
-  { path, body, reason, take }: Order,
-): Promise<Answered> {
+async function call({ address, secret, site }: Line, { path, body, reason, take }: Order): Promise<Answered> {
   const text = JSON.stringify(body ?? {});
   const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
     method: take ? 'GET' : 'POST',
@@ -226,7 +249,8 @@ export function reportRefusal({ status, body }: Answered): number {
   return status === 401 || status >= 500 ? 2 : 1;
 }
 
-function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
+/** The reasons of a refusal, each with the field that it is about. */
+export function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
   if (errors.length === 0) return [message];
   return errors.map((error) =>
     error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,

@@ -22,7 +22,19 @@ export function harmless(text: string): string {
   });
 }
 
+/**
+ * The text that {@link harmless} made this one of; a text that it cannot have made stays as it is. An apostrophe between a separator
+ * and a tab or line break is taken for a guard: both texts have the same form.
+ */
+export function unguarded(text: string): string {
+  const plain = text.replace(/^'/, '').replace(guards, (guard, at: number, whole: string) => {
+    return isFormula(whole.slice(at + guard.length)) ? guard.charAt(0) : guard;
+  });
+  return harmless(plain) === text ? plain : text;
+}
+
 const separators = /[;\t\r\n]/g;
+const guards = /[;\t\r\n]'/g;
 /** Characters that programs skip before they look for a formula: white space, controls, invisible characters, quotes. */
 const ignored = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*/u;
 

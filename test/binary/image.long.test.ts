@@ -69,7 +69,11 @@ async function startImage(t: TestContext, site: string, more: readonly string[] 
     env: { ...environment, PATH: `${process.env.PATH}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  t.after(() => child.kill('SIGKILL'));
+  // A process that has changed its user outlives unshare.
+  t.after(() => {
+    for (const pid of childrenOf(child.pid)) process.kill(pid, 'SIGKILL');
+    child.kill('SIGKILL');
+  });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let printed = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
@@ -83,7 +87,7 @@ async function startImage(t: TestContext, site: string, more: readonly string[] 
     });
     exited.then((code) => reject(new Error(`it ended with ${code}: ${printed}`)));
   });
-  const first = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim();
+  const [first = 0] = childrenOf(child.pid);
   return {
     url,
     token: /setup\?token=(\S+)/.exec(printed)?.[1],
@@ -92,17 +96,22 @@ async function startImage(t: TestContext, site: string, more: readonly string[] 
     execute: (...args: string[]) =>
       run(
         'nsenter',
-        ['--target', first, '--mount', '--pid', 'chroot', '--userspec=10001:10001', image, program, ...args],
+        ['--target', String(first), '--mount', '--pid', 'chroot', '--userspec=10001:10001', image, program, ...args],
         {
           env: { ...environment, PATH: `${process.env.PATH}` },
         },
       ),
     /** As `docker stop` does: the signal goes to PID 1. */
     stop: () => {
-      process.kill(Number(first), 'SIGTERM');
+      process.kill(first, 'SIGTERM');
       return exited;
     },
   };
+}
+
+function childrenOf(pid: number | undefined): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number) : [];
 }
 
 function filesBelow(folder: string): string[] {

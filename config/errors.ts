@@ -54,6 +54,10 @@ export class DomainError extends Error {
 
 /** A refusal over one field, parameter or header: `problem` goes on with the sentence that its name begins. */
 export function invalidField(field: string, problem: string): DomainError {
-  const message = `${field} ${problem}`;
-  return new DomainError('invalid', message, [{ field, message }]);
+  return invalidFields([{ field, message: `${field} ${problem}` }]);
+}
+
+/** A refusal over several fields, at least one. */
+export function invalidFields(errors: readonly FieldError[]): DomainError {
+  return new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }

@@ -1,4 +1,4 @@
-import { DomainError } from '../../config/errors.ts';
+import { invalidField } from '../../config/errors.ts';
 import type { Field, User } from '../../config/model.ts';
 import { type Inside, mapObjects } from '../../config/nesting.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
@@ -150,8 +150,8 @@ function slotsOf(level: readonly Node[], most: number, depth: number): Slot[] {
   for (const { target, document, path } of level) {
     collect(target.model.fields, document, { path, slots });
     if (slots.length > most) {
-      const message = `depth ${depth} puts more than ${maxPopulated} documents into this answer: ask for less depth or a smaller limit`;
-      throw new DomainError('invalid', message, [{ field: 'depth', message }]);
+      const problem = `${depth} puts more than ${maxPopulated} documents into this answer: ask for less depth or a smaller limit`;
+      throw invalidField('depth', problem);
     }
   }
   return slots;

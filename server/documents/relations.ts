@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DomainError } from '../../config/errors.ts';
+import { invalidFields } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
 import { objectsIn } from '../../config/nesting.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
@@ -22,8 +22,7 @@ export function checkRelations({ app, target }: Call, values: JsonObject, before
   const errors = danglingIn(app, changed, values).map(({ field, id, slug }) => {
     return { field, message: `${field} must be the id of a document of ${slug}, got ${show(id)}` };
   });
-  if (errors.length === 0) return;
-  throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 /** An id in a document that is that of no other: where it stands, and the collection that it would be of. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
-import { cutField, DomainError, type FieldError } from '../../config/errors.ts';
+import { cutField, DomainError, type FieldError, invalidFields } from '../../config/errors.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { joinChunks } from '../platform/chunks.ts';
 import { lostNumbers } from '../platform/whole-numbers.ts';
@@ -136,5 +136,5 @@ function refuseLostNumbers(text: string): void {
     const field = cutField(path.join('.'));
     return { field, message: `${field} must ${problem}` };
   });
-  if (errors.length > 0) throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+  if (errors.length > 0) throw invalidFields(errors);
 }

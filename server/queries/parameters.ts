@@ -1,4 +1,4 @@
-import { cutField, DomainError, type FieldError, invalidField } from '../../config/errors.ts';
+import { cutField, DomainError, type FieldError, invalidField, invalidFields } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 
@@ -88,8 +88,7 @@ export function addTo(errors: FieldError[], error: unknown): void {
 
 /** @throws DomainError `invalid` with these errors, if there are any. */
 export function refuse(errors: readonly FieldError[]): void {
-  if (errors.length === 0) return;
-  throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 /** The bounds of a whole number: a larger one than `most` is not refused, but is taken for `most`. */

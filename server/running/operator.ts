@@ -1,7 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import { normalEmail } from '../../config/addresses.ts';
 import { readRevocation, readUnlock } from '../../config/credentials.ts';
-import { DomainError } from '../../config/errors.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
@@ -70,8 +70,7 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): 
   function find(slug: string, email: string): { slug: string; id: string } {
     const target = targets.get(slug);
     if (!target) {
-      const message = `collection must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`;
-      throw new DomainError('invalid', message, [{ field: 'collection', message }]);
+      throw invalidField('collection', `must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`);
     }
     const id = userWith(target, normalEmail(email));
     if (id === null) throw new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);

@@ -1,4 +1,4 @@
-import { cutField, DomainError, invalidField } from '../../../config/errors.ts';
+import { cutField, DomainError, invalidField, invalidFields } from '../../../config/errors.ts';
 import { InvalidBody } from '../../../config/invalid-body.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
@@ -147,7 +147,7 @@ async function valuesOf(call: Call, operation: 'create' | 'update', changed: Jso
     const errors = error.errors.map(({ field, message }) => {
       return isHidden(field) ? { field, message: `${field} was something that it may not be now` } : { field, message };
     });
-    throw new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
+    throw invalidFields(errors);
   }
 }
 

@@ -1,4 +1,4 @@
-import { cutField, DomainError } from '../../../config/errors.ts';
+import { cutField, type FieldError, invalidFields } from '../../../config/errors.ts';
 import { typeFacts } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
@@ -25,21 +25,22 @@ export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonOb
 
   return (texts) => {
     const values: [string, Json][] = [];
-    const problems: [string, string][] = [];
+    const errors: FieldError[] = [];
+    const refuse = (field: string, problem: string) => errors.push({ field, message: `${field} ${problem}` });
     for (const [name, [first = '', ...more]] of texts) {
       const field = byName.get(name);
       if (!field || field.isServerMade || field.type === 'join') values.push([name, first]);
       else if (isRepeatable(field)) values.push([name, more.length > 0 ? [first, ...more] : readOneOfList(first)]);
-      else if (more.length > 0) problems.push([name, 'is given twice']);
+      else if (more.length > 0) refuse(name, 'is given twice');
       else {
         const value = readOne(field, first);
         const lost = value !== undefined && isReadAsJson(field) ? lostNumbers(first) : [];
-        for (const { path, problem } of lost) problems.push([cutField([name, ...path].join('.')), `must ${problem}`]);
-        if (value === undefined) problems.push([name, `must be JSON, got ${show(first)}`]);
+        for (const { path, problem } of lost) refuse(cutField([name, ...path].join('.')), `must ${problem}`);
+        if (value === undefined) refuse(name, `must be JSON, got ${show(first)}`);
         else values.push([name, value]);
       }
     }
-    if (problems.length > 0) throw refusal(problems);
+    if (errors.length > 0) throw invalidFields(errors);
     // Not by assignment: a name may be one that every object has.
     return Object.fromEntries(values);
   };
@@ -57,9 +58,4 @@ function readOne(field: Field, text: string): Json | undefined {
   if (text === '') return null;
   const value = readingOf(field)?.read(text);
   return value === undefined && !typeFacts[field.type].isJson ? text : value;
-}
-
-function refusal(problems: readonly [string, string][]): DomainError {
-  const errors = problems.map(([field, problem]) => ({ field, message: `${field} ${problem}` }));
-  return new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }

@@ -1,7 +1,6 @@
 import Joi from 'joi';
-import { compileBody } from '../../../config/documents.ts';
+import { compileMembers } from '../../../config/documents.ts';
 import { DomainError } from '../../../config/errors.ts';
-import { objectSchema } from '../../../config/fields.ts';
 import type { Tail } from '../../../events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
 import type { Candidates, Collect, Collected } from '../../ports.ts';
@@ -69,18 +68,11 @@ export function createCollector({ store, remove, ready, pins, isNamed }: Options
 }
 
 /** Reads what a command sends. @throws InvalidBody with every wrong member. */
-export const readCandidates = compileBody<Candidates>(
-  objectSchema(
-    [],
-    'create',
-    {
-      store: Joi.string().required(),
-      position: Joi.number().strict().integer().min(0).required(),
-      sha256: Joi.array()
-        .items(Joi.string().pattern(/^[0-9a-f]{64}$/))
-        .max(maxCandidates)
-        .required(),
-    },
-    ['store', 'position', 'sha256'],
-  ),
-);
+export const readCandidates = compileMembers<Candidates>({
+  store: Joi.string().required(),
+  position: Joi.number().strict().integer().min(0).required(),
+  sha256: Joi.array()
+    .items(Joi.string().pattern(/^[0-9a-f]{64}$/))
+    .max(maxCandidates)
+    .required(),
+});

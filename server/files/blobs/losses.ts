@@ -1,8 +1,7 @@
 import Joi from 'joi';
-import { compileBody } from '../../../config/documents.ts';
+import { compileMembers } from '../../../config/documents.ts';
 import { reasonText } from '../../../config/erasures.ts';
 import { DomainError, invalidField } from '../../../config/errors.ts';
-import { objectSchema } from '../../../config/fields.ts';
 import { show } from '../../../config/suggest.ts';
 import { filesNamedIn } from '../../../events/blobs.ts';
 import { filesStream } from '../../../events/catalogue.ts';
@@ -78,20 +77,11 @@ function eventOf(events: LogReader, { stream, version }: FileAt): EventText | un
 }
 
 /** Reads what a command sends. @throws InvalidBody with every wrong member. */
-export const readSuspects = compileBody<Suspects>(
-  objectSchema(
-    [],
-    'create',
-    {
-      store: Joi.string().required(),
-      reason: reasonText,
-      files: Joi.array()
-        .items(
-          Joi.object({ stream: Joi.string().required(), version: Joi.number().strict().integer().min(1).required() }),
-        )
-        .max(maxSuspects)
-        .required(),
-    },
-    ['store', 'reason', 'files'],
-  ),
-);
+export const readSuspects = compileMembers<Suspects>({
+  store: Joi.string().required(),
+  reason: reasonText,
+  files: Joi.array()
+    .items(Joi.object({ stream: Joi.string().required(), version: Joi.number().strict().integer().min(1).required() }))
+    .max(maxSuspects)
+    .required(),
+});

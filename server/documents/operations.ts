@@ -98,7 +98,7 @@ export function readOperation(model: Model, target: Collection | Global): Operat
     description: target.kind === 'global' ? ofReadGlobal(model, target) : ofRead(model, target),
     query: readParameters,
     headers: ifKnown,
-    answers: { 200: asOfThen(answer), ...unchanged(), ...readRefusals(model, target), ...refusals(missing) },
+    answers: { 200: asOfThen(answer), ...unchanged, ...readRefusals(model, target), ...refusals(missing) },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -116,7 +116,7 @@ export function createOperation(model: Model, target: Collection): Operation {
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
       201: attempted(document('The document, as it was created.', `collections.${slug}`)),
-      ...refusalOfOther(),
+      ...refusalOfOther,
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
       // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
@@ -139,8 +139,8 @@ export function updateOperation(model: Model, target: Collection | Global): Oper
     ...(target.kind === 'collection' && isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
       200: attempted(document(target.kind === 'global' ? 'The whole global.' : 'The whole document.', schema)),
-      ...refusalOfStale(),
-      ...refusalOfOther(),
+      ...refusalOfStale,
+      ...refusalOfOther,
       ...writeRefusals(target),
       ...refusals([...missing, 409]),
     },
@@ -160,10 +160,10 @@ export function deleteOperation(model: Model, target: Collection): Operation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
       200: attempted(json('The document that was.', `collections.${slug}`)),
-      ...refusalOfStale(),
-      ...refusalOfOther(),
+      ...refusalOfStale,
+      ...refusalOfOther,
       ...refusals([400, 404, 409, 500]),
-      ...refusalForNow(),
+      ...refusalForNow,
       ...ofHooks(Boolean(target.hooks.beforeDelete) || hasReadHooks(target)),
     },
     caller: { kind: 'admitted', target, right: 'delete' },
@@ -183,11 +183,11 @@ export function restoreOperation(target: Collection | Global): Operation {
     body: 'Restore',
     answers: {
       200: attempted(restored(`${target.kind}s.${target.slug}`)),
-      ...refusalOfStale(),
-      ...refusalOfOther(),
+      ...refusalOfStale,
+      ...refusalOfOther,
       ...writeRefusals(target),
       ...refusals([403, ...missing]),
-      ...refusalOfRestore(),
+      ...refusalOfRestore,
     },
     caller: { kind: 'admitted', target, right: 'update' },
   };

@@ -128,7 +128,6 @@ function adminsOf({ adminCollection }: Model): string[] {
   return adminCollection === null ? [] : [adminCollection];
 }
 
-/** The credentials of users of these collections. */
 function usersOf(model: Model, slugs?: readonly string[]): Security {
   const accounts = accountsOf(model);
   if (accounts.length === 0) return [];

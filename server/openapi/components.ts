@@ -193,7 +193,6 @@ export const errorSchemas: Record<string, Schema> = {
   },
 };
 
-/** The schemas of every configuration. */
 const fixed: Record<string, Schema> = {
   ...errorSchemas,
   Restore: restore,

@@ -91,7 +91,7 @@ function exampleOf(field: Field): Json | undefined {
   // Inner schemas have been checked by themselves.
   if (isNesting(field)) return nestedExample(field);
   const schema = fieldTypes[type].schema(field);
-  return firstOf([...some(admin?.placeholder), ...ideasOf(field)], (idea) => {
+  return firstOf([...(admin?.placeholder === undefined ? [] : [admin.placeholder]), ...ideasOf(field)], (idea) => {
     const { value, error } = schema.validate(idea, validation);
     return error ? undefined : value;
   });
@@ -137,10 +137,6 @@ function nestedExample(field: Field): Json | undefined {
 function repeated({ minLength = 0, maxLength = 10 }: Field, item: Json | undefined): Json[] {
   if (item === undefined || minLength > 10) return [];
   return [Array.from({ length: Math.min(Math.max(1, minLength), maxLength) }, () => item)];
-}
-
-function some(value: Json | undefined): Json[] {
-  return value === undefined ? [] : [value];
 }
 
 /** The description of a file. Where any type of a kind is taken it is that of examples (RFC 4735), `audio/example`. */

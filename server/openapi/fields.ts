@@ -86,7 +86,7 @@ function inside(use: Use): Use {
 }
 
 /** `nullable` counts only beside a `type`, and null must be among the values of an `enum`. */
-function nullable(schema: Schema): Schema {
+export function nullable(schema: Schema): Schema {
   const { type, oneOf, enum: options } = schema;
   if (Array.isArray(oneOf))
     return { oneOf: oneOf.map((one, index) => (index === 0 && isObject(one) ? nullable(one) : one)) };

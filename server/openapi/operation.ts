@@ -75,15 +75,11 @@ export function headersOfWrite(target: Collection | Global, others: Record<strin
 export function readRefusals(model: Model, target: Collection | Global): Answers {
   return {
     ...refusals([400, 500]),
-    ...refusalOfLookingBack(target),
-    ...refusalsOfThen(),
+    // Reads as of a moment: by the audit rule, unless the collection opens them to all its readers.
+    ...(target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403])),
+    ...refusalsOfThen,
     ...ofHooks(readsThroughHooks(model, target)),
   };
-}
-
-/** Reads as of a moment: by the audit rule, unless the collection opens them to all its readers. */
-function refusalOfLookingBack(target: Collection | Global): Answers {
-  return target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403]);
 }
 
 /** The refusals of a write, without those for missing rights. It is answered as a read is, but takes no `depth`. */
@@ -91,9 +87,9 @@ export function writeRefusals(target: Collection | Global): Answers {
   const collection = target.kind === 'collection' ? target : null;
   return {
     ...refusals([400, 408, 413, 415, 500]),
-    ...refusalForNow(),
+    ...refusalForNow,
     ...(collection?.auth ? refusalsForNow([503]) : {}),
-    ...(collection?.upload ? refusalsOfUploads() : {}),
+    ...(collection?.upload ? refusalsOfUploads : {}),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
   };
 }

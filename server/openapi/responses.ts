@@ -67,11 +67,10 @@ export function asOfThen(answer: Answer): Answer {
 }
 
 /** The refusal of what cannot be answered as of a moment just now. */
-export function refusalsOfThen(): Answers {
-  return unavailable('Too much of the past is being made ready, or too many answers wait to be read; try again later.');
-}
+export const refusalsOfThen: Answers = unavailable(
+  'Too much of the past is being made ready, or too many answers wait to be read; try again later.',
+);
 
-/** The headers of files. */
 const ofFiles = {
   ETag: header('Stands for the bytes: it changes when they do.', text),
   'Accept-Ranges': header('`bytes`', text),
@@ -79,6 +78,10 @@ const ofFiles = {
   'Content-Disposition': header('The name of the file; `attachment` where it is not to be shown.', text),
   'Content-Security-Policy': header('Keeps what would run in a browser from running.', text, false),
   'Cross-Origin-Resource-Policy': header('`cross-origin`, for what anybody may read.', text, false),
+};
+
+const ofDocument = {
+  ETag: header('Stands for the document: it begins with its version, and changes when the answer does.', text),
 };
 
 /** A document, with the tag that stands for it. */
@@ -100,19 +103,19 @@ export function attempted(answer: Answer): Answer {
 }
 
 /** The response when the client's copy is current, as requested by `If-None-Match`. */
-export function unchanged(): Answers {
-  return { 304: { description: 'The document is the one that is there already.', headers: ofDocument } };
-}
+export const unchanged: Answers = {
+  304: { description: 'The document is the one that is there already.', headers: ofDocument },
+};
 
 /** The refusal of a write that is meant for another version. */
-export function refusalOfStale(): Answers {
-  return { 412: json('The document is at another version than `If-Match` names.', 'Stale') };
-}
+export const refusalOfStale: Answers = {
+  412: json('The document is at another version than `If-Match` names.', 'Stale'),
+};
 
 /** The refusal of an `Idempotency-Key` that came with something else before. */
-export function refusalOfOther(): Answers {
-  return { 422: json('The `Idempotency-Key` was used before, for another request.', 'Error') };
-}
+export const refusalOfOther: Answers = {
+  422: json('The `Idempotency-Key` was used before, for another request.', 'Error'),
+};
 
 /** The answer to a restore: the document, or its state after one. */
 export function restored(schema: string): Answer {
@@ -126,14 +129,8 @@ export function restored(schema: string): Answer {
 }
 
 /** The refusal of a restore that cannot be. */
-export function refusalOfRestore(): Answers {
-  return {
-    409: json('Unique values are taken, the past state is erased, or other writes keep changing it.', 'Unrestorable'),
-  };
-}
-
-const ofDocument = {
-  ETag: header('Stands for the document: it begins with its version, and changes when the answer does.', text),
+export const refusalOfRestore: Answers = {
+  409: json('Unique values are taken, the past state is erased, or other writes keep changing it.', 'Unrestorable'),
 };
 
 /** Bytes of a file, of its own type, with these headers. */
@@ -152,13 +149,11 @@ export function refusalsOfStore(others = ''): Answers {
 }
 
 /** The refusals that differ if a body may be a file. */
-export function refusalsOfUploads(): Answers {
-  return {
-    413: json('The file is too large, which `errors` says, or the rest of the body is.', 'Error'),
-    415: json('The body is of a type that is not taken here, or it is compressed.', 'Error'),
-    ...refusalsOfStore('; or too many writes wait, or the clock of the service has jumped'),
-  };
-}
+export const refusalsOfUploads: Answers = {
+  413: json('The file is too large, which `errors` says, or the rest of the body is.', 'Error'),
+  415: json('The body is of a type that is not taken here, or it is compressed.', 'Error'),
+  ...refusalsOfStore('; or too many writes wait, or the clock of the service has jumped'),
+};
 
 /** The refusals with these statuses. */
 export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers {
@@ -168,9 +163,9 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers 
 }
 
 /** The refusal of a write that cannot be recorded just now. */
-export function refusalForNow(): Answers {
-  return unavailable('There is no room on the disk, too many writes wait, or the clock of the service has jumped.');
-}
+export const refusalForNow: Answers = unavailable(
+  'There is no room on the disk, too many writes wait, or the clock of the service has jumped.',
+);
 
 /** The refusals with these statuses where accounts are: they say when to come again. */
 export function refusalsForNow(statuses: readonly (keyof typeof meaningsForNow)[]): Answers {

@@ -18,7 +18,7 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     answers: {
       200: asOfThen(json('The configuration.', 'Schemas')),
       ...refusals([400, 403, 500]),
-      ...refusalsOfThen(),
+      ...refusalsOfThen,
     },
     caller: { kind: 'known', orAnybody: publicSchema },
   };

@@ -3,7 +3,7 @@ import { ownFields } from '../../config/sorting.ts';
 import { type Operator, operatorNames } from '../../projections/where.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import { nullable, type Schema, schemaRef } from './fields.ts';
 
 /** The filter of a collection: `and` and `or`, its fields with the operators of their types, and paths below them. */
 export function whereOf({ slug, fields }: Collection): Schema {
@@ -72,11 +72,6 @@ function operandValue({ type, options, isDocumentId }: Parameters<typeof conditi
   return { type: type === 'number' || type === 'boolean' ? type : 'string' };
 }
 
-/** `null` is a value of nullable fields. */
-function orNull(value: Schema): Schema {
-  return { ...value, nullable: true, ...(Array.isArray(value.enum) ? { enum: [...value.enum, null] } : {}) };
-}
-
 function operandOf(operator: Operator, value: Schema): Schema {
   switch (operator) {
     case 'exists':
@@ -85,12 +80,12 @@ function operandOf(operator: Operator, value: Schema): Schema {
       return { type: 'string' };
     case 'equals':
     case 'not_equals':
-      return orNull(value);
+      return nullable(value);
     case 'in':
     case 'not_in':
       return {
         description: 'Values, separated by commas where they are one text.',
-        anyOf: [{ type: 'array', items: orNull(value), maxItems: 200 }, { type: 'string' }],
+        anyOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
       };
     default:
       return value;

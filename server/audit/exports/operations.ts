@@ -88,7 +88,7 @@ export function eraseOperation(): Operation {
       ...unknownToLog('There never was such a document.'),
       ...refusals([408, 413, 415]),
       409: json('It was erased already, or others keep changing it.', 'Error'),
-      ...refusalForNow(),
+      ...refusalForNow,
     },
     caller: { kind: 'eraser' },
   };

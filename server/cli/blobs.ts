@@ -17,7 +17,7 @@ import { checkAgainstReadFiles, checkAgainstSeen, checkpointsIn } from '../../pr
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { type Sqlite, withDatabase } from '../../storage/sqlite.ts';
 import { createCollector, maxCandidates } from '../files/blobs/collector.ts';
 import { maxSuspects } from '../files/blobs/losses.ts';
 import { createPins } from '../files/blobs/pins.ts';
@@ -143,7 +143,8 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
     // Taken for each batch, without waiting: a service that keeps the lock would take most of the time.
     const lock = lockDirectory(directory, briefHolders.collect, 0);
     try {
-      settle(directory);
+      // Whether the last batch of a writer was recorded, only the one writer of the log can settle: this process now.
+      withDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 }, settleLog);
       const { remove } = blobs;
       const ready = async () => {};
       const removing = createCollector({ store, remove, ready, pins: createPins(), isNamed: openTail(db) });
@@ -152,16 +153,6 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
       lock.release();
     }
   });
-}
-
-/** Settles whether the last batch of a writer was recorded: only the one writer of the log can, which is this process now. */
-function settle(directory: string): void {
-  const db = openDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 });
-  try {
-    settleLog(db);
-  } finally {
-    db.close();
-  }
 }
 
 /** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */

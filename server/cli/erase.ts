@@ -16,7 +16,10 @@ export async function erase(args: readonly string[], environment: NodeJS.Process
     flags: { reason: 'string', 'dry-run': 'boolean', yes: 'boolean' },
     words: ['COLLECTION/ID'],
   });
-  const [collection, id] = namedBy(words[0] ?? '');
+  const [word = ''] = words;
+  const [, collection = '', id = ''] = /^([^/]+)\/([^/]+)$/.exec(word) ?? [];
+  if (id === '')
+    throw new UsageError(`COLLECTION/ID must be like posts/01a201cb-6f8a-7000-8653-d15f22ac836c, got ${show(word)}`);
   if (flags.reason === undefined) throw new UsageError('--reason is missing: the log keeps why something was erased');
   existingLog(settings.data);
   const loaded = await loadConfiguration(settings.config);
@@ -31,13 +34,6 @@ export async function erase(args: readonly string[], environment: NodeJS.Process
     await confirm('This cannot be undone. Erase it? [y/N] ');
   }
   return reportAnswer(await call(''), (body) => praise(collection, id, body));
-}
-
-function namedBy(word: string): [collection: string, id: string] {
-  const [, collection = '', id = ''] = /^([^/]+)\/([^/]+)$/.exec(word) ?? [];
-  if (id === '')
-    throw new UsageError(`COLLECTION/ID must be like posts/01a201cb-6f8a-7000-8653-d15f22ac836c, got ${show(word)}`);
-  return [collection, id];
 }
 
 function praise(collection: string, id: string, body: Answered['body']): string {

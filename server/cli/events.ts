@@ -12,7 +12,8 @@ import { UsageError } from '../settings/settings.ts';
 import { eventLines, print, reading } from './log.ts';
 import { printable, terminalOf } from './terminal.ts';
 
-const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
+/** The flags that filter events. */
+export const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
 
 /** `annals events`: exit 0 shown, 2 wrong usage, or could not run. */
 export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

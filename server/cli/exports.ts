@@ -12,13 +12,13 @@ import { loadConfiguration } from '../settings/configuration.ts';
 import type { Flags } from '../settings/flags.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { existingLog, hasChanged } from './data.ts';
+import { filters } from './events.ts';
 import { callAsOperator, heedingSignals, type Order, reportRefusal } from './operator.ts';
 
 const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flags;
 
 /** `annals export --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
 export async function exportLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
   const own = { from: 'string', to: 'string', format: 'string', reason: 'string', ...filters } satisfies Flags;
   const { settings, flags } = readSettings(args, environment, {
     settings: ['config', 'data', 'acceptClock'],

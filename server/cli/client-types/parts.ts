@@ -74,7 +74,10 @@ export function declareParts(
     for (const use of uses) {
       const head = headOf(name, part.fields, use);
       const members = [...tags, ...membersOf(part.fields, use, references)];
-      const lines = members.length > 0 ? [`export interface ${head} {`, ...members, '}'] : [emptyType(head)];
+      const lines =
+        members.length > 0
+          ? [`export interface ${head} {`, ...members, '}']
+          : [`export type ${head} = Record<never, never>;`];
       declared.push(...comment(about), ...lines, '');
     }
   }
@@ -85,8 +88,4 @@ export function declareParts(
 
 function headOf(name: string, fields: readonly Field[], use: Use): string {
   return use === 'answer' ? withDepth(name, fields) : `${name}Input`;
-}
-
-function emptyType(head: string): string {
-  return `export type ${head} = Record<never, never>;`;
 }

@@ -17,7 +17,8 @@ export async function readAnswer(asked: Asked, response: Response): Promise<Answ
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
   if (!ok) throw refusal(asked, response, body, text);
-  if (body === undefined) throw foreign(asked, response, text);
+  // A page of a proxy, of a captive portal, of another program at this address.
+  if (body === undefined) throw invalid(asked, { body: text, headers, status }, `JSON: ${excerpt(text)}`);
   return { body, headers, status };
 }
 
@@ -55,16 +56,13 @@ function refusal(asked: Asked, response: Response, body: unknown, text: string):
 }
 
 /** JSON that the route does not give: something else is at this address. */
-export function unexpected(asked: Asked, { body, headers, status }: Answer): ApiError {
-  const message = `${nameOf(asked)} was answered ${status} with a body that is not of the service: ${excerpt(JSON.stringify(body))}`;
-  return new ApiError(message, { status, error: 'Invalid Answer', requestId: headers.get('x-request-id'), body });
+export function unexpected(asked: Asked, answer: Answer): ApiError {
+  return invalid(asked, answer, `of the service: ${excerpt(JSON.stringify(answer.body))}`);
 }
 
-/** A page of a proxy, of a captive portal, of another program at this address. */
-function foreign(asked: Asked, { status, headers }: Response, text: string): ApiError {
-  const message = `${nameOf(asked)} was answered ${status} with a body that is not JSON: ${excerpt(text)}`;
-  const requestId = headers.get('x-request-id');
-  return new ApiError(message, { status, error: 'Invalid Answer', requestId, body: text });
+function invalid(asked: Asked, { body, headers, status }: Answer, problem: string): ApiError {
+  const message = `${nameOf(asked)} was answered ${status} with a body that is not ${problem}`;
+  return new ApiError(message, { status, error: 'Invalid Answer', requestId: headers.get('x-request-id'), body });
 }
 
 function excerpt(text: string): string {

@@ -218,7 +218,6 @@ function about(action: string, slug: string): Pick<Operation, 'id' | 'tag'> {
   return { id: `${action}_${slug}`, tag: slug };
 }
 
-/** The answers to a registration. */
 function registered(target: Collection): Answers {
   return {
     201: withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`)),

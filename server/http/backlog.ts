@@ -119,7 +119,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
   function look(): void {
     isLooking = false;
     for (const answer of answers) {
-      if (isOver(answer)) leave(answer);
+      if (answer.socket.destroyed || answer.request.raw.res.closed) leave(answer);
       else if (isTooSlow(answer)) cut(answer);
     }
     if (total > bounds.perAddress / 2) {
@@ -182,10 +182,6 @@ function isCompressed({ info, response, server }: Request, bytes: number): boole
   if (bytes <= compressorBytes / 16 || info.acceptEncoding === '' || info.acceptEncoding === 'identity') return false;
   const type: unknown = 'contentType' in response ? response.contentType : null;
   return server.mime.type(typeof type === 'string' ? type : 'application/octet-stream').compressible;
-}
-
-function isOver({ request, socket }: Answer): boolean {
-  return socket.destroyed || request.raw.res.closed;
 }
 
 /**

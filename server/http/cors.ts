@@ -58,7 +58,7 @@ export function corsOf(origins: readonly string[]): Cors | null {
   const listed = new Set(origins);
 
   function allow(headers: AnswerHeaders, { origin }: IncomingHttpHeaders): boolean {
-    if (!isAny) headers.vary = withOrigin(headers.vary);
+    if (!isAny) headers.vary = headers.vary === undefined ? 'origin' : `${headers.vary},origin`;
     // Any is said to everybody: so the answer is the same, and one cache serves all.
     const isAllowed = isAny || (origin !== undefined && listed.has(origin));
     if (isAllowed) headers['access-control-allow-origin'] = isAny ? '*' : origin;
@@ -85,10 +85,6 @@ export function corsOf(origins: readonly string[]): Cors | null {
 /** Whether a path is closed to pages of all other origins: the operator's routes, and our own pages for accounts. */
 export function isExcludedFromCors(path: string): boolean {
   return path.startsWith('/api/operator/') || path.startsWith('/account/');
-}
-
-function withOrigin(vary: unknown): string {
-  return vary === undefined ? 'origin' : `${vary},origin`;
 }
 
 /** Whether an origin is that of pages of the service: by the host that is called, or by where clients reach it. */

@@ -19,7 +19,8 @@ export const checkUrl: Lifecycle.Method = ({ raw: { req } }, h) => {
   const query = end === -1 ? '' : url.slice(end + 1);
   // Most URLs have none of it.
   if (url.includes('%')) {
-    checkPath(end === -1 ? url : url.slice(0, end));
+    const path = end === -1 ? url : url.slice(0, end);
+    if (!isUtf8(path)) throw new DomainError('malformed', pathProblem(path));
     if (query.includes('%')) for (const parameter of query.split('&')) checkParameter(parameter);
   }
   if (query.length >= maxParameters && query.split('&').length > maxParameters)
@@ -41,10 +42,6 @@ export function isUtf8(text: string): boolean {
 export function pathProblem(path: string): string {
   const part = path.split('/').find((one) => !isUtf8(one));
   return `the path ${mustBe}, got ${show(part)}`;
-}
-
-function checkPath(path: string): void {
-  if (!isUtf8(path)) throw new DomainError('malformed', pathProblem(path));
 }
 
 function checkParameter(parameter: string): void {

@@ -24,7 +24,6 @@ type Form = {
   after: (facts: Facts) => string[];
 };
 
-/** One entry per message. */
 const forms: Record<MailKind, Form> = {
   invitation: {
     page: 'acceptInvite',

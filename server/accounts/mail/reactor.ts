@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { MailKind, Model, User } from '../../../config/model.ts';
-import type { Append, NewEvent } from '../../../events/log.ts';
+import { type Append, changeOf, type NewEvent } from '../../../events/log.ts';
 import type { Accounts, WaitingMail } from '../../../projections/accounts.ts';
 import type { TokenKind } from '../../ports.ts';
 import { linkOf, tokenKindOf, writeMessage } from './messages.ts';
@@ -117,11 +117,7 @@ export function startReactor(input: ReactorInput): Reactor {
   async function handle(mail: WaitingMail, progress: Progress): Promise<void> {
     progress.ending ??= await endingOf(mail);
     const outcome = await append({
-      stream: mail.stream,
-      expectedVersion: null,
-      events: [progress.ending],
-      claims: [],
-      releases: [],
+      ...changeOf(mail.stream, [progress.ending]),
       actor: { type: 'system' },
       correlationId: mail.event,
       context: {},

@@ -97,7 +97,7 @@ export function readOptions(options: unknown): Given {
   return {
     settings: read,
     config: isObject ? config : String(read.config),
-    path: withoutSlash(typeof path === 'string' ? path : new URL(read.baseUrl).pathname),
+    path: (typeof path === 'string' ? path : new URL(read.baseUrl).pathname).replace(/\/+$/, ''),
     logger: sink,
   };
 }
@@ -105,8 +105,4 @@ export function readOptions(options: unknown): Given {
 function sinkIn(value: unknown): LineSink | null {
   const sink = value as LineSink | null;
   return typeof sink?.write === 'function' ? sink : null;
-}
-
-function withoutSlash(path: string): string {
-  return path.replace(/\/+$/, '');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../../config/check.ts';
@@ -151,8 +151,11 @@ describe('The cached OpenAPI documents', () => {
       const folder = temporaryFolder(t);
       if (isBuilt) mkdirSync(join(folder, 'dist', 'server'), { recursive: true });
       const file = join(folder, 'server', 'platform', 'version.ts');
-      cpSync(fileURLToPath(new URL('../../server/platform/version.ts', import.meta.url)), file);
-      for (const path of [file, dirname(file)]) utimesSync(path, at, at);
+      const other = join(dirname(file), 'carried.ts');
+      for (const path of [file, other]) {
+        cpSync(fileURLToPath(new URL(`../../server/platform/${basename(path)}`, import.meta.url)), path);
+      }
+      for (const path of [file, other, dirname(file)]) utimesSync(path, at, at);
       const exports = { './package.json': './package.json' };
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'annals', version, exports, type: 'module' }));
       const { build } = await import(pathToFileURL(file).href);

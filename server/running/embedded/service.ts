@@ -6,7 +6,6 @@ import type { Progress } from '../../../projections/rebuild.ts';
 import type { App } from '../../app.ts';
 import { createLog } from '../../platform/logging.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
-import type { AccountLinks } from '../account-service.ts';
 import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { openServer } from '../http-server.ts';
@@ -29,10 +28,14 @@ export type Embedded = {
   close: () => Promise<void>;
 };
 
-/** Facts about a running service. */
-export type EmbeddedReady = AccountLinks & {
+/** Facts about a running service. Spelled out, for it is a type of the package: what it imported, hosts would have to compile. */
+export type EmbeddedReady = {
   /** The API key that was generated because none was given; it is kept in the data directory. */
   apiKey: string | null;
+  /** The secret address of the page that makes the first user; null when there is one, or no collection of users may log in. */
+  setupUrl: string | null;
+  /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
+  mailUrl: string | null;
 };
 
 const stopMilliseconds = 10_000;

@@ -93,7 +93,7 @@ describeWithBucket('A file in a bucket', () => {
     await client.putObject(bucket.name, `${stray.slice(0, 2)}/${stray}`, 'no event names this');
     const removed = await blobs('gc');
     assert.deepEqual([removed.code, removed.stderr], [0, ''], removed.stdout);
-    assert.equal(removed.stdout, `removed 1 file (17 bytes) from the bucket "${bucket.name}"\n`);
+    assert.equal(removed.stdout, `removed 1 file (19 bytes) from the bucket "${bucket.name}"\n`);
     const verified = await blobs('verify');
     assert.deepEqual([verified.code, verified.stderr], [0, ''], verified.stdout);
     assert.match(verified.stdout, /^sound: every file is what it was/m);

@@ -1,6 +1,7 @@
 import type { FileSource } from './form.ts';
 import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
 import type {
+  Boot,
   Login,
   Page,
   RestorePlan,
@@ -171,6 +172,8 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
+  /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */
+  boot: (options?: CallOptions) => Promise<Boot>;
   /** A token that lets its holder read a draft for a while. */
   previewToken: (draft: Draft<C>, options?: CallOptions) => Promise<{ token: string }>;
   /** The draft of a preview token; no login is needed or looked at. */

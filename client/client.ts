@@ -35,6 +35,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     },
     global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
+    boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),
     previewToken: (data: object, own?: CallOptions) =>
       bodyOf({ method: 'POST', path: '/api/preview-token', data, options: own }),
     previewData: (token: string, own?: CallOptions) => {

@@ -1,9 +1,11 @@
+import { requireFieldAmong } from './check-admin.ts';
 import { checkDefault } from './check-defaults.ts';
 import { checkFieldAccess, checkFieldHooks } from './check-functions.ts';
 import { ordered, readOptions } from './check-options.ts';
 import { type FieldType, typeFacts } from './field-types.ts';
 import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
+import { fieldsInside } from './nesting.ts';
 import { otherWord } from './other-words.ts';
 import {
   at,
@@ -22,7 +24,7 @@ import {
   take,
   warn,
 } from './problems.ts';
-import type { FieldSchema } from './schema.ts';
+import { dataFields, type FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 const anyOption = [...new Set(['type', ...Object.values(fieldTypes).flatMap(({ options }) => options)])];
@@ -69,6 +71,7 @@ export function checkFields(spot: Spot, place: Place): Checked {
   const reserved = new Map([...whereWords, ...place.reserved]);
   const checked = checkList(spot, { place: { ...place, reserved }, siblings });
   checkRenames(spot, checked.fields, siblings);
+  checkSources(spot, checked.fields);
   return checked;
 }
 
@@ -111,6 +114,7 @@ function checkField(spot: Spot<Entry>, level: Level) {
   if (schema.unique && isHidden && !(ruled.access?.create && ruled.access.update)) warnOfGuesses(spot);
   Object.assign(field, checkFieldHooks(at(spot, 'hooks')));
   checkReferences(spot, schema, place);
+  checkSummary(spot, schema);
   // The value's schema can only be made of a field that is right.
   if (problems.length === problemsBefore) checkDefault(spot, field, schema);
   if (name === undefined) return undefined;
@@ -236,6 +240,20 @@ function checkReferences(spot: Spot, field: FieldSchema, place: Place): void {
   if (joined && on !== undefined && place.collection !== undefined) checkJoin(at(spot, 'on'), joined, place.collection);
   if (joined && collection !== undefined && sort !== undefined) {
     spot.checking.sorts.push({ spot: at(spot, 'sort'), collection, sort });
+  }
+}
+
+/** The field that a folded item of a list is called by stands in the item. */
+function checkSummary(spot: Spot, schema: FieldSchema): void {
+  const names = new Set(dataFields(fieldsInside(schema)).map(({ name }) => name));
+  requireFieldAmong(at(at(spot, 'admin'), 'summary'), schema.admin?.summary, [...names]);
+}
+
+/** The field that a slug is made from stands beside it. */
+function checkSources(spot: Spot, fields: readonly Field[]): void {
+  for (const { name, admin } of fields) {
+    const others = fields.map((field) => field.name).filter((other) => other !== name);
+    requireFieldAmong(at(at(at(spot, name), 'admin'), 'from'), admin?.from, others);
   }
 }
 

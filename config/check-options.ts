@@ -1,5 +1,6 @@
+import { checkFieldAdmin, checkRichText } from './check-admin.ts';
 import type { FieldType } from './field-types.ts';
-import { type FieldOption, fieldTypes, jsonProblem, typesThatTake } from './fields.ts';
+import { type FieldOption, fieldTypes, typesThatTake } from './fields.ts';
 import { otherWord } from './other-words.ts';
 import { readPattern } from './patterns/pattern.ts';
 import {
@@ -17,13 +18,11 @@ import {
   warn,
   wholeNumber,
 } from './problems.ts';
-import type { FieldSchema, Json, JsonObject } from './schema.ts';
+import type { FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 /** A field without what is read elsewhere: its name and what is inside it. */
 export type PlainField = Omit<FieldSchema, 'name' | 'fields' | 'blocks'>;
-
-const adminKeys = ['description', 'hidden', 'readOnly', 'placeholder', 'condition'] as const;
 
 const flags = ['required', 'unique', 'index', 'hasMany', 'integer'] as const;
 
@@ -74,7 +73,8 @@ export function readOptions(spot: Spot<Entry>, type: FieldType): PlainField {
   if (kind.options.includes('options')) Object.assign(read, checkChoices(at(spot, 'options')));
   if (kind.options.includes('pattern'))
     Object.assign(read, checkPattern(at(spot, 'pattern'), own(spot.value, 'maxLength')));
-  Object.assign(read, checkAdmin(at(spot, 'admin')));
+  if (kind.options.includes('richText')) Object.assign(read, checkRichText(at(spot, 'richText')));
+  Object.assign(read, checkFieldAdmin(at(spot, 'admin'), type));
   return read as PlainField;
 }
 
@@ -133,27 +133,6 @@ function checkPattern(spot: Spot, maxLength: unknown) {
   return { pattern };
 }
 
-function checkAdmin(spot: Spot) {
-  if (!passes(spot, rules.entry)) return {};
-  const admin: JsonObject = {};
-  checkKeys(spot, adminKeys, 'admin');
-  const adminRules: Record<(typeof adminKeys)[number], Rule<Json>> = {
-    description: rules.text,
-    hidden: rules.boolean,
-    readOnly: rules.boolean,
-    placeholder: rules.text,
-    condition: {
-      passes: (value): value is JsonObject => isEntry(value) && !jsonProblem(value),
-      must: 'be a where object of JSON values',
-    },
-  };
-  for (const key of adminKeys) {
-    const given = at(spot, key);
-    if (passes(given, adminRules[key]) && given.value !== false) admin[key] = given.value;
-  }
-  return Object.keys(admin).length > 0 ? { admin } : {};
-}
-
 /** The order of a field's keys, so that fields that mean the same give the same JSON. */
 const order: readonly (keyof FieldSchema)[] = [
   'name',
@@ -178,6 +157,7 @@ const order: readonly (keyof FieldSchema)[] = [
   'on',
   'limit',
   'sort',
+  'richText',
   'renamedFrom',
   'admin',
 ];

@@ -1,3 +1,4 @@
+import { checkAdmin, checkCollectionAdmin, checkGlobalAdmin, checkRichText } from './check-admin.ts';
 import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail } from './check-auth.ts';
 import { checkCors } from './check-cors.ts';
 import { checkEmail } from './check-email.ts';
@@ -60,11 +61,25 @@ const topKeys = [
   'bcryptCost',
   'limits',
   'openapi',
+  'admin',
+  'richText',
 ];
 
 const entryKeys: Record<Kind, readonly string[]> = {
-  collection: ['slug', 'labels', 'fields', 'auth', 'upload', 'access', 'hooks', 'urls', 'history', 'requireReason'],
-  global: ['slug', 'label', 'fields', 'access', 'hooks'],
+  collection: [
+    'slug',
+    'labels',
+    'fields',
+    'auth',
+    'upload',
+    'access',
+    'hooks',
+    'urls',
+    'history',
+    'requireReason',
+    'admin',
+  ],
+  global: ['slug', 'label', 'fields', 'access', 'hooks', 'admin'],
 };
 
 const reservedSlugs = ['globals', 'accounts', 'system'];
@@ -93,6 +108,7 @@ export function checkConfig(input: unknown): Model {
   if (written.every(isEmpty)) report(written[0], 'at least one collection or global is needed');
   checkSorts(checking, collections);
   const settings = checkSettings(spot);
+  const admin = checkAdmin(at(spot, 'admin'), collections);
   const { rule: audit, description: auditWords } = checkAudit(at(spot, 'audit'));
   warnOfMissingRules(at(spot, 'collections'), collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
@@ -104,7 +120,8 @@ export function checkConfig(input: unknown): Model {
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
     audit,
-    adminCollection: adminCollectionOf(collections),
+    admin,
+    adminCollection: admin?.user ?? adminCollectionOf(collections),
     warnings: checking.warnings,
   };
 }
@@ -189,6 +206,7 @@ function checkCollection({ entry: spot, slug }: Written): Collection {
       ...(upload ? { upload: schemaOf(upload) } : {}),
       ...(hasPublicHistory ? { history: 'public' } : {}),
       ...(requiresReason ? { requireReason: true } : {}),
+      ...checkCollectionAdmin(at(spot, 'admin'), { slug, fields }),
     },
   };
 }
@@ -205,7 +223,7 @@ function checkGlobal({ entry: spot, slug }: Written): Global {
     fields,
     ...checkAccess(at(spot, 'access'), 'global'),
     hooks: checkHooks(at(spot, 'hooks'), 'global'),
-    schema: { slug, ...(label === undefined ? {} : { label }), fields: schema },
+    schema: { slug, ...(label === undefined ? {} : { label }), fields: schema, ...checkGlobalAdmin(at(spot, 'admin')) },
   };
 }
 
@@ -237,6 +255,7 @@ function checkSettings(spot: Spot<Entry>) {
     rateLimit: checkRateLimit(at(spot, 'rateLimit')),
     bcryptCost: checkBcryptCost(at(spot, 'bcryptCost')),
     openapi: checkOpenApi(at(spot, 'openapi')),
+    ...checkRichText(at(spot, 'richText')),
   };
 }
 

@@ -1,4 +1,12 @@
 import type {
+  AdminConfig,
+  CollectionAdminConfig,
+  ConstantJson,
+  GlobalAdminConfig,
+  RichTextConfig,
+  WholeAdminConfig,
+} from './define-admin.ts';
+import type {
   AccessRule,
   AuditRule,
   FieldHook,
@@ -9,25 +17,6 @@ import type {
   MailTemplate,
   Operation,
 } from './model.ts';
-
-/** A JSON value that may be read-only, as `const` inference makes it. */
-export type ConstantJson =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly ConstantJson[]
-  | { readonly [key: string]: ConstantJson };
-
-/** Hints to the admin UI about a field; the service itself does nothing with it. */
-export type AdminConfig = {
-  description?: string;
-  hidden?: boolean;
-  readOnly?: boolean;
-  placeholder?: string;
-  /** A where object: the field is shown while the document matches it. */
-  condition?: { readonly [key: string]: ConstantJson };
-};
 
 /** A rule, alone or with its author's words, which the log records beside its fingerprint. */
 export type RuleConfig<Rule> = Rule | { rule: Rule; description: string };
@@ -97,7 +86,9 @@ export type RelationshipConfig = Stored<string | readonly string[]> &
   };
 
 /** Any JSON; `richText` is the JSON of an editor. */
-export type JsonConfig = Stored<ConstantJson> & { type: 'json' | 'richText' };
+export type JsonConfig =
+  | (Stored<ConstantJson> & { type: 'json' })
+  | (Stored<ConstantJson> & { type: 'richText'; richText?: RichTextConfig });
 
 /** Fields under one name. */
 export type ObjectConfig = Stored<{ readonly [key: string]: ConstantJson }> & {
@@ -194,6 +185,7 @@ export type CollectionConfig = {
   history?: 'public';
   /** Refuses a write without an `X-Change-Reason`; default false. */
   requireReason?: boolean;
+  admin?: CollectionAdminConfig;
   /** Only on an auth collection. */
   urls?: UrlsConfig;
   fields: readonly FieldConfig[];
@@ -208,6 +200,7 @@ export type GlobalConfig = {
   fields: readonly FieldConfig[];
   access?: { read?: RuleConfig<AccessRule>; update?: RuleConfig<AccessRule> };
   hooks?: { [when in Exclude<keyof Hooks, `${string}Delete`>]?: OneOrMore<Hook> };
+  admin?: GlobalAdminConfig;
 };
 
 /** How mail goes out. Options that are left out may come from `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL`, which win. */
@@ -264,6 +257,9 @@ export type Config = {
     body?: number;
   };
   openapi?: OpenApiConfig;
+  /** `false` turns the admin UI off. */
+  admin?: false | WholeAdminConfig;
+  richText?: RichTextConfig;
 };
 
 // Of an argument that does not fit, TypeScript infers nothing where it has functions whose parameters have no types of their own: one

@@ -57,7 +57,7 @@ const referenceKind: FieldKind = {
 export const fieldTypes: Record<FieldType, FieldKind> = {
   text: { options: texts, schema: (field) => text(field) },
   textarea: { options: texts, schema: (field) => text(field) },
-  richText: { options: stored, schema: json },
+  richText: { options: [...stored, 'richText'], schema: json },
   email: {
     options: texts,
     schema: (field) => text(field, named(field.isAccountEmail ? accountEmail() : email(), 'be an e-mail address')),

@@ -1,4 +1,13 @@
-import type { CollectionSchema, FieldSchema, GlobalSchema, Json, JsonObject, Rules, Schema } from './schema.ts';
+import type {
+  CollectionSchema,
+  FieldSchema,
+  GlobalSchema,
+  Json,
+  JsonObject,
+  RichTextOptions,
+  Rules,
+  Schema,
+} from './schema.ts';
 
 /** A user as access functions and hooks see it: the raw auth document without its password. */
 export type User = JsonObject & { id: string; collection: string };
@@ -123,6 +132,12 @@ export type RateLimit = { address: number; email: number };
 /** The texts of the OpenAPI document about itself, as far as its author gives them; `description` may be Markdown. */
 export type OpenApiInfo = { title?: string; version?: string; description?: string };
 
+/**
+ * The admin application: its title, the address of its logo, null for ours, and the auth collection of its users, null for the one that
+ * `adminCollectionOf` finds.
+ */
+export type AdminOptions = { title: string; logo: string | null; user: string | null };
+
 /** A collection as the service uses it: checked, with every default in it. */
 export type Collection = {
   kind: 'collection';
@@ -169,6 +184,10 @@ export type Model = {
   rateLimit: RateLimit | null;
   bcryptCost: number;
   openapi: OpenApiInfo;
+  /** Null: turned off. */
+  admin: AdminOptions | null;
+  /** Of every rich text that has none of its own; absent for all that the editor can. */
+  richText?: RichTextOptions;
   /** Things that work but are probably not meant; printed once at start. */
   warnings: string[];
 };

@@ -38,8 +38,42 @@ export type FieldSchema = {
   /** `join`: how many of them stand in a document, and in which order. */
   limit?: number;
   sort?: string;
+  richText?: RichTextOptions;
   renamedFrom?: string;
   admin?: JsonObject;
+};
+
+/** The features of the editor of rich text. */
+export type RichTextOptions = { features: RichTextFeature[] };
+
+/** The features of a rich text editor, as the nodes and marks of ProseMirror that they make are called. */
+export const richTextFeatures = [
+  'bold',
+  'italic',
+  'underline',
+  'strike',
+  'code',
+  'link',
+  'heading',
+  'bulletList',
+  'orderedList',
+  'blockquote',
+  'codeBlock',
+  'horizontalRule',
+  'image',
+] as const;
+
+export type RichTextFeature = (typeof richTextFeatures)[number];
+
+/** Hints to the admin application about a global. `preview` is a URL with `{token}` in it. */
+export type GlobalAdmin = { group?: string; description?: string; hidden?: true; preview?: string };
+
+/** Hints to the admin application about a collection. */
+export type CollectionAdmin = GlobalAdmin & {
+  icon?: string;
+  pageSize?: number;
+  defaultSort?: string;
+  defaultColumns?: string[];
 };
 
 /** A field that holds data: anything but `row`, which only lays out the fields inside it. */
@@ -54,10 +88,11 @@ export type CollectionSchema = {
   upload?: { maxFileSize: number; mimeTypes?: string[] };
   history?: 'public';
   requireReason?: true;
+  admin?: CollectionAdmin;
 };
 
 /** A global as plain data. */
-export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[] };
+export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]; admin?: GlobalAdmin };
 
 /** The whole normalised schema: what `schema.changed` records and what the read tables are made from. */
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };

@@ -49,8 +49,26 @@ export type RestorePlan = {
   conflicts: { field: string; id?: string }[];
 };
 
-/** A field as it is configured, without functions. */
-export type FieldSchema = { name?: string; type: string; fields?: FieldSchema[]; [option: string]: unknown };
+/** A field as it is configured, without functions; `access` is there for users, and neither it nor `hasDefault` on a `row`. */
+export type FieldSchema = {
+  name?: string;
+  type: string;
+  fields?: FieldSchema[];
+  hasDefault?: boolean;
+  access?: { read: boolean; create: boolean; update: boolean };
+  [option: string]: unknown;
+};
+
+/** Hints to an admin UI about a global, as they are configured. */
+export type GlobalAdmin = { group?: string; description?: string; hidden?: true; preview?: string };
+
+/** Hints to an admin UI about a collection, as they are configured. */
+export type CollectionAdmin = GlobalAdmin & {
+  icon?: string;
+  pageSize?: number;
+  defaultSort?: string;
+  defaultColumns?: string[];
+};
 
 /** A collection as it is configured; `access` is there for users. */
 export type CollectionSchema = {
@@ -58,6 +76,9 @@ export type CollectionSchema = {
   labels: { singular?: string; plural?: string } | null;
   auth: boolean;
   upload: false | { maxFileSize: number; mimeTypes?: string[] };
+  history: 'public' | null;
+  requireReason: boolean;
+  admin: CollectionAdmin;
   fields: FieldSchema[];
   access?: { read: boolean; create: boolean; update: boolean; delete: boolean };
 };
@@ -66,9 +87,34 @@ export type CollectionSchema = {
 export type GlobalSchema = {
   slug: string;
   label: string | null;
+  admin: GlobalAdmin;
   fields: FieldSchema[];
   access?: { read: boolean; update: boolean };
 };
 
-/** All that is configured. */
-export type Schemas = { collections: CollectionSchema[]; globals: GlobalSchema[] };
+/** A part of the history that a caller may see. */
+export type AuditScope = 'headers' | 'payloads' | 'export';
+
+/** All that is configured; `user`, `limits` and `version` are for callers with a credential. */
+export type Schemas = {
+  collections: CollectionSchema[];
+  globals: GlobalSchema[];
+  admin: { title: string; logo: string | null } | null;
+  richText: { features: string[] } | null;
+  user?: { audit: AuditScope[] };
+  limits?: { body: number };
+  version?: string;
+};
+
+/** The facts that an admin UI needs before a user logs in. */
+export type Boot = {
+  title: string;
+  initialized: boolean;
+  authCollections: {
+    slug: string;
+    labels: { singular: string; plural: string } | null;
+    isAdmin: boolean;
+    login: 'password'[];
+  }[];
+  publicSchema: boolean;
+};

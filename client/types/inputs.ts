@@ -1,4 +1,4 @@
-import type { ConstantJson } from '../../config/define.ts';
+import type { ConstantJson } from '../../config/define-admin.ts';
 import type { Stored } from './documents.ts';
 import type {
   AddedTo,

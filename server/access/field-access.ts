@@ -74,6 +74,41 @@ export async function filterableFields(call: Asked): Promise<readonly Field[]> {
   return pick(fields, await readableAlways(call.request, fields));
 }
 
+/** The rights of a caller to a field. A right in some documents only is true too. */
+export type FieldRights = { read: boolean; create: boolean; update: boolean };
+
+/**
+ * The rights of the caller to every field of a target, at any depth. No caller writes a join, nor what the server says of a file; what is
+ * inside a field is as closed as the field.
+ */
+export async function rightsToFields({ request, target }: Asked): Promise<ReadonlyMap<Field, FieldRights>> {
+  const rights = new Map<Field, FieldRights>();
+  const asked = isTrusted(request, target.model) ? null : request;
+
+  async function note(fields: readonly Field[], outer: FieldRights): Promise<void> {
+    for (const field of fields) {
+      const isWritten = field.type !== 'join' && !field.isServerMade;
+      const own = {
+        read: outer.read && (await mayReach(asked, field.access?.read)),
+        create: outer.create && isWritten && (await mayReach(asked, field.access?.create)),
+        update: outer.update && isWritten && (await mayReach(asked, field.access?.update)),
+      };
+      rights.set(field, own);
+      await note(fieldsInside(field), own);
+    }
+  }
+
+  await note(target.model.fields, { read: true, create: true, update: true });
+  return rights;
+}
+
+/** @param asked the request whose caller is asked about; null where all is allowed. */
+async function mayReach(asked: Request | null, rule: FieldRule | undefined): Promise<boolean> {
+  if (!asked || !rule) return true;
+  const { isAllowed, hasLooked } = await askWithoutDocument(asked, rule);
+  return isAllowed || hasLooked;
+}
+
 /** As a refused body may be told to its sender: with hints that name only what is readable whatever the document. */
 export async function withOwnHints(call: Asked, refusal: InvalidBody): Promise<InvalidBody> {
   if (!refusal.hasHints || readsEverything(call)) return refusal;
@@ -123,17 +158,32 @@ function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
 }
 
 async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {
+  const { isAllowed, hasLooked } = await askWithoutDocument(request, rule);
+  return isAllowed && !hasLooked;
+}
+
+/** `hasLooked`: the rule looked at the document or the values, which are not there. */
+async function askWithoutDocument(
+  request: Request,
+  rule: FieldRule,
+): Promise<{ isAllowed: boolean; hasLooked: boolean }> {
   let hasLooked = false;
+  const look = () => {
+    hasLooked = true;
+    return null;
+  };
   const args = {
     user: userOf(request),
-    data: null,
     req: viewOf(request),
+    get data() {
+      return look();
+    },
     get doc() {
-      hasLooked = true;
-      return null;
+      return look();
     },
   };
-  return (await passes(rule, args)) && !hasLooked;
+  const isAllowed = await passes(rule, args);
+  return { isAllowed, hasLooked };
 }
 
 /** A rule that throws says no. */

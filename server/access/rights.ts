@@ -28,6 +28,12 @@ export async function auditRightsOf(app: App, request: Request): Promise<AuditRi
   return { has, seesPayloadsOf: (stream) => has('payloads') && !(isKey && isClosedToKeys(app, stream)) };
 }
 
+/** The scopes that the caller has, in the order of the documentation. */
+export async function grantedScopes(app: App, request: Request): Promise<AuditScope[]> {
+  const { has } = await auditRightsOf(app, request);
+  return scopes.filter(has);
+}
+
 /**
  * Lets a request pass that has a right, and gives all its rights.
  *

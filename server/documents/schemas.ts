@@ -1,25 +1,29 @@
+import { hash } from 'node:crypto';
 import type { Request, Server } from '@hapi/hapi';
-import type { Schema } from '../../config/schema.ts';
+import type { CollectionSchema, GlobalSchema } from '../../config/schema.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 import { requireSchemaAccess } from '../access/access.ts';
+import { rightsToFields } from '../access/field-access.ts';
 import { rightsOf } from '../access/list-scope.ts';
+import { grantedScopes } from '../access/rights.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { actorOf } from '../http/requests.ts';
 import { schemasOperation } from '../openapi/system-operations.ts';
+import { version } from '../platform/version.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { momentParameter } from '../queries/query.ts';
 import { readSchemasAsOf, tellPosition } from './past/as-of.ts';
-import { sendText } from './sending.ts';
+import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts';
+import { sendTagged } from './sending.ts';
 
 /**
- * The fields of the collections and globals (contract, section 4.5), as text that is made once. Only for a user it is
- * made anew, with what this one may do.
+ * The fields of the collections and globals (contract, section 4.5), with what the caller may do. Of the schemas as they were, the
+ * rights are those of today.
  */
 export function schemas(server: Server, app: App): void {
   const { model } = app;
-  const all = schemasOf(model.schema);
-  const text = JSON.stringify(all);
+  const all = showSchemas(model.schema, model);
   /** The rules that have been logged: each page built on this would log them again. */
   const told = new Set<string>();
   server.route({
@@ -32,32 +36,52 @@ export function schemas(server: Server, app: App): void {
       readQuery(momentParameter, request.query, app);
       const epoch = moment && epochsOf(app.events).findLast(({ position }) => position <= moment.position);
       // Before the first there was nothing.
-      const shown = moment ? schemasOf(epoch?.schema ?? { collections: [], globals: [] }) : all;
-      if (actorOf(request).type === 'user') return tellPosition(request, sendText(h, await textFor(request, shown)));
-      return tellPosition(request, sendText(h, moment ? JSON.stringify(shown) : text));
+      const schema = moment ? (epoch?.schema ?? { collections: [], globals: [] }) : model.schema;
+      const shown = moment ? showSchemas(schema, model) : all;
+      const { admin, richText = null } = model;
+      const text = JSON.stringify({
+        ...(await withAccess(request, shown, schema)),
+        admin: admin && { title: admin.title, logo: admin.logo },
+        richText,
+        ...(await aboutCaller(request)),
+      });
+      return tellPosition(request, sendTagged(h, text, hash('sha256', text, 'base64url').slice(0, 16)));
     },
   });
 
-  async function textFor(request: Request, shown: typeof all): Promise<string> {
+  async function withAccess(request: Request, shown: ShownSchemas, schema: typeof model.schema): Promise<ShownSchemas> {
+    if (actorOf(request).type !== 'user') return shown;
     const [collections, globals] = await Promise.all([
-      withRights(request, shown.collections, app.collections),
-      withRights(request, shown.globals, app.globals),
+      withRights(request, { shown: shown.collections, declared: schema.collections, targets: app.collections }),
+      withRights(request, { shown: shown.globals, declared: schema.globals, targets: app.globals }),
     ]);
-    return JSON.stringify({ collections, globals });
+    return { collections, globals };
   }
 
-  function withRights<T extends { slug: string }>(
-    request: Request,
-    entries: readonly T[],
-    targets: ReadonlyMap<string, Target>,
-  ) {
+  type Entries<T> = {
+    shown: readonly T[];
+    declared: readonly (CollectionSchema | GlobalSchema)[];
+    targets: ReadonlyMap<string, Target>;
+  };
+
+  function withRights<T extends { slug: string }>(request: Request, { shown, declared, targets }: Entries<T>) {
     return Promise.all(
-      entries.map(async (entry) => {
+      shown.map(async (entry, index) => {
         const target = targets.get(entry.slug);
         // No caller reads or writes what is configured no longer.
-        return { ...entry, access: target ? await rightsOf({ app, request, target }, tellOnce) : {} };
+        if (!target) return { ...entry, access: {} };
+        const call = { app, request, target };
+        const [access, rights] = await Promise.all([rightsOf(call, tellOnce), rightsToFields(call)]);
+        const fields = showFields(declared[index]?.fields ?? [], { models: target.model.fields, rights });
+        return { ...entry, fields, access };
       }),
     );
+  }
+
+  /** For callers with a credential. */
+  async function aboutCaller(request: Request) {
+    if (actorOf(request).type === 'anonymous') return {};
+    return { user: { audit: await grantedScopes(app, request) }, limits: model.limits, version: version() };
   }
 
   function tellOnce(rule: string, err: unknown): void {
@@ -65,14 +89,4 @@ export function schemas(server: Server, app: App): void {
     told.add(rule);
     app.log.error({ err }, `${rule} failed: its flag in /api/schemas is false. This is logged once`);
   }
-}
-
-/** Every member is present, whatever the configuration leaves out. */
-function schemasOf({ collections, globals }: Schema) {
-  return {
-    collections: collections.map(({ slug, labels = null, fields, auth = false, upload = false }) => {
-      return { slug, labels, fields, auth, upload };
-    }),
-    globals: globals.map(({ slug, label = null, fields }) => ({ slug, label, fields })),
-  };
 }

@@ -1,7 +1,8 @@
 import { fieldTypeNames } from '../../config/fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
+import { richTextFeatures } from '../../config/schema.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
-import { closed, count, described, flag, ignored, place, text, time } from './basics.ts';
+import { closed, count, described, flag, ignored, listOf, nothing, place, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { conditionSchemas, whereOf } from './where.ts';
@@ -11,7 +12,8 @@ export function componentsOf(model: Model): Record<string, Schema> {
   const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
-    ...(hasAccounts ? { ...accountSchemas, Schemas: schemasOf('forUsers') } : {}),
+    ...(hasAccounts ? accountSchemas : {}),
+    Schemas: schemasOf(model, hasAccounts),
     ...Object.assign({}, ...[...model.collections.values()].map((one) => collectionSchemas(model, one))),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),
   };
@@ -111,6 +113,13 @@ const restore: Schema = {
   ],
 };
 
+const richTextSchema = closed({ features: { type: 'array', items: { type: 'string', enum: [...richTextFeatures] } } });
+
+const rightsToField = {
+  ...closed({ read: flag, create: flag, update: flag }),
+  description: 'The rights of the user to the field, in some documents at least. With a token only.',
+};
+
 const fieldSchema: Schema = {
   ...closed(
     {
@@ -136,8 +145,14 @@ const fieldSchema: Schema = {
       on: text,
       limit: { ...whole, minimum: 1 },
       sort: text,
+      richText: richTextSchema,
       renamedFrom: text,
       admin: { type: 'object' },
+      hasDefault: described(
+        flag,
+        'Whether a missing value gets one, by a constant or a function. Absent on `row` only.',
+      ),
+      access: rightsToField,
     },
     ['type'],
   ),
@@ -156,10 +171,25 @@ const uploadSchema: Schema = {
     'How large a file may be, in bytes, and of which types like `image/png` or `image/*`: any, where none is named.',
 };
 
-/** The answer of `/api/schemas`: with users, it holds the rights of the caller. */
-function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
-  const listOf = (members: Record<string, Schema>, access: Schema) => {
-    const all = readers === 'forUsers' ? { ...members, access } : members;
+const hints: Schema = { type: 'object', description: 'Hints to the admin UI, as they are configured.' };
+
+/** Only a caller with a credential gets it. */
+const aboutCaller = {
+  user: closed({
+    audit: {
+      type: 'array',
+      items: { type: 'string', enum: ['headers', 'payloads', 'export'] },
+      description: 'The scopes of the history that the caller has.',
+    },
+  }),
+  limits: closed({ body: { ...whole, minimum: 1, description: 'Bytes of a JSON body.' } }),
+  version: described(text, 'The version of the service.'),
+};
+
+/** The answer of `/api/schemas`: with accounts, it holds the rights of the caller. */
+function schemasOf({ admin, richText }: Model, hasAccounts: boolean): Schema {
+  const entries = (members: Record<string, Schema>, access: Schema) => {
+    const all = hasAccounts ? { ...members, access } : members;
     return { type: 'array', items: closed(all, Object.keys(members)) };
   };
   const collection = {
@@ -168,9 +198,18 @@ function schemasOf(readers: 'forKeys' | 'forUsers'): Schema {
     fields,
     auth: flag,
     upload: { oneOf: [{ type: 'boolean', enum: [false] }, uploadSchema] },
+    history: { oneOf: [{ type: 'string', enum: ['public'] }, nothing] },
+    requireReason: flag,
+    admin: hints,
   };
-  const global = { slug: text, label: { ...text, nullable: true }, fields };
-  return closed({ collections: listOf(collection, rights), globals: listOf(global, rightsOfGlobal) });
+  const global = { slug: text, label: { ...text, nullable: true }, fields, admin: hints };
+  const members = {
+    collections: entries(collection, rights),
+    globals: entries(global, rightsOfGlobal),
+    admin: admin ? closed({ title: text, logo: admin.logo === null ? nothing : text }) : nothing,
+    richText: richText ? richTextSchema : nothing,
+  };
+  return closed({ ...members, ...aboutCaller }, Object.keys(members));
 }
 
 /** The schemas of refusals. */
@@ -201,12 +240,27 @@ const fixed: Record<string, Schema> = {
   Stale: { ...errorSchema(text, stale), required: ['statusCode', 'error', 'message', 'version'] },
   Field: fieldSchema,
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
-  Schemas: schemasOf('forKeys'),
   ...conditionSchemas,
   Preview: closed({
     collection: described(text, 'The slug of the collection.'),
     id: described(text, 'The id of a document of it.'),
     data: described({ type: 'object' }, 'The draft, as a form has it: nothing of it is checked.'),
+  }),
+  Boot: closed({
+    title: described(text, 'The title of the admin UI.'),
+    initialized: described(
+      flag,
+      'Whether the admin collection has a user. Without one, its page of setup makes the first.',
+    ),
+    authCollections: listOf(
+      closed({
+        slug: text,
+        labels: { ...closed({ singular: text, plural: text }), nullable: true },
+        isAdmin: described(flag, 'Whether it is the admin collection.'),
+        login: described(listOf({ type: 'string', enum: ['password'] }), 'The ways to log in.'),
+      }),
+    ),
+    publicSchema: described(flag, 'Whether `/api/schemas` needs no credential.'),
   }),
   PreviewToken: closed({ token: described(text, 'Shows the draft for 15 minutes, to anyone who has it.') }),
 };

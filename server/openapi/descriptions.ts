@@ -22,7 +22,7 @@ export function ofList(model: Model, target: Collection): string {
 export function ofRead(model: Model, target: Collection): string {
   return paragraphs(
     'Returns a document with every field that the caller may read: `null` where there is no value, `[]` for lists.',
-    known,
+    ifNoneMatch,
     whoMay(model, target, 'read'),
   );
 }
@@ -93,7 +93,7 @@ export function ofReadGlobal(model: Model, target: Global): string {
   return paragraphs(
     'Returns the one document of this global. Until it is first written, that is its defaults, and `createdAt` and `updatedAt` ' +
       'are `null`.',
-    known,
+    ifNoneMatch,
     whoMay(model, target, 'read'),
   );
 }
@@ -142,7 +142,8 @@ function listOf(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-const known =
+/** The condition of a read. */
+export const ifNoneMatch =
   'With `If-None-Match` the answer is a 304 without a body, as long as it would be the one that has this `ETag`.';
 const merged =
   'Changes the fields in the body and leaves all others as they are. Each is replaced whole: an object or a list takes the place of ' +

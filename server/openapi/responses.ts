@@ -84,6 +84,9 @@ const ofDocument = {
   ETag: header('Stands for the document: it begins with its version, and changes when the answer does.', text),
 };
 
+/** The headers of `/api/schemas`. */
+export const ofSchemas = { ETag: header('Stands for the answer: it changes when that does.', text) };
+
 /** A document, with the tag that stands for it. */
 export function document(description: string, schema: string): Answer {
   return { ...json(description, schema), headers: ofDocument };

@@ -1,9 +1,10 @@
 import type { Model } from '../../config/model.ts';
 import { momentParameter } from '../queries/query.ts';
 import { ofEveryRoute } from './audit/responses.ts';
+import { ifNoneMatch } from './descriptions.ts';
 import type { Schema } from './fields.ts';
-import type { Operation } from './operation.ts';
-import { asOfThen, json, refusals, refusalsOfThen } from './responses.ts';
+import { ifKnown, type Operation } from './operation.ts';
+import { asOfThen, json, ofSchemas, refusals, refusalsOfThen } from './responses.ts';
 
 /** `GET /api/schemas` */
 export function schemasOperation({ publicSchema }: Model): Operation {
@@ -13,10 +14,12 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     summary: 'Read the schemas of all collections and globals',
     description:
       'Returns the configuration: every collection and global with its fields and options, without functions. A user is told what ' +
-      'they may do in each, in `access`: `false` is sure, `true` may hold for some documents only.',
+      `they may do in each, in \`access\`: \`false\` is sure, \`true\` may hold for some documents only.\n\n${ifNoneMatch}`,
     query: momentParameter,
+    headers: ifKnown,
     answers: {
-      200: asOfThen(json('The configuration.', 'Schemas')),
+      200: asOfThen({ ...json('The configuration.', 'Schemas'), headers: ofSchemas }),
+      304: { description: 'The configuration is the one that is there already.', headers: ofSchemas },
       ...refusals([400, 403, 500]),
       ...refusalsOfThen,
     },

@@ -1,4 +1,5 @@
 import type { Plugin, Request, Server } from '@hapi/hapi';
+import { boot } from '../accounts/boot-routes.ts';
 import { accountPages } from '../accounts/pages/routes.ts';
 import { passwords } from '../accounts/password-routes.ts';
 import { registrations } from '../accounts/registration-routes.ts';
@@ -41,6 +42,7 @@ const resources: readonly Resource[] = [
   registrations,
   passwords,
   accountPages,
+  boot,
   exports,
   operator,
   proofs,

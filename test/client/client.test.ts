@@ -220,6 +220,13 @@ describe('Documents by the client', () => {
     );
     assert.deepEqual(globals[0]?.access, { read: true, update: true });
   });
+
+  it('are told to an admin UI before its user logs in', async () => {
+    const boot = await clientOf().boot();
+    assert.deepEqual([boot.title, boot.initialized, boot.publicSchema], ['Annals', true, true]);
+    const wanted = [{ slug: '__admins', labels: null, isAdmin: true, login: ['password'] }];
+    assert.deepEqual(boot.authCollections, wanted);
+  });
 });
 
 describe('All documents by the client', () => {

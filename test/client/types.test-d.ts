@@ -12,7 +12,8 @@ import type {
   UserOf,
   WhereOf,
 } from '../../client/types/config.ts';
-import { type CollectionConfig, type Config, type ConstantJson, defineConfig } from '../../config/define.ts';
+import { type CollectionConfig, type Config, defineConfig } from '../../config/define.ts';
+import type { ConstantJson } from '../../config/define-admin.ts';
 import type { Json } from '../../config/schema.ts';
 import type atlas from '../../examples/atlas/annals.config.ts';
 import type config from './rich.config.ts';

@@ -73,6 +73,7 @@ const right: Record<string, Maker> = {
     const { body } = await world.send('POST /api/preview-token', keep);
     return { path: `/api/preview-data?token=${body.token}` };
   },
+  readBoot: () => ({ path: '/api/admin/boot', key: null }),
   readSchemas: () => ({ path: '/api/schemas' }),
   readOpenApi: () => ({ path: '/api/openapi.json' }),
   readHealth: () => ({ path: '/health', key: null }),

@@ -23,6 +23,8 @@ export default defineConfig({
   trustProxy: true,
   rateLimit: { address: 40, email: 100_000 },
   limits: { body: 50_000 },
+  admin: { logo: '/logo.svg' },
+  richText: { features: ['bold', 'link'] },
   collections: [
     {
       slug: 'things',
@@ -32,7 +34,7 @@ export default defineConfig({
         { name: 'text', type: 'text', required: true, minLength: 1, maxLength: 50, label: 'A text', index: true },
         { name: 'code', type: 'text', unique: true, pattern: '[a-z0-9]+' },
         { name: 'textarea', type: 'textarea', renamedFrom: 'words' },
-        { name: 'rich', type: 'richText' },
+        { name: 'rich', type: 'richText', richText: { features: ['italic'] } },
         { name: 'email', type: 'email' },
         { name: 'url', type: 'url' },
         { name: 'number', type: 'number', min: 0, max: 10 },
@@ -87,6 +89,7 @@ export default defineConfig({
     },
     {
       slug: 'users',
+      labels: { singular: 'User', plural: 'Users' },
       auth: { useAPIKey: true, depth: 1, maxLoginAttempts: 2 },
       fields: [
         { name: 'name', type: 'text' },

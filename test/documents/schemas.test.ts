@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { anonymous, loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
 import { eventually, logLines } from '../helpers/shared.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 const collections = `
   {
@@ -35,13 +38,18 @@ const ofFiles = [
   { name: 'url', type: 'text', required: true, admin },
 ];
 
+/** The fields as they are shown: with whether they have a default. */
+const shown = (fields: Record<string, unknown>[]) =>
+  fields.map((field) => ({ ...field, hasDefault: field.defaultValue !== undefined }));
+const plain = { auth: false, upload: false, history: null, requireReason: false, admin: {} };
+
 const schemas = {
   collections: [
     {
       slug: 'posts',
       labels: { singular: 'Post', plural: 'Posts' },
       fields: [
-        { name: 'title', type: 'text', required: true },
+        { name: 'title', type: 'text', required: true, hasDefault: false },
         {
           name: 'status',
           type: 'select',
@@ -50,41 +58,48 @@ const schemas = {
             { label: 'Live', value: 'live' },
           ],
           defaultValue: 'draft',
+          hasDefault: true,
         },
-        { name: 'made', type: 'number', admin: { description: 'secret of no reader' } },
-        { type: 'row', fields: [{ name: 'author', type: 'relationship', relationTo: 'authors' }] },
-        { name: 'body', type: 'blocks', blocks: [{ slug: 'quote', fields: [{ name: 'text', type: 'text' }] }] },
+        { name: 'made', type: 'number', admin: { description: 'secret of no reader' }, hasDefault: true },
+        { type: 'row', fields: shown([{ name: 'author', type: 'relationship', relationTo: 'authors' }]) },
+        {
+          name: 'body',
+          type: 'blocks',
+          blocks: [{ slug: 'quote', fields: shown([{ name: 'text', type: 'text' }]) }],
+          hasDefault: false,
+        },
       ],
-      auth: false,
-      upload: false,
+      ...plain,
     },
     {
       slug: 'authors',
       labels: null,
-      fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author', limit: 5, sort: '-title' }],
-      auth: false,
-      upload: false,
+      fields: shown([{ name: 'posts', type: 'join', collection: 'posts', on: 'author', limit: 5, sort: '-title' }]),
+      ...plain,
     },
     {
       slug: 'files',
       labels: null,
-      fields: [...ofFiles, { name: 'alt', type: 'text' }],
-      auth: false,
+      fields: shown([...ofFiles, { name: 'alt', type: 'text' }]),
+      ...plain,
       upload: { maxFileSize: 7_000_000 },
     },
     {
       slug: 'photos',
       labels: null,
-      fields: ofFiles,
-      auth: false,
+      fields: shown(ofFiles),
+      ...plain,
       upload: { maxFileSize: 1000, mimeTypes: ['image/*'] },
     },
   ],
   globals: [
-    { slug: 'site', label: 'Site', fields: [] },
-    { slug: 'bare', label: null, fields: [] },
+    { slug: 'site', label: 'Site', fields: [], admin: {} },
+    { slug: 'bare', label: null, fields: [], admin: {} },
   ],
+  admin: { title: 'Annals', logo: null },
+  richText: null,
 };
+const aboutKey = { user: { audit: ['headers', 'payloads', 'export'] }, limits: { body: 1_048_576 }, version };
 
 const path = '/api/schemas';
 const description = '/api/openapi.json';
@@ -94,9 +109,17 @@ describe('GET /api/schemas (4.5)', () => {
 
   it('answers what is configured, in one shape, without functions', async () => {
     const { status, body, headers } = await service.call('GET', path);
-    assert.deepEqual([status, body], [200, schemas]);
+    assert.deepEqual([status, body], [200, { ...schemas, ...aboutKey }]);
     assert.match(headers.get('content-type') ?? '', /^application\/json/);
     for (const one of [...body.collections, ...body.globals]) assert.ok(!('access' in one) && !('hooks' in one));
+  });
+
+  it('is not sent to a reader who has it', async () => {
+    const { headers } = await service.call('GET', path);
+    const etag = headers.get('etag') ?? '';
+    const again = await service.call('GET', path, undefined, { headers: { 'if-none-match': etag } });
+    assert.equal(again.status, 304);
+    assert.equal((await service.call('GET', path, undefined, { headers: { 'if-none-match': '"x"' } })).status, 200);
   });
 
   it('needs a credential', async () => {
@@ -305,7 +328,7 @@ describe('GET /api/schemas where publicSchema is true (4.5)', () => {
 
   it('is open to everybody', async () => {
     const { status, body } = await service.call('GET', path, undefined, anonymous);
-    assert.deepEqual([status, body], [200, { collections: [], globals: schemas.globals }]);
+    assert.deepEqual([status, body], [200, { ...schemas, collections: [] }]);
   });
 
   it('still refuses a wrong key', async () => {
@@ -322,5 +345,126 @@ describe('GET /api/schemas where publicSchema is true (4.5)', () => {
     assert.equal((await service.call('GET', `${description}?_=1`)).status, 200);
     assert.equal((await service.call('HEAD', description)).status, 200);
     assert.equal((await service.call('POST', description, {})).status, 404);
+  });
+});
+
+describe('GET /api/schemas with rules of fields and hints to the admin UI (4.5)', () => {
+  const service = useServiceHere(`
+const yes = () => true;
+const no = () => false;
+const looks = ({ doc }) => doc.title === 'x';
+const sees = ({ data }) => data.title === 'x';
+const throws = () => { throw new Error('no'); };
+export default {
+  bcryptCost: 4,
+  admin: { title: 'Atlas', logo: '/logo.svg', user: 'editors' },
+  richText: { features: ['bold', 'link'] },
+  limits: { body: 5000 },
+  audit: ({ user }) => (user ? ['headers'] : false),
+  collections: [
+    { slug: 'members', auth: true, fields: [] },
+    { slug: 'editors', auth: { useAPIKey: true }, fields: [] },
+    {
+      slug: 'posts',
+      history: 'public',
+      requireReason: true,
+      admin: {
+        group: 'Content', description: 'All that we say', hidden: true, icon: 'news', pageSize: 50,
+        defaultSort: '-createdAt,seo.title', defaultColumns: ['title', 'seo.title', 'updatedAt'], preview: 'https://site.example/p?token={token}',
+      },
+      fields: [
+        { name: 'title', type: 'text', access: { read: no, create: yes, update: throws } },
+        { name: 'slug', type: 'text', admin: { displayAs: 'slug', from: 'title', position: 'side', width: 'half', tab: 'SEO' } },
+        { name: 'body', type: 'richText', richText: { features: [] }, access: { read: looks, update: sees }, admin: { rows: 9 } },
+        { name: 'seo', type: 'object', access: { update: no }, fields: [{ name: 'title', type: 'text', defaultValue: () => 'x' }] },
+        { name: 'links', type: 'array', fields: [{ name: 'url', type: 'url', access: { create: no } }], admin: { summary: 'url' } },
+      ],
+    },
+  ],
+  globals: [{ slug: 'site', fields: [], admin: { group: 'Settings', hidden: false } }],
+};`);
+  const secret = 'correct horse battery';
+  let as: CallOptions;
+  const postsFor = async (options?: CallOptions) => {
+    const { body } = await service.call('GET', path, undefined, options);
+    return { body, posts: body.collections.find(({ slug }: { slug: string }) => slug === 'posts') };
+  };
+
+  it('shows the hints, and what the caller may see of the history', async () => {
+    await service.call('POST', '/api/collections/editors', { email: 'ada@example.org', password: secret });
+    as = (await loggedIn(service, 'editors', 'ada@example.org', secret)).as;
+    const { body, posts } = await postsFor(as);
+    assert.deepEqual(
+      [body.admin, body.richText],
+      [{ title: 'Atlas', logo: '/logo.svg' }, { features: ['bold', 'link'] }],
+    );
+    assert.deepEqual([body.user, body.limits, body.version], [{ audit: ['headers'] }, { body: 5000 }, version]);
+    assert.deepEqual([posts.history, posts.requireReason, posts.admin.pageSize], ['public', true, 50]);
+    assert.deepEqual(posts.admin.defaultColumns, ['title', 'seo.title', 'updatedAt']);
+    assert.deepEqual(body.globals[0].admin, { group: 'Settings' });
+    assert.deepEqual((await postsFor()).body.user, { audit: [] });
+  });
+
+  it('tells what the user may do with each field, and as yes what they may do in some documents only', async () => {
+    const { posts } = await postsFor(as);
+    const letters = ({ access }: { access: Record<string, boolean> }) =>
+      Object.entries(access)
+        .map(([right, flag]) => (flag ? right[0] : '-'))
+        .join('');
+    const [title, slug, body, seo, links] = posts.fields;
+    assert.deepEqual([title, slug, body, seo, links].map(letters), ['-c-', 'rcu', 'rcu', 'rc-', 'rcu']);
+    assert.deepEqual([letters(seo.fields[0]), letters(links.fields[0])], ['rc-', 'r-u']);
+    assert.deepEqual([title.hasDefault, seo.hasDefault, seo.fields[0].hasDefault], [false, true, true]);
+    assert.equal((await postsFor()).posts.fields[0].access, undefined);
+  });
+
+  it('has another tag for another caller', async () => {
+    const tags = [as, {}].map(async (one) => (await service.call('GET', path, undefined, one)).headers.get('etag'));
+    const [one, other] = await Promise.all(tags);
+    assert.notEqual(one, other);
+  });
+
+  it('goes with what the admin UI needs before a user logs in', async () => {
+    const { status, body } = await service.call('GET', '/api/admin/boot', undefined, anonymous);
+    const login = ['password'];
+    assert.deepEqual(
+      [status, body],
+      [
+        200,
+        {
+          title: 'Atlas',
+          initialized: true,
+          authCollections: [
+            { slug: 'members', labels: null, isAdmin: false, login },
+            { slug: 'editors', labels: null, isAdmin: true, login },
+          ],
+          publicSchema: false,
+        },
+      ],
+    );
+    const wrong = await service.call('GET', '/api/admin/boot?depth=1', undefined, anonymous);
+    assert.deepEqual([wrong.status, wrong.body.errors[0].field], [400, 'depth']);
+  });
+});
+
+describe('GET /api/admin/boot', () => {
+  const fresh = useServiceHere(
+    `export default { collections: [{ slug: 'users', auth: { useAPIKey: true }, fields: [] }, { slug: 'a', fields: [] }] }`,
+  );
+  const off = useServiceHere(
+    `export default { admin: false, collections: [{ slug: 'users', auth: true, fields: [] }] }`,
+  );
+
+  it('tells whether there is a first user', async () => {
+    const ask = async () => (await fresh.call('GET', '/api/admin/boot', undefined, anonymous)).body;
+    assert.deepEqual([(await ask()).initialized, (await ask()).title], [false, 'Annals']);
+    await fresh.call('POST', '/api/collections/users', { email: 'ada@example.org', password: 'correct horse battery' });
+    assert.equal((await ask()).initialized, true);
+  });
+
+  it('is not there where the admin UI is turned off', async () => {
+    assert.equal((await off.call('GET', '/api/admin/boot', undefined, anonymous)).status, 404);
+    const { body } = await off.call('GET', path);
+    assert.equal(body.admin, null);
   });
 });

@@ -323,7 +323,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
         '503',
         ...refusalsOfReads,
       ],
-      'GET /api/schemas': ['200', ...refusalsOfPast, ...refusalsOfReads],
+      'GET /api/schemas': ['200', '304', ...refusalsOfPast, ...refusalsOfReads],
       'GET /api/openapi.json': ['200', ...refusalsOfReads],
       'GET /health': ['200'],
       'GET /ready': ['200', '503'],
@@ -357,7 +357,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
       'POST /api/collections/plain': ['201', '422', '403', ...refusalsOfWrites],
       'DELETE /api/collections/plain/{id}': ['200', '422', '412', '403', '404', '409', '503', ...refusalsOfReads],
       'PATCH /api/globals/site': ['200', '422', '412', '403', '409', ...refusalsOfWrites],
-      'GET /api/schemas': ['200', ...refusalsOfPast, ...refusalsOfReads],
+      'GET /api/schemas': ['200', '304', ...refusalsOfPast, ...refusalsOfReads],
       // Without a rule, users may read themselves only.
       'GET /api/collections/users/{id}': ['200', '304', '404', 'default', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/users': ['201', '422', '403', '409', ...refusalsOfWrites],

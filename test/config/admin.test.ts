@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkConfig } from '../../config/check.ts';
+import { problemsOf } from './problems.ts';
+
+const title = { name: 'title', type: 'text' };
+const users = { slug: 'users', auth: true, fields: [] };
+const ofPosts = (admin: unknown) =>
+  problemsOf({ collections: [{ slug: 'posts', fields: [title, seo], admin }] }).map((line) =>
+    line.replace('collections.posts.admin', 'admin'),
+  );
+const seo = { name: 'seo', type: 'object', fields: [title] };
+const ofFields = (...fields: object[]) =>
+  problemsOf({ collections: [{ slug: 'posts', fields }] }).map((line) => line.replace('collections.posts.fields.', ''));
+
+describe('admin of the whole configuration', () => {
+  it('gives a title, a logo and the auth collection of its users', () => {
+    const collections = [users, { ...users, slug: 'editors' }];
+    const model = checkConfig({ collections, admin: { title: 'Atlas', logo: '/logo.svg', user: 'editors' } });
+    assert.deepEqual(model.admin, { title: 'Atlas', logo: '/logo.svg', user: 'editors' });
+    assert.equal(model.adminCollection, 'editors');
+  });
+
+  it('is on without options, with the users of the admin collection, and off where it is false', () => {
+    const model = checkConfig({ collections: [users] });
+    assert.deepEqual([model.admin, model.adminCollection], [{ title: 'Annals', logo: null, user: null }, 'users']);
+    const off = checkConfig({ collections: [users], admin: false });
+    assert.deepEqual([off.admin, off.adminCollection], [null, 'users']);
+  });
+
+  it('is refused where something is wrong with it', () => {
+    const posts = { slug: 'posts', fields: [] };
+    const logo = 'must be an http or https URL, or a path that begins with "/", got';
+    assert.deepEqual(problemsOf({ collections: [users, posts], admin: { titel: 'x', logo: '//x', user: 'posts' } }), [
+      'admin.titel: is not a key of admin; did you mean "title"?',
+      `admin.logo: ${logo} "//x"`,
+      'admin.user: must be an auth collection ("users"), got "posts"',
+    ]);
+    assert.deepEqual(problemsOf({ collections: [users], admin: { logo: 'javascript:alert(1)' } }), [
+      `admin.logo: ${logo} "javascript:alert(1)"`,
+    ]);
+    assert.deepEqual(problemsOf({ collections: [posts], admin: { user: 'posts' } }), [
+      'admin.user: must be left out: there is no auth collection, got "posts"',
+    ]);
+    assert.deepEqual(problemsOf({ collections: [posts], admin: true }), [
+      'admin: must be false or an object, got true',
+    ]);
+  });
+});
+
+describe('admin of a collection and of a global', () => {
+  it('stands in the schema as it is written, and nothing of it where it says nothing', () => {
+    const admin = {
+      group: 'Content',
+      description: 'All that we say',
+      hidden: true,
+      preview: 'https://site.example/preview?token={token}',
+      icon: 'news',
+      pageSize: 50,
+      defaultSort: '-createdAt,seo.title',
+      defaultColumns: ['title', 'seo.title', 'updatedAt'],
+    };
+    const { schema } = checkConfig({
+      collections: [{ slug: 'posts', fields: [title, seo], admin }],
+      globals: [{ slug: 'site', fields: [], admin: { hidden: false } }],
+    });
+    assert.deepEqual(schema.collections[0]?.admin, admin);
+    assert.deepEqual(schema.globals, [{ slug: 'site', fields: [] }]);
+  });
+
+  it('is refused where something is wrong with it', () => {
+    assert.deepEqual(ofPosts({ groop: 'x', pageSize: 101, hidden: 'yes' }), [
+      'admin.groop: is not a key of admin of a collection; did you mean "group"?',
+      'admin.hidden: must be true or false, got "yes"',
+      'admin.pageSize: must be a whole number from 1 to 100, got 101',
+    ]);
+    assert.deepEqual(ofPosts({ defaultColumns: ['titel', 'seo.titel', 'title', 'title'] }), [
+      'admin.defaultColumns.0: "titel" in "titel" is not a field; did you mean "title"?; allowed: "id", "createdAt", "updatedAt", "title", "seo"',
+      'admin.defaultColumns.1: "titel" in "seo.titel" is not a field; did you mean "title"?; allowed: "title"',
+      'admin.defaultColumns.3: "title" is named twice',
+    ]);
+    assert.deepEqual(ofPosts({ defaultColumns: [] }), [
+      'admin.defaultColumns: must be a list of fields, got a list of 0',
+    ]);
+    assert.match(
+      ofPosts({ defaultSort: '-titel' })[0] ?? '',
+      /^admin\.defaultSort: "titel" is not a field to sort by; did you mean "title"/,
+    );
+    const global = { slug: 'site', fields: [], admin: { icon: 'x' } };
+    assert.deepEqual(problemsOf({ globals: [global] }), ['globals.site.admin.icon: is not a key of admin of a global']);
+  });
+
+  it('takes a preview only at an http or https URL that has the token', () => {
+    const must =
+      'admin.preview: must be an http or https URL with {token} in it, such as "https://site.example/preview?token={token}", got';
+    for (const url of [
+      'https://site.example/preview',
+      'javascript:{token}',
+      '/preview?token={token}',
+      'https://x/{id}?t={token}',
+    ]) {
+      assert.deepEqual(ofPosts({ preview: url }), [`${must} "${url}"`], url);
+    }
+    assert.deepEqual(ofPosts({ preview: 'http://localhost:3000/{token}' }), []);
+  });
+});
+
+describe('admin of a field', () => {
+  it('says where and how a form shows it', () => {
+    const fields = [
+      { ...title, admin: { position: 'side', width: 'half', tab: 'SEO', displayAs: 'color' } },
+      { name: 'slug', type: 'text', admin: { displayAs: 'slug', from: 'title' } },
+      { name: 'note', type: 'textarea', admin: { rows: 4, language: 'html' } },
+      { name: 'price', type: 'number', admin: { step: 0.01 } },
+      { name: 'links', type: 'array', fields: [title], admin: { summary: 'title' } },
+      { name: 'layout', type: 'blocks', blocks: [{ slug: 'hero', fields: [title] }], admin: { summary: 'title' } },
+    ];
+    const { schema } = checkConfig({ collections: [{ slug: 'posts', fields }] });
+    assert.deepEqual(
+      schema.collections[0]?.fields.map(({ admin }) => admin),
+      fields.map(({ admin }) => admin),
+    );
+  });
+
+  it('is refused where something is wrong with it', () => {
+    assert.deepEqual(ofFields({ ...title, admin: { position: 'left', width: '50%', tab: '' } }), [
+      'title.admin.position: must be one of "main", "side", got "left"',
+      'title.admin.width: must be one of "quarter", "third", "half", "two-thirds", "three-quarters", "full", got "50%"',
+      'title.admin.tab: must be a text, got ""',
+    ]);
+    assert.deepEqual(
+      ofFields({ ...title, admin: { rows: 3, step: 1, from: 'slug' } }, { name: 'slug', type: 'text' }),
+      [
+        'title.admin.rows: is not for "text"; the types that take it: "textarea", "richText", "json"',
+        'title.admin.step: is not for "text"; the types that take it: "number"',
+        'title.admin.from: needs displayAs: "slug"',
+      ],
+    );
+    assert.deepEqual(ofFields({ name: 'price', type: 'number', admin: { step: 0 } }), [
+      'price.admin.step: must be a number above 0, got 0',
+    ]);
+  });
+
+  it('names fields that are there', () => {
+    assert.deepEqual(ofFields(title, { name: 'slug', type: 'text', admin: { displayAs: 'slug', from: 'titel' } }), [
+      'slug.admin.from: "titel" is not a field here; did you mean "title"?; allowed: "title"',
+    ]);
+    assert.deepEqual(ofFields({ name: 'links', type: 'array', fields: [title], admin: { summary: 'titel' } }), [
+      'links.admin.summary: "titel" is not a field here; did you mean "title"?; allowed: "title"',
+    ]);
+  });
+});
+
+describe('richText', () => {
+  const richProblems = (richText: unknown) => problemsOf({ collections: [users], richText });
+
+  it('says what the editor offers, in all of the configuration and in a field', () => {
+    const field = { name: 'body', type: 'richText', richText: { features: [] } };
+    const collections = [{ slug: 'posts', fields: [field] }];
+    const model = checkConfig({ collections, richText: { features: ['bold', 'link'] } });
+    assert.deepEqual([model.richText, model.schema.collections[0]?.fields], [{ features: ['bold', 'link'] }, [field]]);
+    assert.equal(checkConfig({ collections }).richText, undefined);
+  });
+
+  it('is refused where something is wrong with it', () => {
+    assert.deepEqual(richProblems({}), ['richText.features: is missing']);
+    assert.deepEqual(richProblems({ features: 'bold' }), ['richText.features: must be a list, got "bold"']);
+    const [unknown, twice] = richProblems({ features: ['bolt', 'link', 'link'], buttons: [] }).slice(1);
+    assert.match(unknown ?? '', /^richText\.features\.0: must be one of "bold", .*, got "bolt"/);
+    assert.equal(twice, 'richText.features.2: "link" is named twice');
+    assert.match(
+      ofFields({ ...title, richText: { features: [] } })[0] ?? '',
+      /^title\.richText: is not an option of "text"; the types that take it: "richText"/,
+    );
+  });
+});

@@ -2,6 +2,8 @@ import type { FileSource } from './form.ts';
 import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
 import type {
   Boot,
+  Groups,
+  GroupValue,
   Login,
   Page,
   RestorePlan,
@@ -20,6 +22,7 @@ import type {
   GlobalInput,
   GlobalOf,
   GlobalSlug,
+  GroupPathOf,
   SortOf,
   UpdateInput,
   UploadSlug,
@@ -52,6 +55,13 @@ export type FindOptions<C extends AnyConfig, Slug extends string, Depth extends 
   Depth
 > & { page?: number | undefined };
 
+/** Documents that are grouped: at most `limit` (100) groups are in the answer. */
+export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
+  where?: WhereOf<C, Slug> | undefined;
+  limit?: number | undefined;
+  asOf?: Moment | undefined;
+};
+
 /** A page of a history: `limit` versions after the version `after`. */
 export type HistoryOptions = CallOptions & { limit?: number | undefined; after?: number | undefined };
 
@@ -73,6 +83,29 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
   findAll: <const Depth extends number = 0>(
     options?: ListOptions<C, Slug, Depth>,
   ) => AsyncGenerator<DocumentOf<C, Slug, Depth>, void, undefined>;
+  /** Documents grouped by the values of up to three paths, with figures of each group. */
+  aggregate: <
+    const By extends readonly GroupPathOf<C, Slug>[] = [],
+    const Sum extends readonly string[] = [],
+    const Min extends readonly string[] = [],
+    const Max extends readonly string[] = [],
+    const Avg extends readonly string[] = [],
+  >(
+    options?: GroupOptions<C, Slug> & {
+      groupBy?: By | undefined;
+      sum?: Sum | undefined;
+      min?: Min | undefined;
+      max?: Max | undefined;
+      avg?: Avg | undefined;
+      /** `count`, a figure such as `sum.views`, or a path of `groupBy`; `-` in front for descending. */
+      sort?: string | readonly string[] | undefined;
+    },
+  ) => Promise<Groups<By[number], { sum: Sum[number]; min: Min[number]; max: Max[number]; avg: Avg[number] }>>;
+  /** The values of a field, the most frequent first, and how many documents have each. */
+  distinct: (
+    field: GroupPathOf<C, Slug>,
+    options?: GroupOptions<C, Slug>,
+  ) => Promise<{ values: { value: GroupValue; count: number }[]; total: number }>;
   /** Changes the given fields, each whole, and gives the whole document. */
   update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
   /** Deletes a document and gives what it was. */

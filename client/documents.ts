@@ -39,6 +39,10 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
         (query) => call({ method: 'GET', path, options: query, gives: (body) => isPage(body, query.page) }),
         options,
       ),
+    aggregate: (options?: object) => bodyOf({ method: 'GET', path: `${path}/aggregate`, options }),
+    distinct: (field: string, options?: object) => {
+      return bodyOf({ method: 'GET', path: `${path}/distinct`, options: { ...options, field } });
+    },
     create: (data: object, options?: KeyedOptions) => bodyOf({ method: 'POST', path, data, options, isKeyed: true }),
     update: async (id: string, data: object, options?: WriteOptions) => {
       return bodyOf({ method: 'PATCH', path: pathOf(id), data, options, isKeyed: true });

@@ -3,6 +3,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
+import { type GroupRequest, groupsOf } from './groups.ts';
 import { everything, idIn, type ListRequest, measured, type Page, type Prepare, pageOf, preparer } from './lists.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
@@ -22,6 +23,7 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
     ...openByCondition(tables, prepare),
     ...openVersions(db, tables),
     list: openList(db, tables, { prepare, factors }),
+    groups: (request: GroupRequest) => groupsOf(tables, request, prepare),
   };
 }
 

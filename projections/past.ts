@@ -1,11 +1,12 @@
 import { intact } from './damage.ts';
+import { type GroupRequest, type Groups, groupsOf } from './groups.ts';
 import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
 import { everything, idIn, type ListRequest, measured, type Page, pageOf } from './lists.ts';
 import { inTexts } from './places.ts';
 import type { Lease } from './snapshot-store.ts';
 import { openSnapshots, type SnapshotLimits } from './snapshots.ts';
 import type { Tables } from './tables.ts';
-import { compileWhere, type SortKey, type Sql, sortWithTables, type Where, withTables } from './where.ts';
+import { compileWhere, pathsWithTables, type SortKey, type Sql, type Where, withTables } from './where.ts';
 
 export type Past = ReturnType<typeof openPast>;
 
@@ -61,7 +62,7 @@ export function openPast(path: string, limits?: SnapshotLimits) {
       const asked: ListRequest = {
         ...request,
         where: where && withTables(where, tablesFor),
-        sort: sortWithTables(sort, tablesFor),
+        sort: pathsWithTables(sort, tablesFor),
       };
       const then = tablesFor(tables);
       const totals = where && asksToday(where) ? lease.totalsOfToday() : lease.totals;
@@ -96,7 +97,26 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     });
   }
 
-  return { matches, some, list, sources, close: snapshots.close };
+  /** Groups of the documents that were there and met a condition. */
+  function groups(position: number, tables: Tables, request: GroupRequest): Promise<Groups> {
+    const { where, keys, measures } = request;
+    const read = [
+      tables,
+      ...(where ? relatedIn(where) : []),
+      ...[...keys, ...measures].flatMap(({ steps }) => relatedOf(steps)),
+    ];
+    return on(position, read, ({ prepare, tablesFor }) => {
+      const asked: GroupRequest = {
+        ...request,
+        where: where && withTables(where, tablesFor),
+        keys: pathsWithTables(keys, tablesFor),
+        measures: pathsWithTables(measures, tablesFor),
+      };
+      return groupsOf(tablesFor(tables), asked, prepare);
+    });
+  }
+
+  return { matches, some, list, groups, sources, close: snapshots.close };
 }
 
 function conditionOn(tables: Tables, tablesFor: Lease['tablesFor'], where: Where): Sql {

@@ -119,9 +119,12 @@ export function withTables(where: Where, tablesFor: (tables: Tables) => Tables):
   return { ...where, steps: where.steps.map((step) => stepWithTables(step, tablesFor)) };
 }
 
-/** As {@link withTables}, for the keys of a sort. */
-export function sortWithTables(sort: readonly SortKey[], tablesFor: (tables: Tables) => Tables): SortKey[] {
-  return sort.map((key) => ({ ...key, steps: key.steps.map((step) => stepWithTables(step, tablesFor)) }));
+/** As {@link withTables}, for paths, such as the keys of a sort. */
+export function pathsWithTables<P extends { steps: readonly Step[] }>(
+  paths: readonly P[],
+  tablesFor: (tables: Tables) => Tables,
+): P[] {
+  return paths.map((path) => ({ ...path, steps: path.steps.map((step) => stepWithTables(step, tablesFor)) }));
 }
 
 function stepWithTables(step: Step, tablesFor: (tables: Tables) => Tables): Step {

@@ -11,6 +11,19 @@ export type Page<Document> = {
   prevPage: number | null;
 };
 
+/** A value that documents are grouped by; null for those without one. */
+export type GroupValue = string | number | boolean | null;
+
+/** Groups of documents: the value of each path of `groupBy`, and the figures that were asked for. */
+export type Groups<By extends string, Figures extends Record<string, string>> = {
+  groups: ({ key: { [Path in By]: GroupValue }; count: number } & {
+    [Kind in keyof Figures as [Figures[Kind]] extends [never] ? never : Kind]: {
+      [Path in Figures[Kind]]: number | string | null;
+    };
+  })[];
+  total: number;
+};
+
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 

@@ -75,6 +75,12 @@ export type WhereOf<C extends AnyConfig, Slug extends string> =
 /** A path of a field to sort by, `-` in front for descending. */
 export type SortOf<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'sort'> : string;
+/** A path of a field whose values documents can be grouped by; of a date or time also a part, in UTC. */
+export type GroupPathOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? FilterPathOf<C, Slug> | `${FilterPathOf<C, Slug>}.${TimePart}` : string;
+type FilterPathOf<C extends AnyConfig, Slug extends string> = Exclude<keyof WhereOf<C, Slug> & string, 'and' | 'or'>;
+type TimePart = 'year' | 'month' | 'day';
+
 /** A global as it is answered. */
 export type GlobalOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
   Slug extends Known<C, 'globals'> ? DocumentIn<Globals<C>, Slug, Depth> : StoredGlobal & Loose;

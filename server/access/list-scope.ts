@@ -1,3 +1,5 @@
+import type { Field } from '../../config/model.ts';
+import { withParts } from '../../config/nesting.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { Today, Where } from '../../projections/where.ts';
 import type { Call } from '../app.ts';
@@ -76,7 +78,32 @@ function allowsRow(call: Call, document: JsonObject, isPast = false): Promise<bo
 }
 
 /** The fields that the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
-export async function reachOf(call: Call, known = new Map<string, ReturnType<Reach['related']>>()): Promise<Reach> {
+export function reachOf(call: Call): Promise<Reach> {
+  return reachBy(call, filterableFields, new Map());
+}
+
+/** As {@link reachOf}, without the fields whose values the caller sees only as an `afterRead` hook makes them. */
+export function plainReachOf(call: Call): Promise<Reach> {
+  return reachBy(call, plainFields, new Map());
+}
+
+async function plainFields(call: Call): Promise<readonly Field[]> {
+  return call.target.model.hooks.afterRead ? [] : withoutHooks(await filterableFields(call));
+}
+
+function withoutHooks(fields: readonly Field[]): Field[] {
+  return fields
+    .filter(({ hooks }) => !hooks?.afterRead)
+    .map((field) => ({ ...field, ...withParts(field, withoutHooks) }));
+}
+
+type FieldsOf = (call: Call) => Promise<readonly Field[]>;
+
+async function reachBy(
+  call: Call,
+  fieldsOf: FieldsOf,
+  known: Map<string, ReturnType<Reach['related']>>,
+): Promise<Reach> {
   const { app, request, target } = call;
 
   function related(slug: string): ReturnType<Reach['related']> {
@@ -91,10 +118,10 @@ export async function reachOf(call: Call, known = new Map<string, ReturnType<Rea
     const scope = elsewhere && (await scopeElsewhere(elsewhere));
     // A rule that looks at each document cannot be part of a query.
     if (!scope || scope.row) return null;
-    return { reach: await reachOf(elsewhere, known), filter: scope.where };
+    return { reach: await reachBy(elsewhere, fieldsOf, known), filter: scope.where };
   }
 
-  return { tables: target.tables, fields: await filterableFields(call), related };
+  return { tables: target.tables, fields: await fieldsOf(call), related };
 }
 
 /** Receives the name of a rule that gave no answer, for example `the read rule of posts`, and why. */

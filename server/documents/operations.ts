@@ -48,12 +48,19 @@ const id = Joi.object({ id: Joi.string().guid().required().description('The id o
 
 /** The names in a filter and in an order are those of a collection. */
 function listQueryOf(target: Collection): Described {
-  const { where, ...others } = listParameters;
-  const schema = { anyOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
+  const { where: _, ...others } = listParameters;
   return {
     ...others,
     sort: tell(others.sort, { example: sortExample(target) }),
-    where: tell(where, { schema, style: 'deepObject', explode: true, examples: whereExamples(target) }),
+    ...whereQueryOf(target),
+  };
+}
+
+/** The filter of a collection, as a parameter. */
+export function whereQueryOf(target: Collection): Described {
+  const schema = { anyOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
+  return {
+    where: tell(listParameters.where, { schema, style: 'deepObject', explode: true, examples: whereExamples(target) }),
   };
 }
 

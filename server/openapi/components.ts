@@ -13,6 +13,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   return {
     ...fixed,
     ...(hasAccounts ? accountSchemas : {}),
+    ...(model.collections.size > 0 ? groupSchemas : {}),
     Schemas: schemasOf(model, hasAccounts),
     ...Object.assign({}, ...[...model.collections.values()].map((one) => collectionSchemas(model, one))),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),
@@ -169,6 +170,33 @@ const uploadSchema: Schema = {
   ...closed({ maxFileSize: { ...whole, minimum: 1 }, mimeTypes: { type: 'array', items: text } }, ['maxFileSize']),
   description:
     'How large a file may be, in bytes, and of which types like `image/png` or `image/*`: any, where none is named.',
+};
+
+const figures: Schema = { type: 'object', description: 'By path; null where no document has a value.' };
+
+const groupSchemas: Record<string, Schema> = {
+  Groups: closed({
+    groups: listOf(
+      closed(
+        {
+          key: described({ type: 'object' }, 'The value of each path of `groupBy`; null without one.'),
+          count: described(count, 'Documents of the group.'),
+          ...Object.fromEntries(['sum', 'min', 'max', 'avg'].map((kind) => [kind, figures])),
+        },
+        ['key', 'count'],
+      ),
+    ),
+    total: described(count, 'Groups in all.'),
+  }),
+  Values: closed({
+    values: listOf(
+      closed({
+        value: described({}, 'null for documents without one.'),
+        count: described(count, 'Documents that have it.'),
+      }),
+    ),
+    total: described(count, 'Values in all.'),
+  }),
 };
 
 const hints: Schema = { type: 'object', description: 'Hints to the admin UI, as they are configured.' };

@@ -73,12 +73,16 @@ export function headersOfWrite(target: Collection | Global, others: Record<strin
 
 /** The refusals of a read, without those for missing rights. */
 export function readRefusals(model: Model, target: Collection | Global): Answers {
+  return { ...queryRefusals(target), ...ofHooks(readsThroughHooks(model, target)) };
+}
+
+/** The refusals of a read that sends no document, so that no hook runs. */
+export function queryRefusals(target: Collection | Global): Answers {
   return {
     ...refusals([400, 500]),
     // Reads as of a moment: by the audit rule, unless the collection opens them to all its readers.
     ...(target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403])),
     ...refusalsOfThen,
-    ...ofHooks(readsThroughHooks(model, target)),
   };
 }
 

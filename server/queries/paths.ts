@@ -151,7 +151,8 @@ export function ownSortKeys(text: string, fields: readonly Field[]): SortKey[] {
   }));
 }
 
-function isManyValued({ steps, leaf }: Found): boolean {
+/** True for a path that may lead to several values, or to one that is not compared. */
+export function isManyValued({ steps, leaf }: Pick<Found, 'steps' | 'leaf'>): boolean {
   const hasMany = steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList));
   return hasMany || leaf.kind === 'list' || leaf.kind === 'json';
 }

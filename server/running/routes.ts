@@ -15,6 +15,7 @@ import { shedWrites } from '../callers/overload.ts';
 import { varyByCaller, varyBySite } from '../callers/vary.ts';
 import { collections } from '../documents/collections.ts';
 import { globals } from '../documents/globals.ts';
+import { groups } from '../documents/groups/routes.ts';
 import { media } from '../documents/media/routes.ts';
 import { preview } from '../documents/preview/routes.ts';
 import { schemas } from '../documents/schemas.ts';
@@ -36,6 +37,7 @@ type Resource = (server: Server, app: RoutedApp) => void;
 
 const resources: readonly Resource[] = [
   collections,
+  groups,
   globals,
   media,
   accounts,

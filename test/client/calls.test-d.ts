@@ -22,6 +22,9 @@ const lists = async () => ({
   one: await posts.findOne('1', { depth: 1 }),
   first: await posts.findOne({ where: { title: { like: 'x' } }, depth: 2 }),
   all: posts.findAll({ depth: 1 }),
+  groups: await posts.aggregate({ groupBy: ['status', 'createdAt.month'], sum: ['views'], sort: '-sum.views' }),
+  counted: await posts.aggregate(),
+  values: await posts.distinct('status', { where: { title: { like: 'x' } } }),
 });
 type Lists = Given<typeof lists>;
 export type Reads = [
@@ -30,6 +33,16 @@ export type Reads = [
   Is<Equal<Lists['deep'], Page<DocumentOf<C, 'posts', 1>>>>,
   Is<Equal<Lists['one'], DocumentOf<C, 'posts', 1> | null>>,
   Is<Equal<Lists['first'], DocumentOf<C, 'posts', 2> | null>>,
+  Is<
+    Equal<
+      Lists['groups']['groups'][number]['key'],
+      { status: string | number | boolean | null; 'createdAt.month': string | number | boolean | null }
+    >
+  >,
+  Is<Equal<Lists['groups']['groups'][number]['sum'], { views: string | number | null }>>,
+  Is<Equal<keyof Lists['groups']['groups'][number], 'key' | 'count' | 'sum'>>,
+  Is<Equal<keyof Lists['counted']['groups'][number], 'key' | 'count'>>,
+  Is<Equal<Lists['values']['values'][number]['count'], number>>,
   Is<Equal<Lists['all'], AsyncGenerator<DocumentOf<C, 'posts', 1>, void, undefined>>>,
 ];
 

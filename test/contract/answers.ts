@@ -69,7 +69,10 @@ async function succeed(world: World, operation: Operation, status: number): Prom
   if (parameters.has('dryRun')) all.push({ query: 'dryRun=true' });
   // Half of a JSON text is not JSON.
   if (operation.name.startsWith('GET')) all.push({ headers: { range: 'bytes=0-3' } });
-  if (parameters.has('where')) all.push({ query: 'limit=1&page=2' }, { query: 'limit=1' });
+  if (parameters.has('page')) all.push({ query: 'limit=1&page=2' }, { query: 'limit=1' });
+  if (parameters.has('sum') && parameters.has('where') && operation.slug === 'things') {
+    all.push({ query: 'sum=number&avg=number&min=number' });
+  }
   await sendAll(world, operation, status, all);
 }
 

@@ -18,6 +18,11 @@ type Maker = (world: World, slug: string) => Call | Promise<Call>;
 const right: Record<string, Maker> = {
   list: ({ caller }, slug) => ({ path: `/api/collections/${slug}`, ...caller(slug) }),
   read: ({ caller, documents }, slug) => ({ path: pathOf(slug, documents[slug].id), ...caller(slug) }),
+  aggregate: ({ caller }, slug) => ({
+    path: pathOf(slug, 'aggregate?groupBy=createdAt.year,id&max=updatedAt'),
+    ...caller(slug),
+  }),
+  distinct: ({ caller }, slug) => ({ path: pathOf(slug, 'distinct?field=createdAt.day'), ...caller(slug) }),
   create: ({ caller, bodyOf }, slug) => ({ path: `/api/collections/${slug}`, body: bodyOf(slug), ...caller(slug) }),
   update: ({ caller, documents }, slug) => ({
     path: pathOf(slug, documents[slug].id),

@@ -1,0 +1,43 @@
+import type { Collection } from '../../../config/model.ts';
+import { type Operation, queryRefusals } from '../../openapi/operation.ts';
+import { asOfThen, json } from '../../openapi/responses.ts';
+import { aggregateParameters, distinctParameters } from '../../queries/groups.ts';
+import { whereQueryOf } from '../operations.ts';
+
+/** `GET /api/collections/<slug>/aggregate` */
+export function aggregateOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `aggregate_${slug}`,
+    tag: slug,
+    summary: `Group the documents of ${slug}`,
+    description:
+      'Groups the documents that the caller may read by the values of up to three paths, and tells how many are in each group, with ' +
+      'sums, least and greatest values and means. A document is in the group of each item of a list, and in the group of `null` where ' +
+      'it has no value. Fields that are not readable whatever the document, or pass through an `afterRead` hook, are refused.',
+    query: { ...aggregateParameters, ...whereQueryOf(target) },
+    answers: {
+      200: asOfThen(json('The first groups, and how many there are in all.', 'Groups')),
+      ...queryRefusals(target),
+    },
+    caller: { kind: 'admitted', target, right: 'read' },
+  };
+}
+
+/** `GET /api/collections/<slug>/distinct` */
+export function distinctOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `distinct_${slug}`,
+    tag: slug,
+    summary: `List the values of a field of ${slug}`,
+    description:
+      'Returns each value of a field in the documents that the caller may read, and in how many it is, the most frequent first.',
+    query: { ...distinctParameters, ...whereQueryOf(target) },
+    answers: {
+      200: asOfThen(json('The first values, and how many there are in all.', 'Values')),
+      ...queryRefusals(target),
+    },
+    caller: { kind: 'admitted', target, right: 'read' },
+  };
+}

@@ -29,8 +29,8 @@ class NotTakenError extends CallError {}
 /** The address of a service, the secret of its operator, and the site that is meant, null without several. */
 export type Line = { address: string; secret: string; site: string | null };
 
-/** The settings and the configuration of a service that a command runs itself. */
-export type Configured = { settings: Settings; loaded: Loaded };
+/** The settings and the configuration of a service that a command runs itself; `takesFiles` if the command sends files. */
+export type Configured = { settings: Settings; loaded: Loaded; takesFiles?: boolean };
 
 /** A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change. */
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
@@ -104,7 +104,7 @@ function callOwn(own: Configured, order: Order): Promise<Answered> {
  * @throws LockedError if another process has the directory.
  */
 export async function withOwnService<T>(
-  { settings, loaded }: Configured,
+  { settings, loaded, takesFiles = false }: Configured,
   work: (line: Line) => Promise<T>,
 ): Promise<T> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
@@ -113,7 +113,8 @@ export async function withOwnService<T>(
   signalled.catch(() => {});
   const stop = () => reject(new CallError('stopped before anything was done'));
   return heedingSignals(stop, async () => {
-    const service = startService({ settings: own, loaded, sink, log: createLog(own.logLevel, sink), isBrief: true });
+    const log = createLog(own.logLevel, sink);
+    const service = startService({ settings: own, loaded, sink, log, isBrief: true, takesFiles });
     try {
       // After this a signal does not end the process: the work is in progress.
       const { reachable } = await Promise.race([service.ready, signalled]);

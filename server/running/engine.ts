@@ -80,6 +80,8 @@ export type EngineOptions = {
   holder?: string;
   /** True for one that runs a single command: it sends no mail, which goes on waiting, since it would end in the middle. */
   isBrief?: boolean;
+  /** True for a brief one that is sent files: else it leaves their store alone. */
+  takesFiles?: boolean | undefined;
 };
 
 /**
@@ -152,7 +154,8 @@ export function startEngine(options: EngineOptions): Engine {
       nextId: () => ids.next().id,
       onRecorded: (line) => log.warn(line),
     });
-    const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief, log });
+    const isIdle = isBrief && !options.takesFiles;
+    const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief: isIdle, log });
     guard = blobGuard;
     const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store });
     const unsigned = Math.max(found - signedAtStart, 0);

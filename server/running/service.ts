@@ -26,14 +26,14 @@ export type Ready = Announced &
     address: string;
   };
 
-type Options = Omit<AnsweringOptions, 'metrics' | 'onFailure'> & Pick<EngineOptions, 'isBrief'>;
+type Options = Omit<AnsweringOptions, 'metrics' | 'onFailure'> & Pick<EngineOptions, 'isBrief' | 'takesFiles'>;
 
 /**
  * Starts a service of its own process: the engine on the data directory, and the request handlers.
  *
  * @throws LockedError when another process works on the data directory.
  */
-export function startService({ settings, loaded, sink, log, isBrief = false, patience }: Options): Service {
+export function startService({ settings, loaded, sink, log, isBrief = false, takesFiles, patience }: Options): Service {
   // SQLite reads it when its first file is opened. There is room where the data is, and other users may not look there.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const engine = startEngine({
@@ -41,6 +41,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, pat
     loaded,
     log,
     isBrief,
+    takesFiles,
     progress: showProgress('building the read tables'),
     onFailure: (error, message) => die(log, error, message),
   });

@@ -23,7 +23,9 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   const [first = 'help', second] = args;
   if (first === '--version' || first === 'version') return printLine(version());
   if (['help', '--help', '-h'].includes(first)) return printLine(help());
-  const name = Object.hasOwn(commands, first) ? first : `${first} ${second ?? ''}`.trim();
+  const both = `${first} ${second ?? ''}`.trim();
+  // `export` is a command, and so is `export content`.
+  const name = Object.hasOwn(commands, first) && !Object.hasOwn(commands, both) ? first : both;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command && Object.hasOwn(renamed, name)) return fail(`annals ${name} is now annals ${renamed[name]}`);
   if (!command)

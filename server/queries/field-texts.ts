@@ -1,11 +1,13 @@
 import Bourne from '@hapi/bourne';
-import { affinityOf, isList, typeFacts } from '../../config/field-types.ts';
-import type { Field } from '../../config/model.ts';
+import { affinityOf, type FieldType, isList, typeFacts } from '../../config/field-types.ts';
 import { isNesting } from '../../config/nesting.ts';
 import type { Json } from '../../config/schema.ts';
 
 /** The reader of a text as a value; undefined for a text of another form. `must` ends the sentence "must …". */
 export type Reading = { read: (text: string) => Json | undefined; must: string };
+
+/** A field, with its functions or as plain data. */
+type Typed = { type: FieldType; hasMany?: true };
 
 const asText: Reading = { read: (text) => text, must: 'be a text' };
 const asNumber: Reading = {
@@ -24,7 +26,7 @@ const readings = { TEXT: asText, REAL: asNumber, INTEGER: asBoolean };
  * How a text becomes a value of a field: the form of the text alone, the validator judges the value. Null for a field without a value
  * of its own.
  */
-export function readingOf(field: Field): Reading | null {
+export function readingOf(field: Typed): Reading | null {
   const column = affinityOf(field);
   if (field.type === 'join') return null;
   if (column) return readings[column];
@@ -34,7 +36,7 @@ export function readingOf(field: Field): Reading | null {
 }
 
 /** Whether the values of a field are texts in JSON. */
-export function isReadAsJson(field: Field): boolean {
+export function isReadAsJson(field: Typed): boolean {
   return readingOf(field)?.read === readJson;
 }
 

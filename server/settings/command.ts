@@ -28,7 +28,10 @@ export type Takes<F extends Flags> = {
   settings: readonly (keyof Settings)[];
   /** Its other flags. */
   flags?: F;
-  /** The required arguments without a flag, by the names of the usage, for example `COLLECTION`. */
+  /**
+   * The arguments without a flag, by the names of the usage: `COLLECTION` is required, `[FILE]` is not, and of `[COLLECTION…]` there may be
+   * any number.
+   */
   words?: readonly string[];
 };
 
@@ -57,8 +60,9 @@ export function readSettings<const F extends Flags = Record<never, never>>(
     ...(isForOne && { site: 'string' }),
   };
   const { values, positionals } = readFlags(args, known, problems);
-  for (const word of positionals.slice(words.length)) problems.push(`unexpected argument ${JSON.stringify(word)}`);
-  for (const name of words.slice(positionals.length)) problems.push(`${name} is missing`);
+  const most = words.at(-1)?.endsWith('…]') ? positionals.length : words.length;
+  for (const word of positionals.slice(most)) problems.push(`unexpected argument ${JSON.stringify(word)}`);
+  for (const name of words.slice(positionals.length)) if (!name.startsWith('[')) problems.push(`${name} is missing`);
   const reading = { variables: readEnvironment(environment, problems), problems };
   const flagged = readFlagged(own, values, problems);
   const given = {

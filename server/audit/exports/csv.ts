@@ -14,31 +14,22 @@ export function csvRow(cells: readonly string[]): string {
  * A text that no spreadsheet takes for a formula. It gets an apostrophe before it if it begins like one, whatever white space,
  * quotes or invisible characters come first; and after each semicolon, tab or line break that is followed by such a beginning,
  * for where the list separator is another one, programs begin a new cell there. A text that begins with an apostrophe gets one more.
+ *
+ * @param isGuarded says after which separators a guard is needed, by the text that follows.
  */
-export function harmless(text: string): string {
+export function harmless(text: string, isGuarded = isFormula): string {
   const start = isFormula(text) || text.startsWith("'") ? `'${text}` : text;
   return start.replace(separators, (separator, at: number) => {
-    return isFormula(start.slice(at + separator.length)) ? `${separator}'` : separator;
+    return isGuarded(start.slice(at + separator.length)) ? `${separator}'` : separator;
   });
-}
-
-/**
- * The text that {@link harmless} made this one of; a text that it cannot have made stays as it is. An apostrophe between a separator
- * and a tab or line break is taken for a guard: both texts have the same form.
- */
-export function unguarded(text: string): string {
-  const plain = text.replace(/^'/, '').replace(guards, (guard, at: number, whole: string) => {
-    return isFormula(whole.slice(at + guard.length)) ? guard.charAt(0) : guard;
-  });
-  return harmless(plain) === text ? plain : text;
 }
 
 const separators = /[;\t\r\n]/g;
-const guards = /[;\t\r\n]'/g;
 /** Characters that programs skip before they look for a formula: white space, controls, invisible characters, quotes. */
 const ignored = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*/u;
 
-function isFormula(text: string): boolean {
+/** Whether a program may take a text for a formula. */
+export function isFormula(text: string): boolean {
   if (/^[\t\r\n]/.test(text)) return true;
   const [skipped = ''] = ignored.exec(text) ?? [];
   const first = text.codePointAt(skipped.length);

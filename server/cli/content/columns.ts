@@ -2,11 +2,11 @@ import { jsonProblem } from '../../../config/fields.ts';
 import type { Collection, Field } from '../../../config/model.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
-import { unguarded } from '../../audit/exports/csv.ts';
 import { lostNumbers } from '../../platform/whole-numbers.ts';
 import { isReadAsJson, readingOf } from '../../queries/field-texts.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { fileMember } from './files.ts';
+import { unguarded } from './guard.ts';
 import { uniqueFieldsOf } from './relations.ts';
 import type { ReadTitles } from './rows.ts';
 

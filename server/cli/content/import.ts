@@ -6,81 +6,129 @@ import { didYouMean, show, showAll } from '../../../config/suggest.ts';
 import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { logFile } from '../../../projections/files.ts';
-import { readSettings } from '../../settings/command.ts';
+import { type Given, readSettings } from '../../settings/command.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
 import type { Flags } from '../../settings/flags.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
 import { existingLog, hasChanged } from '../data.ts';
-import { heedingSignals } from '../operator.ts';
+import { type Configured, heedingSignals } from '../operator.ts';
 import { readReason } from '../writing.ts';
-import { filesBelow } from './files.ts';
-import { type Counts, type Importing, importRows, noCounts } from './importing.ts';
+import { filesBelow, filesOfExport } from './files.ts';
+import { isFolder, openExport } from './folder.ts';
+import { accountsIn, importExport } from './import-folder.ts';
+import { type Counts, importRows, noCounts } from './importing.ts';
 import { uniqueFieldsOf } from './relations.ts';
 import { type Format, formatOf, formats } from './rows.ts';
-import { onService } from './service.ts';
+import { type Calls, onService } from './service.ts';
 import { openState } from './state.ts';
 
 const flags = {
   format: 'string',
   upsert: 'string',
   'dry-run': 'boolean',
+  'drop-missing': 'boolean',
   reason: 'string',
   state: 'string',
   files: 'string',
 } satisfies Flags;
 
-/** `annals import COLLECTION FILE`: exit 0 all rows are imported, 1 some are refused, 2 could not run, or was stopped. */
+type Asked = Given<typeof flags>['flags'];
+
+/**
+ * `annals import COLLECTION FILE` and `annals import FOLDER`: exit 0 all rows are imported, 1 some are refused, 2 could not run, or was
+ * stopped.
+ */
 export async function importContent(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const {
     settings,
-    flags: given,
+    flags: asked,
     words,
   } = readSettings(args, environment, {
     settings: ['config', 'data', 'acceptClock'],
     flags,
-    words: ['COLLECTION', 'FILE'],
+    words: ['COLLECTION or FOLDER', '[FILE]'],
   });
-  const [slug = '', path = ''] = words;
-  const isDryRun = given['dry-run'] === true;
-  const upsert = given.upsert ?? null;
-  if (upsert !== null && given.state !== undefined) {
+  const [first = '', path] = words;
+  if (path !== undefined) return importFile(settings, { slug: first, path, asked });
+  if (isFolder(first)) return importFolder(settings, { path: first, asked });
+  throw new UsageError(
+    `FILE is missing: the rows of a collection; without it ${show(first)} must be the folder of an export`,
+  );
+}
+
+/** The rows of a file, into a collection. */
+async function importFile(
+  settings: Settings,
+  { slug, path, asked }: { slug: string; path: string; asked: Asked },
+): Promise<number> {
+  const isDryRun = asked['dry-run'] === true;
+  const upsert = asked.upsert ?? null;
+  if (upsert !== null && asked.state !== undefined) {
     throw new UsageError('--state does not go with --upsert, which finds the rows that are imported by their values');
   }
-  const format = readFormat(given.format, path);
-  const reason = reasonOf(given.reason, isDryRun);
-  const files = given.files === undefined ? null : folderOf(given.files);
+  if (asked['drop-missing']) throw new UsageError('--drop-missing goes with the folder of an export');
+  const format = readFormat(asked.format, path);
+  const reason = reasonOf(asked.reason, isDryRun);
+  const files = asked.files === undefined ? null : folderOf(asked.files);
   requireFile(path);
   const loaded = await loadConfiguration(settings.config);
   const collection = collectionIn(loaded.model, slug, upsert);
   if (files !== null && !collection.upload) throw new UsageError(`--files: ${slug} is not an upload collection`);
   const counts = noCounts();
-  const before = isDryRun ? () => requireUnchanged(loaded, settings) : () => {};
+  const takesFiles = collection.upload !== null;
+  await connected({ settings, loaded, takesFiles }, isDryRun, async (calls, signal) => {
+    const ends = { log: logIdOf(settings), source: null };
+    const state = upsert === null ? openState(asked.state ?? `${path}.imported`, ends, !isDryRun) : null;
+    const { collections } = loaded.model;
+    const findFile = filesBelow(files);
+    const importing = { calls, collections, state, upsert, isDryRun, reason, findFile, signal, counts };
+    await importRows(importing, { path, format, collection });
+  });
+  return tell(counts, isDryRun);
+}
+
+/** An export, with all its collections and globals. */
+async function importFolder(settings: Settings, { path, asked }: { path: string; asked: Asked }): Promise<number> {
+  for (const flag of ['format', 'upsert', 'files'] as const)
+    if (asked[flag] !== undefined)
+      throw new UsageError(`--${flag} goes with COLLECTION FILE: an export says it itself`);
+  const isDryRun = asked['dry-run'] === true;
+  const reason = reasonOf(asked.reason, isDryRun);
+  const loaded = await loadConfiguration(settings.config);
+  const exported = openExport(path, loaded.model);
+  const { log: source, position } = exported.manifest;
+  const takesFiles = exported.sources.some(({ collection }) => collection.upload !== null);
+  const counts = noCounts();
+  await connected({ settings, loaded, takesFiles }, isDryRun, async (calls, signal) => {
+    const ends = { log: logIdOf(settings), source: `${source} ${position}` };
+    const state = openState(asked.state ?? `${resolve(path)}.imported`, ends, !isDryRun);
+    const { collections } = loaded.model;
+    const findFile = filesOfExport(exported.folder);
+    const dropsMissing = asked['drop-missing'] === true;
+    const importing = { calls, collections, state, isDryRun, reason, findFile, signal, counts, dropsMissing };
+    await importExport(importing, exported);
+  });
+  const code = tell(counts, isDryRun);
+  for (const { slug } of isDryRun ? [] : accountsIn(exported)) {
+    process.stdout.write(
+      `the accounts of ${slug} have no passwords: their holders set one by POST /api/collections/${slug}/forgot-password\n`,
+    );
+  }
+  return code;
+}
+
+/** Runs an import on the service; a signal stops it at its next row. */
+async function connected(
+  own: Configured,
+  isDryRun: boolean,
+  run: (calls: Calls, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const stopping = new AbortController();
+  const before = isDryRun ? () => requireUnchanged(own.loaded, own.settings) : () => {};
   await heedingSignals(
     () => stopping.abort(),
-    () =>
-      onService(
-        { settings, loaded },
-        async (calls) => {
-          const state =
-            upsert === null ? openState(given.state ?? `${path}.imported`, logIdOf(settings), !isDryRun) : null;
-          const importing: Importing = {
-            calls,
-            collections: loaded.model.collections,
-            state,
-            upsert,
-            isDryRun,
-            reason,
-            findFile: filesBelow(files),
-            signal: stopping.signal,
-            counts,
-          };
-          await importRows(importing, { path, format, collection });
-        },
-        before,
-      ),
+    () => onService(own, (calls) => run(calls, stopping.signal), before),
   );
-  return tell(counts, isDryRun);
 }
 
 /** Prints how many rows ended how; the exit code. */
@@ -110,7 +158,7 @@ function logIdOf({ data }: Settings): string {
 }
 
 /** A command that writes nothing starts no service that would: one with another configuration records that. */
-function requireUnchanged({ path, model }: { path: string; model: Model }, { data }: Settings): void {
+export function requireUnchanged({ path, model }: { path: string; model: Model }, { data }: Settings): void {
   existingLog(data);
   if (!hasChanged(model, data)) return;
   throw new UsageError(
@@ -119,7 +167,7 @@ function requireUnchanged({ path, model }: { path: string; model: Model }, { dat
 }
 
 /** @throws UsageError if the flag names no format, and the end of the file name none either. */
-function readFormat(flag: string | undefined, file: string): Format {
+export function readFormat(flag: string | undefined, file: string): Format {
   const known = flag === undefined ? formatOf(file) : formats.find((format) => format === flag);
   if (known) return known;
   if (flag === undefined) throw new UsageError(`${file}: --format must say what it is, one of ${showAll(formats)}`);

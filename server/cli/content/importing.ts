@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Collection } from '../../../config/model.ts';
-import type { Json, JsonObject } from '../../../config/schema.ts';
+import type { JsonObject } from '../../../config/schema.ts';
 import { showProgress } from '../../platform/progress.ts';
 import { CallError } from '../operator.ts';
 import { printable } from '../terminal.ts';
@@ -44,17 +44,24 @@ export function noCounts(): Counts {
  * @throws UsageError for a file that cannot be read; CallError when the service fails or the import is stopped.
  */
 export async function importRows(importing: Importing, source: Source): Promise<void> {
-  const { state, counts, isDryRun } = importing;
-  const { slug } = source.collection;
+  const { state, counts, calls, collections, isDryRun } = importing;
+  const { slug, fields } = source.collection;
   const write = rowWriter({ ...importing, collection: source.collection });
-  for await (const { row, key, resolve } of rowsOf(importing, source)) {
-    if (row.problem !== undefined) refuse(importing, source, row.number, row.problem);
-    else if (state?.isDone(key)) counts.skipped += 1;
+  const keyOf = rowKeys(slug);
+  const finding: Finding = {
+    collections,
+    byId: async (target, id) => ({ id: state?.imported(target, id) ?? id }),
+    find: (target, field, value) => findDocument(calls, target, { field, value }),
+  };
+  for await (const row of rowsOf(importing, source)) {
+    const key = row.problem === undefined ? keyOf(row.values) : '';
+    if (state?.isDone(key)) counts.skipped += 1;
     else {
-      const { number, values: given } = row;
-      await refusing(importing, source, number, async () => {
-        const toWrite = { values: await resolve(given), source: given, key: state?.writeKey(key) ?? randomUUID() };
-        const { outcome, id } = await write(toWrite);
+      await refusing(importing, `${source.path}: row ${row.number}`, async () => {
+        const given = valuesOf(row);
+        const { values, problems } = await resolveRelations(fields, given, finding);
+        if (problems.length > 0) throw new RowError(problems.join('\n'));
+        const { outcome, id } = await write({ values, source: given, key: state?.writeKey(key) ?? randomUUID() });
         counts[outcome] += 1;
         if (id !== null && !isDryRun)
           state?.add({ key, slug, id, ...(typeof given.id === 'string' && { from: given.id }) });
@@ -63,49 +70,54 @@ export async function importRows(importing: Importing, source: Source): Promise<
   }
 }
 
-/** A row with its key, and the way to the values that it is written with. */
-type Keyed = { row: Row; key: string; resolve: (values: JsonObject) => Promise<JsonObject> };
-
-async function* rowsOf(importing: Importing, { path, format, collection }: Source): AsyncGenerator<Keyed> {
-  const { collections, signal, state, calls } = importing;
+/**
+ * The rows of a file, with the progress on standard error.
+ *
+ * @throws CallError when the import is stopped.
+ */
+export async function* rowsOf(
+  { collections, signal }: Pick<Importing, 'collections' | 'signal'>,
+  { path, format, collection }: Source,
+  what = 'importing',
+): AsyncGenerator<Row> {
   const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
-  const progress = showProgress(`importing ${collection.slug}, bytes`);
+  const progress = showProgress(`${what} ${collection.slug}, bytes`);
   const readTitles = columnsOf(collection, collections);
-  const keyOf = rowKeys(collection.slug);
-  const finding: Finding = {
-    collections,
-    imported: (slug, id) => state?.imported(slug, id),
-    find: (slug: string, field: string, value: Json) => findDocument(calls, slug, { field, value }),
-  };
-  const resolve = async (values: JsonObject) => {
-    const resolved = await resolveRelations(collection.fields, values, finding);
-    if (resolved.problems.length > 0) throw new RowError(resolved.problems.join('\n'));
-    return resolved.values;
-  };
   const file = { path, format, readTitles, onBytes: (bytes: number) => progress(bytes, size) };
   for await (const row of readRows(file)) {
     if (signal.aborted) throw new CallError('stopped; the same command resumes the import');
-    const key = row.problem === undefined ? keyOf(row.values) : '';
-    yield { row, key, resolve };
+    yield row;
   }
 }
 
-async function refusing(
-  importing: Importing,
-  source: Source,
-  number: number,
+/** The values of a row. @throws RowError for one that has none. */
+export function valuesOf(row: Row): JsonObject {
+  if (row.problem === undefined) return row.values;
+  throw new RowError(row.problem);
+}
+
+/**
+ * Does what a row asks for. For one that is refused, prints a line for each reason.
+ *
+ * @param place of the row, which begins the lines.
+ */
+export async function refusing(
+  { counts }: Pick<Importing, 'counts'>,
+  place: string,
   write: () => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await write();
+    return true;
   } catch (error) {
     if (!(error instanceof RowError)) throw error;
-    refuse(importing, source, number, error.message);
+    counts.refused += 1;
+    for (const reason of error.message.split('\n')) say(place, reason);
+    return false;
   }
 }
 
-/** Prints a line for each reason why a row is refused. */
-function refuse({ counts }: Importing, { path }: Source, number: number, reasons: string): void {
-  counts.refused += 1;
-  for (const reason of reasons.split('\n')) process.stderr.write(`${path}: row ${number}: ${printable(reason)}\n`);
+/** Prints a line about a row. */
+export function say(place: string, line: string): void {
+  process.stderr.write(`${place}: ${printable(line)}\n`);
 }

@@ -4,12 +4,20 @@ import { isObject, type Json, type JsonObject } from '../../../config/schema.ts'
 import { messageOf } from '../../../storage/errors.ts';
 import { UsageError } from '../../settings/settings.ts';
 
-/** A row that was imported: its key, and the ids of its document here and in the import. */
-export type Done = { key: string; slug: string; id: string; from?: string };
+/**
+ * A row that was imported: its key, and the ids of its document here and in the import. `later` are the fields that have yet to be written,
+ * since they name documents that were imported after it.
+ */
+export type Done = { key: string; slug: string; id: string; from?: string; later?: string[] };
+
+/** The log that is written to, and the export that is imported, null for the file of one collection. */
+export type Ends = { log: string; source: string | null };
 
 /** The kept record of an import, so that it can be resumed and no row is imported twice. */
 export type State = {
   isDone: (key: string) => boolean;
+  /** A row of which fields have yet to be written; undefined for another one. */
+  unfinished: (key: string) => Done | undefined;
   /** The id here of a document by its id in the import. */
   imported: (slug: string, from: string) => string | undefined;
   add: (row: Done) => void;
@@ -18,19 +26,23 @@ export type State = {
 };
 
 /**
- * Opens the record of an import: a line of JSON for the log that it is of, then one for each imported row.
+ * Opens the record of an import: a line of JSON for the log that it is of, then one for each imported row, and another one for a row that
+ * is finished later.
  *
- * @param log the id of the log that is written to.
  * @param isKept false for a dry run, which writes nothing.
- * @throws UsageError if the file is of another log, or is not a record of an import.
+ * @throws UsageError if the file is of another log or export, or is not a record of an import.
  */
-export function openState(path: string, log: string, isKept: boolean): State {
-  let head = { annalsImport: 1, log, import: randomUUID() as string };
+export function openState(path: string, { log, source }: Ends, isKept: boolean): State {
+  let head = { annalsImport: 1, log, import: randomUUID() as string, ...(source === null ? {} : { source }) };
   const done = new Set<string>();
   const ids = new Map<string, string>();
-  const note = ({ key, slug, id, from }: Done) => {
+  const unfinished = new Map<string, Done>();
+  const note = (row: Done) => {
+    const { key, slug, id, from, later } = row;
     done.add(key);
     if (from !== undefined) ids.set(`${slug}/${from}`, id);
+    if (later) unfinished.set(key, row);
+    else unfinished.delete(key);
   };
   if (existsSync(path)) {
     const [first, ...lines] = readWhole(path, isKept);
@@ -42,12 +54,15 @@ export function openState(path: string, log: string, isKept: boolean): State {
         `${path} is the record of an import into another log, ${String(first.log)}; --state names another file`,
       );
     }
+    if (source !== null && first.source !== source)
+      throw new UsageError(`${path} is not the record of the import of this export; --state names another file`);
     head = { ...head, import: String(first.import) };
     for (const line of lines) note(doneIn(path, line));
   } else write(head);
 
   return {
     isDone: (key) => done.has(key),
+    unfinished: (key) => unfinished.get(key),
     imported: (slug, from) => ids.get(`${slug}/${from}`),
     add(row) {
       note(row);
@@ -67,13 +82,14 @@ export function openState(path: string, log: string, isKept: boolean): State {
 }
 
 function doneIn(path: string, line: Json): Done {
-  const { key, slug, id, from } = isObject(line) ? line : {};
+  const { key, slug, id, from, later } = isObject(line) ? line : {};
   if (typeof key !== 'string' || typeof slug !== 'string' || typeof id !== 'string') throw damaged(path);
   return {
     key,
     slug,
     id,
     ...(typeof from === 'string' ? { from } : {}),
+    ...(Array.isArray(later) ? { later: later.map(String) } : {}),
   };
 }
 

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { compileValidator, type Validator } from '../../../config/documents.ts';
 import type { Collection } from '../../../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { given } from './columns.ts';
 import { accepted, asRowError, documentIn, findDocument, type JsonDocument, RowError } from './documents.ts';
-import { type FindFile, fileMember } from './files.ts';
+import { digestOf, type FindFile, fileMember } from './files.ts';
 import { uniqueFieldsOf } from './relations.ts';
 import type { Calls, SentFile } from './service.ts';
 
@@ -39,7 +37,7 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> 
         'password is not imported: accounts come without, and are given one by a reset of the password',
       );
     }
-    const file = collection.upload ? writing.findFile(source) : null;
+    const file = collection.upload ? await writing.findFile(source) : null;
     const body = bodyOf(collection, values);
     const before = upsert === null ? null : await findBefore(upsert, body);
     if (isDryRun) return check(writing, { body, file, before, validator });
@@ -58,7 +56,7 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> 
     // A form cannot say that a field has no value, and one that is left out gets its default.
     const cleared = file ? nullsWithDefault(collection, body) : {};
     if (Object.keys(cleared).length > 0) {
-      accepted(await calls.ask({ method: 'PATCH', path: `${path}/${id}`, body: cleared, reason }));
+      await writeChange(writing, { path: `${path}/${id}`, values: cleared });
     }
     return { outcome: 'created', id };
   }
@@ -73,8 +71,22 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> 
   }
 }
 
-/** Without what the service gives a document itself. */
-function bodyOf({ fields, upload }: Collection, values: JsonObject): JsonObject {
+/** A change of a document or global that exists: the values of some of its fields. */
+export type Change = { path: string; values: JsonObject };
+
+/** Writes a change. @throws RowError if the service refuses it. */
+export async function writeChange(
+  { calls, reason }: Pick<Writing, 'calls' | 'reason'>,
+  { path, values }: Change,
+): Promise<JsonObject> {
+  return accepted(await calls.ask({ method: 'PATCH', path, body: values, reason }));
+}
+
+/** The values of a row without what the service gives a document itself. */
+export function bodyOf(
+  { fields, upload }: Pick<Collection, 'fields'> & { upload?: object | null },
+  values: JsonObject,
+): JsonObject {
   const left = new Set(
     fields.filter(({ type, isServerMade }) => type === 'join' || isServerMade).map(({ name }) => name),
   );
@@ -115,10 +127,4 @@ async function check({ calls, collection }: Writing, { body, file, before, valid
 
 function isEqual(one: Json, other: Json): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-async function digestOf(path: string): Promise<string> {
-  const digest = createHash('sha256');
-  for await (const chunk of createReadStream(path)) digest.update(chunk);
-  return digest.digest('hex');
 }

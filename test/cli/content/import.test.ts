@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, write
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { harmless, unguarded } from '../../../server/audit/exports/csv.ts';
+import { guarded, unguarded } from '../../../server/cli/content/guard.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
@@ -277,12 +277,11 @@ describe('annals import', () => {
 });
 
 describe('The guard against formulas', () => {
-  it('is taken off again, whatever the text, but where the guard may have stood in it already', () => {
+  it('is taken off again, whatever the text', () => {
     const text = fc.string({ unit: fc.constantFrom(...'=+-@\t\r\n"\',; aé1'), maxLength: 12 });
     fc.assert(
       fc.property(text, (one) => {
-        fc.pre(!/[;\t\r\n]'[\t\r\n]/.test(one));
-        assert.equal(unguarded(harmless(one)), one);
+        assert.equal(unguarded(guarded(one)), one);
       }),
       { numRuns: 10_000 },
     );

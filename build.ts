@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, normalize, resolve } from 'node:path';
+import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { foreignAssets, ownAssets } from './server/platform/carried.ts';
 
 /**
@@ -17,18 +17,37 @@ execFileSync(process.execPath, [binOf('typescript', 'tsc'), '--project', 'tsconf
   stdio: 'inherit',
 });
 for (const path of [...ownAssets, 'server/openapi/stand-in.cjs']) cpSync(join(root, path), join(dist, path));
-carry('hapi-swagger', ['index.js', 'lib', 'license.txt', 'package.json']);
-for (const asset of foreignAssets) {
-  const [name = '', ...path] = asset.split('/');
-  carry(name, [path.join('/')]);
-}
-carry('swagger-ui-dist', ['swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE', 'package.json']);
+carry('hapi-swagger', ['index.js', 'lib', 'license.txt']);
+carry('swagger-ui-dist', [...filesOf('swagger-ui-dist'), 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']);
+carry('bcrypt', ['bcrypt.js', 'promises.js', 'prebuilds', 'LICENSE']);
+carry('better-sqlite3', ['lib', 'prebuilds', 'LICENSE']);
+leadToCopy('bcrypt', 'bcrypt.js');
+leadToCopy('better-sqlite3', 'lib/index.js');
 for (const bin of Object.values<string>(manifestOf(root).bin)) chmodSync(join(root, bin), 0o755);
 keepDeclarations(Object.values<{ types?: string }>(manifestOf(root).exports).flatMap(({ types }) => types ?? []));
 
 /** Copies files of a package whose installation is not wanted of our users: docs/dependencies.md says why. */
 function carry(name: string, files: readonly string[]): void {
-  for (const file of files) cpSync(join(folderOf(name), file), join(dist, 'vendor', name, file), { recursive: true });
+  const to = join(dist, 'vendor', name);
+  for (const file of files) cpSync(join(folderOf(name), file), join(to, file), { recursive: true });
+  // Its scripts and its exports would mislead here.
+  const { version, license, main } = manifestOf(folderOf(name));
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify({ name, version, license, main }, null, 2)}\n`);
+}
+
+/** The files of a package that are read while the service runs. */
+function filesOf(name: string): string[] {
+  return foreignAssets.flatMap((asset) => (asset.startsWith(`${name}/`) ? asset.slice(name.length + 1) : []));
+}
+
+/** Makes our modules import the copy of a package. */
+function leadToCopy(name: string, main: string): void {
+  for (const path of globSync('{config,events,projections,server,storage}/**/*.js', { cwd: dist })) {
+    const text = readFileSync(join(dist, path), 'utf8');
+    const copy = relative(dirname(join(dist, path)), join(dist, 'vendor', name, main)).replaceAll('\\', '/');
+    const led = text.replaceAll(`from '${name}'`, `from '${copy}'`);
+    if (led !== text) writeFileSync(join(dist, path), led);
+  }
 }
 
 /**
@@ -51,7 +70,13 @@ function keepDeclarations(entries: readonly string[]): void {
   for (const path of globSync('**/*.d.ts', { cwd: dist })) if (!kept.has(join(dist, path))) rmSync(join(dist, path));
 }
 
-type Manifest = { bin: Record<string, string>; exports: Record<string, { types?: string }> };
+type Manifest = {
+  version: string;
+  license: string;
+  main?: string;
+  bin: Record<string, string>;
+  exports: Record<string, { types?: string }>;
+};
 
 function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, globSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
-import { apiKey } from './helpers/service.ts';
+import { apiKey, inherited } from './helpers/service.ts';
 import { launch, useFolder } from './helpers/shared.ts';
 
 const run = promisify(execFile);
@@ -22,6 +23,12 @@ export default defineConfig({
     { slug: 'notes', access: { read: () => true }, fields: [{ name: 'text', type: 'text', required: true }] },
   ],
 });
+`;
+
+/** A configuration with accounts, whose passwords are hashed by compiled code. */
+const withUsers = `import { defineConfig } from 'annals';
+
+export default defineConfig({ collections: [{ slug: 'users', auth: true, fields: [] }] });
 `;
 
 const firstCall = (baseUrl: string) => `import { createClient } from 'annals/client';
@@ -55,7 +62,7 @@ const compilerOptions = {
   typeRoots: [join(root, 'node_modules/@types')],
 };
 
-type Packed = { filename: string; unpackedSize: number; files: { path: string }[] };
+type Packed = { filename: string; unpackedSize: number; files: { path: string; size: number }[] };
 
 /** npm, in a folder; what it says is in the error where it fails, as it does without a registry. */
 async function npm(folder: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
@@ -89,15 +96,21 @@ describe('The package that npm makes', () => {
   const folder = useFolder();
   let packed: Packed;
   let tarball: string;
+  const manifest = () => readFileSync(join(root, 'package.json'), 'utf8');
+  const ours = manifest();
   before(async () => {
     const { stdout } = await npm(root, 'pack', '--json', '--silent', '--pack-destination', folder);
     [packed] = JSON.parse(stdout);
     tarball = join(folder, packed.filename);
   });
 
+  async function extracted(path: string): Promise<string> {
+    return (await run('tar', ['-xzOf', tarball, path])).stdout;
+  }
+
   it('holds what it is made of, and nothing of tests, benchmarks and the example', () => {
     const rest = packed.files.map(({ path }) => path).filter((path) => !/^dist\/.+\.js$|^docs\/[\w-]+\.md$/.test(path));
-    const others = rest.filter((path) => !/^dist\/.+\.d\.ts$/.test(path));
+    const others = rest.filter((path) => !/^dist\/(.+\.d\.ts|vendor\/[\w-]+\/prebuilds\/.+\.node)$/.test(path));
     assert.deepEqual(others.sort(), [
       'CHANGELOG.md',
       'LICENSE',
@@ -108,6 +121,10 @@ describe('The package that npm makes', () => {
       'dist/server/openapi/docs/docs.css',
       'dist/server/openapi/docs/index.html',
       'dist/server/openapi/stand-in.cjs',
+      'dist/vendor/bcrypt/LICENSE',
+      'dist/vendor/bcrypt/package.json',
+      'dist/vendor/better-sqlite3/LICENSE',
+      'dist/vendor/better-sqlite3/package.json',
       'dist/vendor/hapi-swagger/license.txt',
       'dist/vendor/hapi-swagger/package.json',
       'dist/vendor/swagger-ui-dist/LICENSE',
@@ -130,7 +147,25 @@ describe('The package that npm makes', () => {
       'vendor',
       'verify',
     ]);
-    assert.ok(packed.unpackedSize < 6_000_000, `${packed.unpackedSize} bytes`);
+    const carried = packed.files.filter(({ path }) => path.endsWith('.node')).reduce((sum, { size }) => sum + size, 0);
+    assert.ok(carried < 20_000_000, `${carried} bytes of compiled code`);
+    assert.ok(packed.unpackedSize - carried < 6_000_000, `${packed.unpackedSize - carried} bytes of other files`);
+  });
+
+  it('depends on nothing that it carries along, and leaves package.json as it was', async () => {
+    const made = JSON.parse(await extracted('package/package.json'));
+    const { dependencies } = JSON.parse(ours);
+    for (const name of ['bcrypt', 'better-sqlite3', 'hapi-swagger', 'swagger-ui-dist']) {
+      assert.ok(dependencies[name], name);
+      assert.equal(made.devDependencies[name], dependencies[name]);
+      delete dependencies[name];
+    }
+    assert.deepEqual(made.dependencies, dependencies);
+    assert.equal(manifest(), ours);
+  });
+
+  it('is published as a file, since npm would tell the registry of the dependencies of the checkout', async () => {
+    await assert.rejects(npm(root, 'run', 'prepublishOnly'), /npm publish annals-VERSION\.tgz publishes it$/m);
   });
 
   it('has nothing that publint finds', async () => {
@@ -147,13 +182,25 @@ describe('The package that npm makes', () => {
     await node([attw, tarball, '--profile', 'esm-only']);
   });
 
-  describe('in an empty folder', () => {
+  describe('in an empty folder with joi 18', () => {
     const site = useFolder();
+    let installed: { stdout: string; stderr: string };
     before(async () => {
-      writeFileSync(join(site, 'package.json'), '{ "type": "module" }');
-      const { stderr } = await npm(site, 'install', tarball, '--prefer-offline', '--ignore-scripts');
-      assert.doesNotMatch(stderr, /ERESOLVE|deprecated/);
+      writeFileSync(join(site, 'package.json'), '{ "type": "module", "dependencies": { "joi": "18" } }');
+      installed = await npm(site, 'install', tarball, '--prefer-offline', '--foreground-scripts');
       writeFileSync(join(site, 'annals.config.ts'), config);
+    });
+
+    it('is installed without a conflict, with one joi, and runs no script of a package, nor does npm ci', async () => {
+      const again = await npm(site, 'ci', '--prefer-offline', '--foreground-scripts');
+      for (const { stdout, stderr } of [installed, again]) {
+        assert.doesNotMatch(stderr, /ERESOLVE|deprecated|install scripts/);
+        // npm names each script before it runs it.
+        assert.doesNotMatch(stdout, /^> /m);
+      }
+      const joi = globSync('**/node_modules/joi', { cwd: site }).map((path) => path.replaceAll('\\', '/'));
+      assert.deepEqual(joi, ['node_modules/joi']);
+      await npm(site, 'ls', '--all');
     });
 
     it('brings no Node, which would be the one that all scripts there run on, and no 100 MB', () => {
@@ -181,6 +228,18 @@ describe('The package that npm makes', () => {
       assert.equal(await service.exited, 0, service.output().stderr);
     });
 
+    it('hashes passwords', async () => {
+      writeFileSync(join(site, 'users.config.ts'), withUsers);
+      const environment = { ANNALS_CONFIG: 'users.config.ts', ANNALS_DATA: 'users' };
+      const args = ['create-user', 'users', '--email', 'ada@example.org'];
+      const create = execFile(process.execPath, [commandIn(site, 'annals'), ...args], {
+        cwd: site,
+        env: { ...inherited(), ...environment },
+      });
+      create.stdin?.end('a long enough password\n');
+      assert.deepEqual(await once(create, 'close'), [0, null]);
+    });
+
     it('verifies what it has exported', async () => {
       await node([commandIn(site, 'annals'), 'export', '--out', 'all.zip'], site);
       const verify = [commandIn(site, 'annals-verify'), '--trust-inside', 'all.zip'];
@@ -192,5 +251,69 @@ describe('The package that npm makes', () => {
       writeFileSync(join(site, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
       await node([commandOf('typescript', 'tsc'), '--project', site]);
     });
+  });
+});
+
+describe('A checkout without the packages for development', () => {
+  const folder = useFolder();
+  before(async () => {
+    const left = ['.git', 'node_modules', 'dist', 'build', 'data'];
+    for (const name of readdirSync(root).filter((one) => !left.includes(one) && !one.endsWith('.tgz'))) {
+      // The Node that came along, if one did, is not downloaded again.
+      const filter = (path: string) => path !== join(root, 'runtime/node_modules');
+      cpSync(join(root, name), join(folder, name), { recursive: true, filter });
+    }
+    const node = join(root, 'runtime/node_modules');
+    if (existsSync(node)) symlinkSync(node, join(folder, 'runtime/node_modules'), 'junction');
+    await npm(folder, 'ci', '--omit=dev', '--prefer-offline');
+    assert.ok(!existsSync(join(folder, 'node_modules/typescript')));
+  });
+
+  /** `npm start -- …` there, until the test ends: npm, a shell and Node. */
+  function start(t: TestContext, ...args: string[]) {
+    const child = spawn('npm', ['start', '--', ...args, '--port', '0', '--threads', '1'], {
+      cwd: folder,
+      env: { ...inherited(), ANNALS_API_KEY: apiKey },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: isWindows,
+      detached: !isWindows,
+    });
+    t.after(() => isEnded || (isWindows ? child.kill() : process.kill(-(child.pid as number), 'SIGKILL')));
+    let isEnded = false;
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      stderr += text;
+    });
+    const ended = once(child, 'close').then(([code]) => {
+      isEnded = true;
+      return { code, stderr };
+    });
+    const listening = new Promise<string>((resolve, reject) => {
+      let stdout = '';
+      child.stdout.setEncoding('utf8').on('data', (text) => {
+        stdout += text;
+        const found = /^listening on (\S+)$/m.exec(stdout);
+        if (found?.[1]) resolve(found[1]);
+      });
+      ended.then(() => reject(new Error(stderr)));
+    });
+    listening.catch(() => {});
+    return { listening, ended };
+  }
+
+  it('starts with a configuration, and has its OpenAPI document and the page of it', async (t) => {
+    writeFileSync(join(folder, 'notes.config.ts'), config.replace("'annals'", "'./config/define.ts'"));
+    const url = await start(t, '--config', 'notes.config.ts').listening;
+    const document = await (await fetch(`${url}/api/openapi.json`, { headers: { 'x-api-key': apiKey } })).json();
+    assert.ok(document.paths['/api/collections/notes']);
+    for (const path of ['/api/docs', '/api/docs/swagger-ui-bundle.js'])
+      assert.equal((await fetch(url + path)).status, 200, path);
+  });
+
+  it('says in one line that the example needs them, and makes no data for it', async (t) => {
+    const { code, stderr } = await start(t, '--data', 'of-the-example').ended;
+    assert.equal(code, 2);
+    assert.match(stderr, /^the example needs the packages for development: npm ci installs them\. .* --config FILE$/m);
+    assert.ok(!existsSync(join(folder, 'of-the-example')));
   });
 });

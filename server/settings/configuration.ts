@@ -40,6 +40,7 @@ export async function loadConfiguration(path: string | undefined, patience = loa
   if (!existsSync(file)) {
     throw new UsageError(path === undefined ? noConfiguration() : `there is no configuration at ${file}`);
   }
+  if (file === example) demandItsPackages();
   const { config, seed } = file.endsWith('.json') ? readJson(file) : await importModule(file, patience);
   return { path: file, model: checkConfig(config), seed };
 }
@@ -48,6 +49,17 @@ export async function loadConfiguration(path: string | undefined, patience = loa
 function noConfiguration(): string {
   const ways = 'annals init writes this one there, and --config FILE names another';
   return `there is no configuration in ${process.cwd()}: ${ways}\n\n${firstConfiguration}`;
+}
+
+/** The example is made of a package that `npm ci --omit=dev` leaves out. */
+function demandItsPackages(): void {
+  try {
+    import.meta.resolve('world-countries/package.json');
+  } catch {
+    throw new UsageError(
+      'the example needs the packages for development: npm ci installs them. Another configuration is named by --config FILE',
+    );
+  }
 }
 
 type Module = { config: unknown; seed: Seed | null };

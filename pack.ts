@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * npm packs the package.json that lies here, but that of the package has other dependencies than the checkout: not the packages of which
+ * `dist/` carries copies (build.ts). So npm runs `pack.ts begin` before it packs, which moves them to the devDependencies, and
+ * `pack.ts end` after it, which moves them back. docs/dependencies.md says why they are not installed.
+ */
+const file = join(import.meta.dirname, 'package.json');
+const [step] = process.argv.slice(2);
+
+if (step === 'begin') move('dependencies', 'devDependencies');
+else if (step === 'end') move('devDependencies', 'dependencies');
+else {
+  // npm would tell the registry of the package.json that lies here once it has packed the other one.
+  console.error('npm pack makes annals-VERSION.tgz, and npm publish annals-VERSION.tgz publishes it');
+  process.exitCode = 1;
+}
+
+function move(from: 'dependencies' | 'devDependencies', to: 'dependencies' | 'devDependencies'): void {
+  const manifest = JSON.parse(readFileSync(file, 'utf8'));
+  for (const name of readdirSync(join(import.meta.dirname, 'dist/vendor'))) {
+    if (!Object.hasOwn(manifest[from], name)) continue;
+    manifest[to][name] = manifest[from][name];
+    delete manifest[from][name];
+  }
+  manifest[to] = Object.fromEntries(Object.entries(manifest[to]).sort());
+  // As a whole, for others may read it at this moment.
+  writeFileSync(`${file}.new`, `${JSON.stringify(manifest, null, 2)}\n`);
+  renameSync(`${file}.new`, file);
+}

@@ -3,6 +3,7 @@ import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from
 import { createRequire } from 'node:module';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { foreignAssets, ownAssets } from './server/platform/carried.ts';
+import { commit } from './server/platform/version.ts';
 
 /**
  * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The checkout needs none
@@ -23,6 +24,7 @@ carry('bcrypt', ['bcrypt.js', 'promises.js', 'prebuilds', 'LICENSE']);
 carry('better-sqlite3', ['lib', 'prebuilds', 'LICENSE']);
 leadToCopy('bcrypt', 'bcrypt.js');
 leadToCopy('better-sqlite3', 'lib/index.js');
+writeFileSync(join(dist, 'build.json'), JSON.stringify({ commit: commit() }));
 for (const bin of Object.values<string>(manifestOf(root).bin)) chmodSync(join(root, bin), 0o755);
 keepDeclarations(Object.values<{ types?: string }>(manifestOf(root).exports).flatMap(({ types }) => types ?? []));
 

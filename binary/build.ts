@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { foreignAssets, ownAssets } from '../server/platform/carried.ts';
-import { version } from '../server/platform/version.ts';
+import { commit, version } from '../server/platform/version.ts';
 import { bundle, root } from './bundle.ts';
 import { licencesOf } from './licences.ts';
 import { type Architecture, architectures, nodeFor, nodeVersion } from './node.ts';
@@ -43,7 +43,7 @@ async function make(arch: Architecture): Promise<void> {
   const digests = Object.fromEntries(Object.entries(addons).map(([name, file]) => [name, sha256(readFileSync(file))]));
   assets['build.json'] = join(parts, 'build.json');
   const build = sha256(JSON.stringify([version(), nodeVersion, digests, [...files]]));
-  writeFileSync(assets['build.json'], JSON.stringify({ version: version(), build, addons: digests }));
+  writeFileSync(assets['build.json'], JSON.stringify({ version: version(), build, commit: commit(), addons: digests }));
 
   const binary = join(out, `annals${suffix}`);
   const executable = stripped(nodeFor(arch), parts);

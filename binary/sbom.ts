@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import type { Metafile } from 'esbuild';
 import { version } from '../server/platform/version.ts';
+import { sqliteVersion } from '../storage/sqlite.ts';
 import { root } from './bundle.ts';
 import { nodeVersion } from './node.ts';
 
@@ -72,14 +72,11 @@ function componentOf(folder: string): Component {
 }
 
 function nativeParts(builder: string): Component[] {
-  const db = new Database(':memory:');
-  const sqlite = db.prepare('SELECT sqlite_version()').pluck().get() as string;
-  db.close();
   const parts = JSON.parse(execFileSync(builder, ['-p', 'JSON.stringify(process.versions)'], { encoding: 'utf8' }));
   const kept = Object.entries<string>(parts).filter(([name]) => !['node', 'modules', 'napi', 'sqlite'].includes(name));
   return [
     part({ type: 'platform', name: 'node', version: nodeVersion, purl: `pkg:github/nodejs/node@v${nodeVersion}` }),
-    part({ type: 'library', name: 'sqlite', version: sqlite, description: 'in the addon of better-sqlite3' }),
+    part({ type: 'library', name: 'sqlite', version: sqliteVersion(), description: 'in the addon of better-sqlite3' }),
     part({ type: 'library', name: 'sqlite', version: String(parts.sqlite), description: 'in Node, not used' }),
     ...kept.map(([name, version]) => part({ type: 'library', name, version, description: 'in Node' })),
   ];

@@ -133,8 +133,22 @@ function readBack(db: Sqlite, name: string): unknown {
   return name === 'mmap_size' ? (value ?? 0) : value;
 }
 
+/** The version of SQLite, for example `3.53.0`. */
+export function sqliteVersion(): string {
+  const db = new Database(':memory:');
+  try {
+    return versionOf(db);
+  } finally {
+    db.close();
+  }
+}
+
+function versionOf(db: Sqlite): string {
+  return db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '';
+}
+
 function assertVersion(db: Sqlite): void {
-  const version = db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '';
+  const version = versionOf(db);
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   if (major * 1e6 + minor * 1e3 + patch < 3_051_003) {
     throw new Error(`SQLite ${version} has the WAL-reset bug; 3.51.3 or newer is needed`);

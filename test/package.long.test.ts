@@ -115,6 +115,7 @@ describe('The package that npm makes', () => {
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'dist/build.json',
       'dist/server/accounts/pages/account.css',
       'dist/server/accounts/pages/index.html',
       'dist/server/cli/annals-types.txt',
@@ -211,6 +212,15 @@ describe('The package that npm makes', () => {
       const sizes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
       const bytes = sizes.reduce((sum, size) => sum + size);
       assert.ok(bytes > 10_000_000 && bytes < 100_000_000, `${bytes} bytes`);
+    });
+
+    it('tells its version, and the commit if it was packed of one', async () => {
+      const facts = JSON.parse(await node([commandIn(site, 'annals'), '--version', '--json'], site));
+      assert.equal(facts.installation, 'package');
+      assert.equal(facts.version, JSON.parse(ours).version);
+      assert.deepEqual({ commit: facts.commit }, JSON.parse(await extracted('package/dist/build.json')));
+      const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: root }).catch(() => ({ stdout: '' }));
+      assert.ok([null, stdout.trim()].includes(facts.commit), facts.commit);
     });
 
     it('serves ten lines of configuration, and its client makes the first call', async (t) => {

@@ -20,8 +20,8 @@ const site = `With several sites (ANNALS_SITES), --site ID names the one to use.
 
 /** Runs a command line and resolves with the exit code: 0 done, 1 refused or unsound, 2 wrong usage or could not run. */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const [first = 'help', second] = args;
-  if (first === '--version' || first === 'version') return printLine(version());
+  const [given = 'help', second] = args;
+  const first = given === '--version' ? 'version' : given;
   if (['help', '--help', '-h'].includes(first)) return printLine(help());
   const both = `${first} ${second ?? ''}`.trim();
   // `export` is a command, and so is `export content`.

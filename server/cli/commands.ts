@@ -16,6 +16,7 @@ import { logCommands } from './log-commands.ts';
 import { serve } from './serve.ts';
 import { replaceKey, rotateKey } from './signing-key.ts';
 import { writeTypes } from './types.ts';
+import { printVersion } from './version.ts';
 
 const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
 
@@ -378,6 +379,17 @@ Logs the account out at once, everywhere. Its password stays valid.
   --session SID   end only this session
 ${calls}`,
     run: revokeSessions,
+  },
+  version: {
+    summary: 'print the version',
+    usage: `annals --version [--json]
+
+  --json  print one JSON object: version; commit, null if unknown or if its sources were changed; installation (binary, package
+          or checkout); node and sqlite, their versions; platform and arch, as Node names them
+
+Exit codes: 0 done. 2 wrong usage.`,
+    isForAllSites: true,
+    run: async (args) => printVersion(args),
   },
 };
 

@@ -48,9 +48,14 @@ export function bootstrapText(): string {
   return executable().getAsset('bootstrap.cjs', 'utf8');
 }
 
-/** The version of the binary, and a text that names its code. */
-export function binaryBuild(): { version: string; build: string } {
+/** The version of the binary, a text that names its code, and the commit that it was built of, if that is known. */
+export function binaryBuild(): { version: string; build: string; commit: string | null } {
   return JSON.parse(executable().getAsset('build.json', 'utf8'));
+}
+
+/** Whether this process runs the sources as they are, and not what is built of them. */
+export function isCheckout(): boolean {
+  return isSource && !isBinary();
 }
 
 /**

@@ -1,19 +1,47 @@
+import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { binaryBuild, isBinary } from './carried.ts';
+import { binaryBuild, isBinary, isCheckout } from './carried.ts';
 
 const require = createRequire(import.meta.url);
 // By its own name, for from here it is farther away once it is built.
 const packageFile = 'annals/package.json';
+/** The file that build.ts writes of the build, in the package alone. */
+const buildFile = '../../build.json';
 /** Holds `config` and `server`, as they are here: the sources, or `dist` once they are built. */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The version of the package. */
 export function version(): string {
   return isBinary() ? binaryBuild().version : (require(packageFile) as { version: string }).version;
+}
+
+/** How Annals was installed. */
+export function installation(): 'binary' | 'checkout' | 'package' {
+  return isBinary() ? 'binary' : isCheckout() ? 'checkout' : 'package';
+}
+
+/**
+ * The commit of the sources, as 40 hexadecimal digits; null where it is not known: without git, and of sources that were changed
+ * since.
+ */
+export function commit(): string | null {
+  if (isBinary()) return binaryBuild().commit;
+  return isCheckout() ? commitOf(root) : (require(buildFile) as { commit: string | null }).commit;
+}
+
+function commitOf(folder: string): string | null {
+  // A copy of the sources may lie in a repository of others.
+  if (!existsSync(join(folder, '.git'))) return null;
+  const [head, changes] = [
+    ['rev-parse', 'HEAD'],
+    ['status', '--porcelain'],
+  ].map((args) => spawnSync('git', args, { cwd: folder, encoding: 'utf8' }));
+  const isKnown = head?.status === 0 && changes?.status === 0 && changes.stdout === '';
+  return isKnown ? head.stdout.trim() : null;
 }
 
 let known: string | null = null;

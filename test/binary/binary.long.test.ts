@@ -76,6 +76,12 @@ describe('The binary', { skip }, () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const { stdout, stderr } = await run(file, ['--version'], { cwd: folder, env: {} });
     assert.deepEqual([stdout, stderr], [`${version}\n`, '']);
+    const facts = JSON.parse((await run(file, ['--version', '--json'], { cwd: folder, env: {} })).stdout);
+    assert.deepEqual(
+      [facts.version, facts.installation, facts.node, `${facts.platform}-${facts.arch}`],
+      [version, 'binary', '26.10.0', 'linux-x64'],
+    );
+    assert.ok(facts.commit === null || /^[\da-f]{40}$/.test(facts.commit), facts.commit);
   });
 
   it('has sums that are those of the files beside it', () => {

@@ -370,7 +370,7 @@ describe('annals', () => {
 
   it('has every flag in docs/operations.md', async () => {
     const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-    for (const command of ['serve', 'health', 'doctor', 'verify', 'config check']) {
+    for (const command of ['serve', 'health', 'doctor', 'verify', 'config check', 'version']) {
       const { stdout } = await runHere([...command.split(' '), '--help']);
       const [usage = ''] = stdout.split('\n');
       assert.ok(text.includes(`| \`${usage}\` |`), usage);
@@ -384,6 +384,31 @@ describe('annals', () => {
     for (const args of [['--version'], ['version']]) {
       assert.deepEqual(await runHere(args), { code: 0, stdout: `${version}\n`, stderr: '' });
     }
+    const { code, stdout } = await runHere(['--version', '--json']);
+    const { commit, sqlite, ...facts } = JSON.parse(stdout);
+    assert.deepEqual(
+      { code, ...facts },
+      {
+        code: 0,
+        version,
+        installation: 'checkout',
+        node: process.versions.node,
+        platform: process.platform,
+        arch: process.arch,
+      },
+    );
+    assert.ok(commit === null || /^[\da-f]{40}$/.test(commit), commit);
+    assert.match(sqlite, /^3\.\d+\.\d+$/);
+  });
+
+  it('refuses with the version what it does not know, whatever the environment is', async () => {
+    const { code, stderr } = await runHere(['--version', '--jsn', 'now'], { environment: { ANNALS_PROT: '1' } });
+    assert.equal(code, 2);
+    assert.equal(
+      stderr,
+      'unknown flag --jsn; did you mean "--json"?; known: --help, --json\nunexpected argument "now"\n\nannals version --help shows the usage\n',
+    );
+    assert.equal((await runHere(['--version', '--json'], { environment: { ANNALS_PROT: '1' } })).code, 0);
   });
 
   it('refuses a command that is not there, with the nearest one and exit code 2', async () => {

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { readBackupNote } from '../../server/platform/backup-note.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -130,6 +131,36 @@ describe('annals backup and annals restore', () => {
     assert.equal(code, 2);
     assert.match(stderr, /holds a restore that was stopped: delete the directory/);
     assert.ok(!existsSync(join(data, 'log.db')));
+  });
+
+  it('say what a file is that is no backup', async (t) => {
+    const whole = readFileSync(await saved());
+    const manifest = whole.subarray(0, 512);
+    const cases: [Buffer, string][] = [
+      [Buffer.from('{ "a": "text" }\n'.repeat(100)), 'is not a backup of Annals: it is not a tar archive'],
+      [Buffer.from('a short text'), 'is not a backup of Annals: it is not a tar archive'],
+      [Buffer.alloc(0), 'is not a backup of Annals: it is empty'],
+      [Buffer.alloc(1024), 'is not a backup of Annals: it is empty'],
+      [gzipSync(whole), 'is not a backup of Annals: it is compressed with gzip. Decompress it first'],
+      [zstdCompressSync(whole), 'is not a backup of Annals: it is compressed with zstd. Decompress it first'],
+      [Buffer.from('PK\x03\x04…'), 'is not a backup of Annals: it is a ZIP archive, and backups are tar archives'],
+      [manifest, 'is not a whole backup: it ends at annals-backup.json'],
+      [
+        Buffer.concat([whole.subarray(0, 1024), whole.subarray(0, 100)]),
+        'is not a whole backup: it ends at annals-backup.json',
+      ],
+      [
+        Buffer.concat([whole.subarray(0, 1024), Buffer.alloc(2048, 'x')]),
+        'is not a whole backup: it is damaged after annals-backup.json',
+      ],
+    ];
+    const file = join(temporaryFolder(t), 'x.annals');
+    for (const [bytes, message] of cases) {
+      writeFileSync(file, bytes);
+      const { code, stdout, stderr } = await restore(file, join(temporaryFolder(t), 'data'));
+      assert.deepEqual({ code, stdout, stderr }, { code: 2, stdout: '', stderr: `${file} ${message}\n` });
+      assert.deepEqual(await runHere(['verify', file]), { code, stdout, stderr });
+    }
   });
 
   it('refuse a file that is cut off or altered, and leave nothing that could be started', async (t) => {
@@ -284,7 +315,7 @@ describe('A series of backups', () => {
     truncateSync(join(place, name), statSync(join(place, name)).size - 100);
     const short = await restore(place, join(temporaryFolder(t), 'data'), '--identity', keys);
     assert.equal(short.code, 2, short.stdout);
-    assert.match(short.stderr, /is not a whole backup/);
+    assert.match(short.stderr, /is not a whole backup: it was cut off or altered after it was encrypted$/m);
   });
 
   it('keeps what its rules name', async (t) => {

@@ -130,12 +130,18 @@ export async function readArchive(source: Readable, take: Taking): Promise<strin
   const digests: string[] = [];
   const altered: string[] = [];
   let sums: string | null = null;
+  let last: string | null = null;
+  let head: Buffer = Buffer.alloc(0);
+  source.once('data', (bytes: Buffer) => {
+    head = bytes;
+  });
   // The end of the source ends the archive, and its failure too.
   source.once('error', (error) => tar.destroy(error));
   source.pipe(tar as typeof tar & NodeJS.WritableStream);
   try {
     for await (const entry of tar) {
       const { name, size = 0, type } = entry.header;
+      last = name;
       if (type !== 'file' || !isKnown(name))
         throw new BackupError(`is not a backup of Annals: it has ${JSON.stringify(name)}`);
       if (sums !== null) throw new BackupError(`goes on after ${names.sums}`);
@@ -152,19 +158,36 @@ export async function readArchive(source: Readable, take: Taking): Promise<strin
       digests.push(`${sha256}  ${name}\n`);
     }
   } catch (error) {
-    if (error instanceof Error && /^(Invalid tar header|Unexpected end of data)/.test(error.message))
-      throw new BackupError(`is not a whole backup: ${messageOf(error)}`);
-    throw error;
+    const [isDamaged, isShort] = ['Invalid tar header', 'Unexpected end of data'].map((start) =>
+      messageOf(error).startsWith(start),
+    );
+    if (!isDamaged && !isShort) throw error;
+    if (last === null) throw new BackupError(`is not a backup of Annals: ${formatOf(head)}`);
+    throw new BackupError(`is not a whole backup: it ${isShort ? 'ends at' : 'is damaged after'} ${last}`);
   } finally {
     source.unpipe();
     source.destroy();
     tar.destroy();
   }
+  if (last === null) throw new BackupError('is not a backup of Annals: it is empty');
   if (sums === null) throw new BackupError(`is not a whole backup: it ends without ${names.sums}`);
   const wrong = digests.find((line, index) => line !== `${sums.split('\n')[index]}\n`);
   if (wrong) throw new BackupError(`was altered: ${wrong.slice(zeros.length + 2, -1)} is not what ${names.sums} says`);
   if (sums !== digests.join('')) throw new BackupError(`is not a whole backup: ${names.sums} names more than there is`);
   return altered;
+}
+
+/** The first bytes of files that backups are taken for, or packed into. */
+const marks: Record<string, string> = {
+  '1f8b': 'it is compressed with gzip. Decompress it first',
+  '28b52ffd': 'it is compressed with zstd. Decompress it first',
+  fd377a585a00: 'it is compressed with xz. Decompress it first',
+  '504b0304': 'it is a ZIP archive, and backups are tar archives',
+};
+
+function formatOf(head: Buffer): string {
+  const found = Object.keys(marks).find((mark) => head.toString('hex', 0, mark.length / 2) === mark);
+  return found === undefined ? 'it is not a tar archive' : (marks[found] as string);
 }
 
 async function digested(source: Readable, take: (content: Readable) => Promise<'stop' | undefined>) {

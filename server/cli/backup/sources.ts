@@ -1,7 +1,6 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { messageOf } from '../../../storage/errors.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { BackupError, type Manifest, names, readArchive, readManifest, type Taking, textOf } from './archive.ts';
@@ -44,7 +43,7 @@ export async function readBackup(
     if (error instanceof BackupError) throw new StartError(`${source.name} ${error.message}`);
     // A wrong byte of an encrypted file, or a truncated one.
     if (error instanceof Error && /decrypt|ciphertext|stream ended|chunk|invalid tag/i.test(error.message))
-      throw new StartError(`${source.name} is not a whole backup: ${messageOf(error)}`);
+      throw new StartError(`${source.name} is not a whole backup: it was cut off or altered after it was encrypted`);
     throw error;
   }
 }

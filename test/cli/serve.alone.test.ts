@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { annalsWords } from '../helpers/command.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { apiKey, inherited, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { apiKey, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
+import { config, isTaken, noThreads, posts, slowConfig } from './serving.ts';
 
-const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-const slowConfig = `export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }], access: {
-  create: async () => { console.error('asked'); await new Promise((go) => setTimeout(go, 1200)); return true; }, read: () => true } }] }`;
+const users = { slug: 'users', auth: true, fields: [] };
 const shared = useFolder();
 const configFile = writeConfig(shared, config);
-const posts = '/api/collections/posts';
-/** Where it does not matter who answers: each thread costs at every start. */
-const noThreads = { ANNALS_THREADS: '0' };
-
-const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 /** A file with a text in it. */
 function fileWith(folder: string, name: string, text: string): string {
@@ -62,9 +53,9 @@ describe('annals serve', () => {
     assert.equal((await get(next, key)).status, 200);
   });
 
-  it('prints where mail in development is shown, and not where mail goes out or is off', async (t) => {
+  it('prints where mail in development is shown, and nothing of it in production', async (t) => {
     const folder = temporaryFolder(t);
-    const accounts = { bcryptCost: 4, collections: [{ slug: 'users', auth: true, fields: [] }] };
+    const accounts = { bcryptCost: 4, collections: [users] };
     const args = ['serve', '--config', writeConfig(folder, accounts), '--port', '0', '--data'];
     const quiet = { ANNALS_LOG_LEVEL: 'silent', ANNALS_API_KEY: apiKey, ...noThreads };
     const first = launch(t, [...args, join(folder, 'a')], quiet);
@@ -97,19 +88,9 @@ describe('annals serve', () => {
     first.child.kill('SIGTERM');
     assert.equal(await first.exited, 0);
 
-    for (const more of [
-      { NODE_ENV: 'production' },
-      { ANNALS_SMTP_URL: 'smtp://127.0.0.1:2525', ANNALS_MAIL_FROM: 'a@example.org' },
-      { ANNALS_CONFIG: configFile },
-    ] as Record<string, string>[]) {
-      const named = more.ANNALS_CONFIG ? ['serve', '--port', '0', '--data'] : args;
-      const next = launch(t, [...named, join(folder, 'b')], { ...quiet, ...more });
-      await next.listening;
-      assert.doesNotMatch(next.output().stdout, /^ {2}Mail/m);
-      next.child.kill('SIGTERM');
-      await next.exited;
-      rmSync(join(folder, 'b'), { recursive: true });
-    }
+    const next = launch(t, [...args, join(folder, 'b')], { ...quiet, NODE_ENV: 'production' });
+    await next.listening;
+    assert.doesNotMatch(next.output().stdout, /^ {2}Mail/m);
   });
 
   it('says in one line how many warnings there are, which config check prints', async (t) => {
@@ -121,27 +102,15 @@ describe('annals serve', () => {
         fields: [{ name: 'code', type: 'text', unique: true, defaultValue: 'x' }],
       })),
     });
-    const said = (lines: { level: number; msg: string }[]) =>
-      lines.flatMap(({ level, msg }) => (level === 40 ? [msg] : []));
     for (const [count, wanted] of [
       [1, () => '1 warning about the configuration: bcryptCost: 4 is for tests; passwords need 10 or more'],
       [4, (file: string) => `4 warnings about the configuration: "annals config check --config ${file}" prints them`],
     ] as const) {
       const config = { ...warned(count), globals: [{ slug: 'site', fields: [] }] };
-      const file = writeConfig(folder, config);
-      const service = await startService(t, config);
-      const own = /Config +(\S+)/.exec(service.output().stdout)?.[1] ?? '';
-      const lines = await eventually(() => {
-        const found = service
-          .output()
-          .stderr.trim()
-          .split('\n')
-          .filter(Boolean)
-          .map((line) => JSON.parse(line));
-        return found.length > 0 ? found : null;
-      });
-      assert.deepEqual(said(lines), [wanted(own)]);
-      await service.kill();
+      const file = writeConfig(folder, `export default ${JSON.stringify(config)}`);
+      const { lines } = await startHere(t, {}, { config: file });
+      const said = lines().flatMap(({ level, msg }) => (level === 40 ? [msg] : []));
+      assert.deepEqual(said, [wanted(file)]);
       const { code, stdout } = await runHere(['config', 'check', '--config', file]);
       assert.deepEqual([code, stdout.match(/^warning: /gm)?.length], [0, count]);
     }
@@ -168,12 +137,15 @@ describe('annals serve', () => {
     assert.match(output().stdout, /https:\/\/cms\.example\.org\/base\/api/);
     assert.equal(output().stderr, '');
     assert.ok(!output().stdout.includes('key-000000'));
+    // Without accounts there is no mail to show.
+    assert.doesNotMatch(output().stdout, /^ {2}Mail/m);
   });
 
   it('takes each of them from a file too', async (t) => {
     const folder = temporaryFolder(t);
+    const accounts = writeConfig(folder, { ...config, collections: [...config.collections, users] });
     const environment = {
-      ANNALS_CONFIG_FILE: fileWith(folder, 'config', `${configFile}\n`),
+      ANNALS_CONFIG_FILE: fileWith(folder, 'config', `${accounts}\n`),
       ANNALS_DATA_FILE: fileWith(folder, 'where', join(folder, 'data')),
       ANNALS_HOST_FILE: fileWith(folder, 'host', '127.0.0.1\n'),
       ANNALS_PORT_FILE: fileWith(folder, 'port', '0\n'),
@@ -189,6 +161,8 @@ describe('annals serve', () => {
     const url = await listening;
     for (const key of ['from-a-file-00000', 'another-one-00000']) assert.equal((await get(url, key)).status, 200);
     assert.match(output().stdout, /http:\/\/cms\.example\.org\/api/);
+    // Mail goes out: there is no page of it.
+    assert.doesNotMatch(output().stdout, /^ {2}Mail/m);
   });
 
   it('says a wrong command line or environment, every problem on a line of its own, with the right word', async () => {
@@ -448,16 +422,6 @@ describe('One data directory', () => {
   });
 });
 
-/** Whether a new connection is taken. */
-function isTaken(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname, () => resolve(true));
-    socket.on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
-}
-
 describe('The end of a service', () => {
   it('at a signal lets the requests in flight finish, takes no new ones, and exits with 0', async (t) => {
     const endBy = async (signal: NodeJS.Signals) => {
@@ -479,93 +443,6 @@ describe('The end of a service', () => {
       assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
     };
     await Promise.all([endBy('SIGTERM'), endBy('SIGINT')]);
-  });
-
-  it('answers what it has said it takes, and does nothing that it has not', async (t) => {
-    const service = await startService(t, config, { environment: noThreads });
-    const { hostname, port } = new URL(service.url);
-    const ask = (title: string) => {
-      const body = JSON.stringify({ title });
-      const socket = connect(Number(port), hostname);
-      let said = '';
-      socket
-        .on('error', () => {})
-        .on('data', (chunk) => {
-          said += chunk;
-        });
-      const head = `POST ${posts} HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${apiKey}\r\nexpect: 100-continue\r\n`;
-      const rest = `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
-      return { socket, begin: () => socket.write(head + rest), go: () => socket.write(body), said: () => said };
-    };
-    const [taken, late] = [ask('taken'), ask('late')];
-    const isOver = once(late.socket, 'end');
-    taken.begin();
-    await eventually(() => taken.said().startsWith('HTTP/1.1 100 Continue'));
-    service.child.kill('SIGTERM');
-    // It ends the connections over which nothing has come: so it has begun to stop.
-    await isOver;
-    late.begin();
-    late.go();
-    taken.go();
-    await eventually(() => taken.said().includes('HTTP/1.1 201 Created'));
-    assert.equal(await service.stop(), 0);
-    assert.equal(late.said(), '');
-    assert.equal(recordedEvents(service.data).filter(({ type }) => type === 'document.created').length, 1);
-  });
-
-  it('does not come at SIGHUP, which is logged, nor by what that interrupts', async (t) => {
-    for (const threads of ['0', '1']) {
-      const service = await startService(t, slowConfig, { environment: { ANNALS_THREADS: threads } });
-      const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
-      await eventually(() => service.output().stderr.includes('asked'));
-      service.child.kill('SIGHUP');
-      await eventually(() => /"level":40,[^\n]*"msg":"SIGHUP is ignored: [^\n]*restart/.test(service.output().stderr));
-      assert.equal((await slow).status, 201);
-      assert.equal((await service.call('GET', posts)).body.total, 1);
-      assert.equal(await service.stop(), 0);
-    }
-  });
-
-  it('comes at once when the terminal goes that it was started at', { skip: !hasTerminals }, async (t) => {
-    const data = join(temporaryFolder(t), 'data');
-    const command = [...annalsWords(), 'serve', '--config', configFile, '--data', data, '--port', '0'];
-    const words = command.map((word) => `'${word}'`).join(' ');
-    const environment = { ...inherited(), ...noThreads };
-    const terminal = spawn('script', ['-qec', words, '/dev/null'], {
-      env: environment,
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    t.after(() => terminal.kill('SIGKILL'));
-    let shown = '';
-    terminal.stdout.setEncoding('utf8').on('data', (text) => {
-      shown += text;
-    });
-    const [, url = ''] = await eventually(() => /listening on (\S+)\r/.exec(shown), 20_000);
-    terminal.kill('SIGKILL');
-    while (await isTaken(url)) await new Promise((resolve) => setTimeout(resolve, 10));
-    await startHere(t, config, { data });
-  });
-
-  it('does not wait for what the configuration left running', async (t) => {
-    const folder = temporaryFolder(t);
-    const source = `setInterval(() => {}, 1000); export default ${JSON.stringify(config)};`;
-    assert.equal((await runCommand(['config', 'check', '--config', writeConfig(folder, source)])).code, 0);
-    const service = await startService(t, source);
-    assert.equal(await service.stop(), 0);
-  });
-
-  it('comes at once in the middle of a start, and leaves the directory to the next one', async (t) => {
-    const data = temporaryFolder(t);
-    const slow = `import { isMainThread } from 'node:worker_threads';
-      if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
-      export default ${JSON.stringify(config)};`;
-    const args = ['serve', '--config', writeConfig(shared, slow), '--data', data, '--port', '0'];
-    const { child, exited, output } = launch(t, args, { ANNALS_THREADS: '1' });
-    await eventually(() => existsSync(join(data, 'log.db')));
-    child.kill('SIGTERM');
-    assert.deepEqual([await exited, output().stdout], [0, '']);
-    const next = await startHere(t, config, { data });
-    assert.equal((await next.call('GET', posts)).status, 200);
   });
 
   it('comes at once when nothing is in flight, with connections kept open, and leaves a sound directory without the key', async (t) => {

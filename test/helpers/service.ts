@@ -49,7 +49,8 @@ export function writeConfig(folder: string, config: TestConfig): string {
 }
 
 /**
- * Starts a service on a free port and resolves when it listens; it is ended after the test.
+ * Starts a service on a free port and resolves when it listens; it is ended after the test. Without ANNALS_THREADS it has one thread
+ * that answers, on every machine.
  *
  * @param options.openFiles how many files and connections it may have open.
  */
@@ -61,7 +62,11 @@ export async function startService(
   const folder = temporaryFolder(t);
   const data = options.data ?? join(folder, 'data');
   const args = ['serve', '--config', writeConfig(folder, config), '--data', data, '--port', '0'];
-  const child = runAnnals(args, { ANNALS_API_KEY: apiKey, ...options.environment }, options.openFiles);
+  const child = runAnnals(
+    args,
+    { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '1', ...options.environment },
+    options.openFiles,
+  );
   const printed = { stdout: '', stderr: '' };
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     printed.stderr += text;

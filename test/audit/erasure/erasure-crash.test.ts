@@ -134,7 +134,7 @@ describe('an erasure that is broken off', () => {
 
   for (let round = 1; round <= rounds; round += 1) {
     it(`by SIGKILL under load is finished, or never was (round ${round})`, async (t) => {
-      const service = await startService(t, config);
+      const service = await startService(t, config, { environment: { ANNALS_THREADS: '2' } });
       const words = Array.from({ length: 24 }, (_, index) => `Chuditch-${round}-${index}z`);
       const ids = await Promise.all(
         words.map(async (word) => {

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { annalsWords } from '../helpers/command.ts';
+import { startHere } from '../helpers/embedded.ts';
+import { apiKey, inherited, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
+import { config, isTaken, noThreads, posts, slowConfig } from './serving.ts';
+
+const shared = useFolder();
+const configFile = writeConfig(shared, config);
+
+const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+
+describe('The end of a service that was interrupted', () => {
+  it('answers what it has said it takes, and does nothing that it has not', async (t) => {
+    const service = await startService(t, config, { environment: noThreads });
+    const { hostname, port } = new URL(service.url);
+    const ask = (title: string) => {
+      const body = JSON.stringify({ title });
+      const socket = connect(Number(port), hostname);
+      let said = '';
+      socket
+        .on('error', () => {})
+        .on('data', (chunk) => {
+          said += chunk;
+        });
+      const head = `POST ${posts} HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${apiKey}\r\nexpect: 100-continue\r\n`;
+      const rest = `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+      return { socket, begin: () => socket.write(head + rest), go: () => socket.write(body), said: () => said };
+    };
+    const [taken, late] = [ask('taken'), ask('late')];
+    const isOver = once(late.socket, 'end');
+    taken.begin();
+    await eventually(() => taken.said().startsWith('HTTP/1.1 100 Continue'));
+    service.child.kill('SIGTERM');
+    // It ends the connections over which nothing has come: so it has begun to stop.
+    await isOver;
+    late.begin();
+    late.go();
+    taken.go();
+    await eventually(() => taken.said().includes('HTTP/1.1 201 Created'));
+    assert.equal(await service.stop(), 0);
+    assert.equal(late.said(), '');
+    assert.equal(recordedEvents(service.data).filter(({ type }) => type === 'document.created').length, 1);
+  });
+
+  it('does not come at SIGHUP, which is logged, nor by what that interrupts', async (t) => {
+    for (const threads of ['0', '1']) {
+      const service = await startService(t, slowConfig, { environment: { ANNALS_THREADS: threads } });
+      const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
+      await eventually(() => service.output().stderr.includes('asked'));
+      service.child.kill('SIGHUP');
+      await eventually(() => /"level":40,[^\n]*"msg":"SIGHUP is ignored: [^\n]*restart/.test(service.output().stderr));
+      assert.equal((await slow).status, 201);
+      assert.equal((await service.call('GET', posts)).body.total, 1);
+      assert.equal(await service.stop(), 0);
+    }
+  });
+
+  it('comes at once when the terminal goes that it was started at', { skip: !hasTerminals }, async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const command = [...annalsWords(), 'serve', '--config', configFile, '--data', data, '--port', '0'];
+    const words = command.map((word) => `'${word}'`).join(' ');
+    const environment = { ...inherited(), ...noThreads };
+    const terminal = spawn('script', ['-qec', words, '/dev/null'], {
+      env: environment,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => terminal.kill('SIGKILL'));
+    let shown = '';
+    terminal.stdout.setEncoding('utf8').on('data', (text) => {
+      shown += text;
+    });
+    const [, url = ''] = await eventually(() => /listening on (\S+)\r/.exec(shown), 20_000);
+    terminal.kill('SIGKILL');
+    while (await isTaken(url)) await new Promise((resolve) => setTimeout(resolve, 10));
+    await startHere(t, config, { data });
+  });
+
+  it('does not wait for what the configuration left running', async (t) => {
+    const folder = temporaryFolder(t);
+    const source = `setInterval(() => {}, 1000); export default ${JSON.stringify(config)};`;
+    assert.equal((await runCommand(['config', 'check', '--config', writeConfig(folder, source)])).code, 0);
+    const service = await startService(t, source);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it('comes at once in the middle of a start, and leaves the directory to the next one', async (t) => {
+    const data = temporaryFolder(t);
+    const slow = `import { isMainThread } from 'node:worker_threads';
+      if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));
+      export default ${JSON.stringify(config)};`;
+    const args = ['serve', '--config', writeConfig(shared, slow), '--data', data, '--port', '0'];
+    const { child, exited, output } = launch(t, args, { ANNALS_THREADS: '1' });
+    await eventually(() => existsSync(join(data, 'log.db')));
+    child.kill('SIGTERM');
+    assert.deepEqual([await exited, output().stdout], [0, '']);
+    const next = await startHere(t, config, { data });
+    assert.equal((await next.call('GET', posts)).status, 200);
+  });
+});

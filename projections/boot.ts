@@ -9,7 +9,7 @@ import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { differenceTo, epochsOf } from './epochs.ts';
+import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { claimsIn } from './fit.ts';
 import { openProjector, type Projector } from './projector.ts';
@@ -115,6 +115,15 @@ export function boot(options: BootOptions): Booted {
   }
 }
 
+/**
+ * The command that records a schema and rules, for a log whose read tables and claims stay as they are.
+ *
+ * @param log the log as it is.
+ */
+export function schemaCommand(log: LogReader, declared: Declared & Pick<BootOptions, 'ids'>): Command {
+  return commandOf(declared, schemaChange(log, declared));
+}
+
 /** The part of the log that the operator takes as it is; null where the vault has sealed it. */
 function acceptanceOf({ seals, acceptance }: BootOptions, log: LogReader): Acceptance | null {
   const head = log.head();
@@ -140,11 +149,11 @@ function record(log: SqliteLog, command: Command): void {
   if (outcome instanceof Error) throw outcome;
 }
 
-function commandOf({ ids }: BootOptions, change: Change, reason?: string): Command {
+function commandOf({ ids }: Pick<BootOptions, 'ids'>, change: Change, reason?: string): Command {
   const context = reason === undefined ? {} : { reason };
   return { ...change, actor: { type: 'system' }, correlationId: ids.next().id, context };
 }
 
-function schemaChange(log: LogReader, { schema, rules }: BootOptions): Change {
+function schemaChange(log: LogReader, { schema, rules }: Declared): Change {
   return changeOf(schemaStream, [{ type: 'schema.changed', data: { schema, rules } }], log.versionOf(schemaStream));
 }

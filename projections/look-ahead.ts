@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dataFields, type Schema } from '../config/schema.ts';
+import { uniqueFields } from '../events/claims.ts';
 import { BrokenLogError, openLogToRead } from '../events/log-file.ts';
 import { readLog } from '../events/log-reader.ts';
 import { compileUpcaster, type Epoch, fieldsByKey, previousOf } from '../events/upcasters.ts';
@@ -53,6 +54,50 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
   } finally {
     db.close();
   }
+}
+
+/** The findings of a service that runs on a data directory about another schema, without a start. */
+export type ReloadOutlook = {
+  /** Whether it has other read tables or claims than the one that the log ends with, which only a start makes. */
+  hasOtherTables: boolean;
+  /** Whether it, or its rules, must be recorded. */
+  isRecorded: boolean;
+  /** The changes for documents; empty where the tables differ. */
+  changes: string[];
+};
+
+/**
+ * Looks whether a schema can follow the one of a running service, whose read tables are up to date.
+ *
+ * @throws BrokenLogError when the log does not hold its schemas; an Error when the schema cannot follow it.
+ */
+export function lookAtReload(directory: string, declared: Declared): ReloadOutlook {
+  const { schema } = declared;
+  const db = openLogToRead(logFile(directory), 16);
+  try {
+    const epochs = epochsOf(readLog(db));
+    const before = epochs.at(-1)?.schema;
+    if (!before) throw new BrokenLogError('the log has no schema');
+    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), declared);
+    const isRecorded = isChanged || hasOtherRules;
+    if (!isChanged) return { hasOtherTables: false, isRecorded, changes: [] };
+    const file = readFileOf(directory, projectionHash(before, compileUpcaster(epochs)));
+    const next: Epoch = { position: Number.MAX_SAFE_INTEGER, schema };
+    const hasOtherTables =
+      file !== readFileOf(directory, projectionHash(schema, compileUpcaster([...epochs, next]))) ||
+      scopesOf(before) !== scopesOf(schema);
+    const changes = hasOtherTables ? [] : (lookInto(file, (read) => changesIn(read, before, schema)) ?? []);
+    return { hasOtherTables, isRecorded, changes };
+  } finally {
+    db.close();
+  }
+}
+
+/** The claims that documents make, and the streams that are accounts. */
+function scopesOf({ collections }: Schema): string {
+  return JSON.stringify(
+    collections.map(({ slug, auth, fields }) => [slug, auth, uniqueFields(slug, fields).map(({ scope }) => scope)]),
+  );
 }
 
 function lookIntoReplay<T>(made: Projection, source: Source, look: (read: Sqlite) => T): T {

@@ -19,7 +19,17 @@ import type { Tables } from '../projections/tables.ts';
 import type { Where } from '../projections/where.ts';
 import type { BlobStore } from '../storage/blobs.ts';
 import type { State } from './platform/state.ts';
-import type { Api, Credentials, ErasurePort, KeyRecord, Notary, PasswordService, Pins, ToldOrigins } from './ports.ts';
+import type {
+  Api,
+  Credentials,
+  ErasurePort,
+  KeyRecord,
+  Notary,
+  PasswordService,
+  Pins,
+  Reloading,
+  ToldOrigins,
+} from './ports.ts';
 import type { Writing } from './writer/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
@@ -108,6 +118,8 @@ export type RouteParts = {
   /** The name of the store of files, by which commands refer to it. */
   store: string;
   erasures: ErasurePort;
+  /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
+  reload: Reloading['reload'];
   /** The origins of refused pages that the log tells of. */
   toldOrigins: ToldOrigins;
   /** An OpenAPI document as text, fetched on the first call; that of the contract by default. */

@@ -168,3 +168,13 @@ export type ToldOrigins = Int32Array<SharedArrayBuffer>;
 
 /** The documents that there are: a route is in one of them, by its path. */
 export type Api = 'contract' | 'audit';
+
+/**
+ * The result of reading the configuration again. `changed`: another one is in force, which differs in these points. `unchanged`: it was
+ * read again, and no difference is known. `restart`: it differs in points that only a start can change. `wrong`: it cannot be loaded, is
+ * not valid, or may not follow. In the last two cases the one before stays in force, and `lines` are the reasons.
+ */
+export type Reloaded = { outcome: 'changed' | 'unchanged' | 'restart' | 'wrong'; lines: readonly string[] };
+
+/** Reads the configuration again, one call after the other. */
+export type Reloading = { reload: () => Promise<Reloaded> };

@@ -28,16 +28,22 @@ export type MainPasswordService = {
   sweep: (referenced: ReadonlySet<string>) => { missing: number; swapped: number };
   /** Deletes the drafts of a document and, if it is a user, those that the user stored. */
   forgetDrafts: (collection: string, id: string) => void;
+  /** Takes another configuration. A changed rate limit begins to count anew. */
+  follow: (next: Configured) => void;
   /** Ends its workers; waiting tasks are rejected. */
   close: () => Promise<void>;
 };
 
-type Options = {
-  vault: Vault;
+/** The options of a configuration that passwords are kept by. */
+type Configured = {
   /** By slug, for every auth collection. */
   rules: ReadonlyMap<string, LockRule>;
   bcryptCost: number;
   rateLimit: RateLimit | null;
+};
+
+type Options = Configured & {
+  vault: Vault;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Called when a mail waits. */
@@ -60,7 +66,9 @@ const noAccount = `${commitmentPrefix}nobody`;
 
 /** Creates the password service, one per service. */
 export function createPasswordService(options: Options): MainPasswordService {
-  const { vault, rules, bcryptCost, rateLimit, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
+  const { vault, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
+  let { rules, bcryptCost, rateLimit }: Configured = options;
+  let limit = createLimit(rateLimit);
   const width = Math.min(availableParallelism(), maxThreads);
   const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
   const turns = createTurns({ width, maxWaiting });
@@ -68,8 +76,8 @@ export function createPasswordService(options: Options): MainPasswordService {
   const { token, openToken } = createTokens(vault.secret('one-time-tokens'));
   const counterKey = vault.secret('login-counters');
   // While hashes of a higher, former cost exist, every comparison takes that cost.
-  const work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
-  const dummy = dummyHash(work);
+  let work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
+  let dummy = dummyHash(work);
   const mayMail = createMailLimit();
   const drafts = keepDrafts({ drafts: vault.drafts, now, onFailure: onDraftFailure });
 
@@ -140,7 +148,7 @@ export function createPasswordService(options: Options): MainPasswordService {
 
   return {
     passwords: {
-      limit: createLimit(rateLimit),
+      limit: (address, email) => limit(address, email),
       mayMail: (collection, id) => mayMail(`${collection}/${id}`),
       checkPassword: (attempt) => withRoom(check(attempt)),
       storePassword: (password, address) => withRoom(keep(password, address)),
@@ -164,6 +172,13 @@ export function createPasswordService(options: Options): MainPasswordService {
       return counts;
     },
     forgetDrafts: drafts.forget,
+    follow(next) {
+      if (JSON.stringify(next.rateLimit) !== JSON.stringify(rateLimit)) limit = createLimit(next.rateLimit);
+      ({ rules, bcryptCost, rateLimit } = next);
+      if (bcryptCost <= work) return;
+      work = bcryptCost;
+      dummy = dummyHash(work);
+    },
     async close() {
       await drafts.close();
       turns.close();

@@ -7,12 +7,14 @@ import { configCheck } from './config-check.ts';
 import { exportContent } from './content/export.ts';
 import { importContent } from './content/import.ts';
 import { rebuild } from './data.ts';
+import { dev } from './dev.ts';
 import { doctor } from './doctor/doctor.ts';
 import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { health } from './health.ts';
 import { init } from './init.ts';
 import { logCommands } from './log-commands.ts';
+import { reload } from './reload.ts';
 import { serve } from './serve.ts';
 import { replaceKey, rotateKey } from './signing-key.ts';
 import { writeTypes } from './types.ts';
@@ -86,6 +88,29 @@ ${bucket}
 ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket.`,
     isForAllSites: true,
     run: serve,
+  },
+  dev: {
+    summary: 'run the service, and reload the configuration when it is saved',
+    usage: `annals dev [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema] [--accept-clock]
+
+Takes the flags and the environment of annals serve. Watches the file of the configuration and the files that it imports, packages
+excepted. When one is saved, does what annals reload does, and prints one line. Where a restart is needed, restarts the service, with
+the same port and data. A configuration that is wrong changes nothing, and its error is printed.
+
+Exit codes: 0 stopped. 2 wrong usage, or could not start.`,
+    run: dev,
+  },
+  reload: {
+    summary: 'have the running service read its configuration again',
+    usage: `annals reload [--data DIR]
+
+The service loads and checks the configuration, then goes on with it: rules, hooks, validation, defaults, labels, mail, CORS, limits. No
+request fails. The log records changed rules as a restart does. A configuration that is wrong, or that changes how documents are stored
+(collections, fields, indexes, unique values), changes nothing: the reasons are printed. SIGHUP has the same effect, with the result in
+the log of the service. Settings, which are flags and environment variables, are not read again.
+
+Exit codes: 0 reloaded. 1 refused, one reason per line. 2 no service runs, wrong usage, or could not run.`,
+    run: reload,
   },
   health: {
     summary: 'ask the running service whether it is ready',

@@ -8,6 +8,7 @@ import type { FieldError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { readSecret } from '../../events/vault.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
+import { readHolder } from '../../storage/holder.ts';
 import { LockedError } from '../../storage/lock.ts';
 import { createLog, standardError } from '../platform/logging.ts';
 import { version } from '../platform/version.ts';
@@ -32,8 +33,8 @@ export type Line = { address: string; secret: string; site: string | null };
 /** The settings and the configuration of a service that a command runs itself; `takesFiles` if the command sends files. */
 export type Configured = { settings: Settings; loaded: Loaded; takesFiles?: boolean };
 
-/** A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change. */
-export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take };
+/** A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change; `patience` is milliseconds. */
+export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take; patience?: number };
 
 /** Receives an answer that is not JSON, and may be long; `signal` aborts it. */
 export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
@@ -92,6 +93,19 @@ export async function callOrDoAlone(
     await wait(pauseMilliseconds);
     if (order.take?.signal.aborted) throw new CallError('stopped');
   }
+}
+
+/**
+ * Sends a request to the service that works on the data directory.
+ *
+ * @throws CallError or LockedError when there is no such service, or it cannot be called.
+ */
+export async function callService(settings: Settings, order: Order): Promise<Answered> {
+  const directory = resolve(settings.data);
+  const holder = readHolder(directory);
+  const answered = holder && (await callHolder(settings, new LockedError(directory, holder), order));
+  if (!answered) throw new CallError(`no service answers requests on ${directory}`);
+  return answered;
 }
 
 function callOwn(own: Configured, order: Order): Promise<Answered> {
@@ -193,12 +207,13 @@ const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
  *
  * @throws NotTakenError when the connection was closed before that; CallError.
  */
-async function call({ address, secret, site }: Line, { path, body, reason, take }: Order): Promise<Answered> {
+async function call({ address, secret, site }: Line, order: Order): Promise<Answered> {
+  const { path, body, reason, take, patience = callMilliseconds } = order;
   const text = JSON.stringify(body ?? {});
   const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
     method: take ? 'GET' : 'POST',
     agent: false,
-    signal: take?.signal ?? AbortSignal.timeout(callMilliseconds),
+    signal: take?.signal ?? AbortSignal.timeout(patience),
     headers: {
       authorization: `Annals-Operator ${secret}`,
       ...(site === null ? {} : { 'x-site-id': site }),

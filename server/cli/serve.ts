@@ -26,7 +26,10 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   const loaded = await loadConfiguration(settings.config);
   const log = createLog(settings.logLevel, sink);
 
-  const begin = () => startService({ settings, loaded, sink, log });
+  const begin = () => {
+    const service = startService({ settings, loaded, sink, log });
+    return { ...service, hangUp: () => void service.reloader.reload().catch((err) => log.error({ err }, notReloaded)) };
+  };
   return untilSignal({ log, drainSeconds: settings.drainSeconds, begin }, async (service, isStopping) => {
     const ready = await service.ready;
     await runSeed({ loaded, directory: service.directory, settings, baseUrl: ready.reachable });
@@ -39,14 +42,17 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
 async function serveSites(settings: Settings, sites: readonly SiteSettings[], sink: LogSink): Promise<number> {
   const log = createLog(settings.logLevel, sink);
 
-  const begin = () => startSites({ settings, sites, sink, log });
+  const refuse = () => log.warn('SIGHUP is ignored: with several sites, changed configurations need a restart');
+  const begin = () => ({ ...startSites({ settings, sites, sink, log }), hangUp: refuse });
   return untilSignal({ log, drainSeconds: settings.drainSeconds, begin }, async (service, isStopping) => {
     const ready = await service.ready;
     if (!isStopping()) process.stdout.write(welcomeToSites(ready.sites, ready.address));
   });
 }
 
-type Stoppable = { setState: (phase: Phase) => void; stop: () => Promise<void> };
+const notReloaded = 'the configuration could not be reloaded';
+
+type Stoppable = { setState: (phase: Phase) => void; hangUp: () => void; stop: () => Promise<void> };
 
 /** Starts a service and stops it at a signal, also during its start, and if it cannot start. */
 async function untilSignal<Service extends Stoppable>(
@@ -58,8 +64,8 @@ async function untilSignal<Service extends Stoppable>(
     // Not once: at Ctrl-C the terminal and npm both send one, and the second must not interrupt the stop.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
-  ignoreHangUp(log);
   const service = begin();
+  heedHangUp(service.hangUp);
   const started = start(service, () => isStopping);
   try {
     const first = await Promise.race([started, signalled]);
@@ -75,12 +81,12 @@ async function untilSignal<Service extends Stoppable>(
   return 0;
 }
 
-/** SIGHUP asks to read the configuration again, which is not possible; but if the terminal has gone, it ends the process. */
-function ignoreHangUp(log: Logger): void {
+/** SIGHUP asks to read the configuration again; but if the terminal has gone, it ends the process. */
+export function heedHangUp(reload: () => void): void {
   const terminals = [0, 1, 2].filter(isatty);
   function hangUp(): void {
     if (terminals.every(isatty)) {
-      log.warn('SIGHUP is ignored: the configuration and the settings are read at the start, so restart the service');
+      reload();
       return;
     }
     process.off('SIGHUP', hangUp);
@@ -89,7 +95,8 @@ function ignoreHangUp(log: Logger): void {
   process.on('SIGHUP', hangUp);
 }
 
-function welcome(
+/** The lines that tell where a service is, and how it is called. */
+export function welcome(
   { path, model }: Loaded,
   directory: Directory,
   { baseUrl, address, size, unsigned, setupUrl, mailUrl }: Ready,

@@ -50,8 +50,11 @@ export function requireHead({ headers, httpVersion, rawHeaders }: Head): void {
 /**
  * Bounds the load by clients of a listener, and answers malformed requests in the contract's form. To be called when those
  * who answer its requests have been added to it.
+ *
+ * @returns the answers that are not over yet.
  */
-export function guardListener(listener: Listener): void {
+export function guardListener(listener: Listener): ReadonlySet<ServerResponse> {
+  const inHand = new Set<ServerResponse>();
   listener.on('checkExpectation', refuseExpectation);
   // hapi answers malformed HTTP without a body; ours is the contract's.
   listener.removeAllListeners('clientError');
@@ -59,8 +62,10 @@ export function guardListener(listener: Listener): void {
   const note = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     latest.set(socket, response);
+    inHand.add(response);
     // Else a connection that waits for its next request would hold all of the last answer.
     response.once('close', () => {
+      inHand.delete(response);
       if (latest.get(socket) === response) latest.delete(socket);
     });
     boundBody(listener, request, bodyMilliseconds);
@@ -74,6 +79,7 @@ export function guardListener(listener: Listener): void {
       response.once('close', () => answerClientError(error, socket));
     } else answerClientError(error, socket);
   });
+  return inHand;
 }
 
 /** Resolves when it listens. */

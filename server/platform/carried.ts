@@ -43,6 +43,15 @@ export function isBinary(): boolean {
   return import.meta.url.startsWith(inBinary);
 }
 
+/** The folders of our modules, below the root. */
+const ownFolders = ['client', 'config', 'events', 'projections', 'server', 'storage', 'vendor', 'verify'];
+
+/** Whether a module is one of ours, by its address: not of the author's configuration, nor of a package. */
+export function isOwnModule(url: string): boolean {
+  if (isBinary()) return url.startsWith(inBinary);
+  return ownFolders.some((folder) => url.startsWith(new URL(`${folder}/`, root).href));
+}
+
 /** The text of the module that each thread of the binary begins with: binary/bootstrap.cjs. */
 export function bootstrapText(): string {
   return executable().getAsset('bootstrap.cjs', 'utf8');

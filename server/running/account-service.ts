@@ -25,9 +25,18 @@ export type AccountService = {
   caught: () => CaughtMails | null;
   /** Begins to send mail, with links below this address. */
   announce: (baseUrl: string) => AccountLinks;
+  /**
+   * Makes ready to go on with another configuration.
+   *
+   * @throws UsageError for mail settings that do not work.
+   */
+  prepare: (next: Model) => Promise<PreparedAccounts>;
   /** Ends mail, and closes the app that was opened. */
   closeMail: () => Promise<void>;
 };
+
+/** Another configuration, ready to be taken over, or to be dropped. */
+export type PreparedAccounts = { begin: () => void; drop: () => Promise<void> };
 
 type Options = {
   directory: Directory;
@@ -39,13 +48,11 @@ type Options = {
 };
 
 /** Opens the secrets of accounts; mail waits for `open` and `announce`. */
-export function createAccountService({ directory, model, settings, now, log }: Options): AccountService {
-  const { bcryptCost, rateLimit, collections } = model;
+export function createAccountService({ directory, model: first, settings, now, log }: Options): AccountService {
+  let model = first;
   const passwords = createPasswordService({
     vault: directory.vault,
-    rules: new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth]] : []))),
-    bcryptCost,
-    rateLimit,
+    ...passwordOptions(model),
     now,
     isOneOfMany: settings.site !== null,
     onMail: () => reactor?.wake(),
@@ -61,8 +68,12 @@ export function createAccountService({ directory, model, settings, now, log }: O
     // Before a password can be kept that no event names yet.
     if (directory.vault.isOf(logId)) sweep(passwords, opened);
     else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
+    mailer = await openMailer(model);
+  }
+
+  function openMailer({ email }: Model): Promise<Mailer> {
     const { smtpUrl, mailFrom: from, isProduction } = settings;
-    mailer = await openMail({ email: model.email, smtpUrl, from, isProduction, log });
+    return openMail({ email, smtpUrl, from, isProduction, log });
   }
 
   function announce(baseUrl: string): AccountLinks {
@@ -79,7 +90,35 @@ export function createAccountService({ directory, model, settings, now, log }: O
     await app?.close();
   }
 
-  return { passwords, open, caught: () => mailer?.caught ?? null, announce, closeMail };
+  async function prepare(next: Model): Promise<PreparedAccounts> {
+    // The same one goes on where it can: that of development has caught mails.
+    const opened = mailer && !isSameMail(model, next) ? await openMailer(next) : null;
+    return {
+      begin() {
+        const former = mailer;
+        model = next;
+        mailer = opened ?? mailer;
+        passwords.follow(passwordOptions(next));
+        if (mailer) reactor?.follow({ model, mailer });
+        if (opened)
+          former?.close().catch((err) => log.warn({ err }, 'the former transport of mail could not be closed'));
+      },
+      drop: async () => opened?.close(),
+    };
+  }
+
+  return { passwords, open, caught: () => mailer?.caught ?? null, announce, prepare, closeMail };
+}
+
+function passwordOptions({ bcryptCost, rateLimit, collections }: Model) {
+  const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth] as const] : [])));
+  return { rules, bcryptCost, rateLimit };
+}
+
+/** Whether mail goes the same way. Functions are not compared. */
+function isSameMail(before: Model, after: Model): boolean {
+  const [was, is] = [before, after].map(({ email }) => JSON.stringify([email?.from, email?.transport]));
+  return was === is;
 }
 
 function sweep(service: MainPasswordService, { accounts, log }: OpenApp): void {

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
+import { DomainError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { logFile } from '../../projections/files.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
-import { type BlobGuard, openBlobGuard } from '../files/blobs/guard.ts';
+import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
-import { type Made, openDocumentCache } from '../openapi/cache.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
-import type { Api, ErasurePort, PasswordService } from '../ports.ts';
+import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { connectWriter } from '../writer/append.ts';
@@ -21,14 +21,11 @@ import { type AccountLinks, type AccountService, createAccountService } from './
 import { createCheckpointing } from './checkpointing.ts';
 import { watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
-import type { ThreadMetrics } from './metrics/counting.ts';
 import type { Observed } from './metrics/readings.ts';
-import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
+import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
-import type { Ports } from './threads/http-app.ts';
-import { portTo, portToNotary, portToPins } from './threads/message-ports.ts';
-import { generateOpenApiInWorker } from './threads/openapi.ts';
 import { warnOfConfiguration, warnOfSecrets, warnOfUnsigned } from './warnings.ts';
+import { type Configured, openWays, type Ways } from './ways.ts';
 
 /** The main-thread half of a service: everything but the request handlers. */
 export type Engine = {
@@ -48,10 +45,14 @@ export type EngineReady = {
   unsigned: number;
   /** The data that each thread starts with. */
   shared: Shared;
-  /** Makes the ports of one thread to this one, and to the writer. */
-  connect: () => Ports;
-  /** Opens the service for requests that this thread answers; to be closed before the engine stops. */
-  openHere: (metrics?: ThreadMetrics | null) => OpenApp;
+  /** The ways to this engine by the configuration in force. */
+  ways: () => Ways;
+  /**
+   * Makes ready to go on with another configuration, which has the same read tables. Nothing is changed yet.
+   *
+   * @throws UsageError or BlobsRefusedError for a configuration that the settings do not go with.
+   */
+  prepare: (next: Loaded) => Promise<PreparedEngine>;
   /** Where its metrics are read. */
   observed: Observed;
   /**
@@ -63,6 +64,21 @@ export type EngineReady = {
   announce: (reachable: string | null) => Announced;
 };
 
+/** Another configuration that an engine is ready for. Either `begin` is called, and `adopt` after it, or `drop`. */
+export type PreparedEngine = {
+  ways: Ways;
+  /** From now on `ways` of the engine are these. Commands of the new request handlers wait. */
+  begin: () => void;
+  /**
+   * Lets the commands go on; those of former request handlers are refused.
+   *
+   * @param isNew whether the log has another schema or other rules, so that those are recorded.
+   * @returns false when there was no room to record them: the next write tries again.
+   */
+  adopt: (isNew: boolean) => Promise<boolean>;
+  drop: () => Promise<void>;
+};
+
 /** Where clients reach the service. */
 export type Announced = AccountLinks & { baseUrl: string };
 
@@ -70,7 +86,9 @@ export type Announced = AccountLinks & { baseUrl: string };
 export type EngineOptions = {
   settings: Settings;
   /** Without a path it is an object, which no command can look at. */
-  loaded: Pick<Loaded, 'model'> & { path: string | null };
+  loaded: Configured;
+  /** Reads the configuration again; by default it refuses, as it must for an object. */
+  reload?: Reloading['reload'];
   log: Logger;
   /** Called when a part ends without which it answers wrongly or not at all: only a new start helps. */
   onFailure: (error: Error, message: string) => void;
@@ -91,6 +109,7 @@ export type EngineOptions = {
  */
 export function startEngine(options: EngineOptions): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
+  const { reload = cannotReload } = options;
   const { model } = loaded;
   warnOfConfiguration(log, settings, loaded);
   warnOfSecrets(log, settings);
@@ -140,7 +159,7 @@ export function startEngine(options: EngineOptions): Engine {
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
   let unwatch = () => {};
-  let closeDocuments = () => {};
+  let closeWays = () => {};
   let endRoom = async () => {};
 
   async function start(): Promise<EngineReady> {
@@ -170,28 +189,48 @@ export function startEngine(options: EngineOptions): Engine {
     erasures = worker;
     worker.wake();
     const shared = { readFile, logFile: file, counter, clockCell, state, ...sharedOf(settings, directory) };
-    const { passwords } = accounts.passwords;
-    const erasurePort = erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught });
-    const documents = openDocumentCache({ directory: directory.path, subject: { model, ...shared }, log });
-    closeDocuments = documents.close;
-    const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
+    const openFor = (configured: Configured, generation: number | null) =>
+      openWays({
+        loaded: configured,
+        generation,
+        shared,
+        writer,
+        passwords: accounts.passwords.passwords,
+        notary,
+        guard: blobGuard,
+        erasures: erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught }),
+        reload,
+        directory: directory.path,
+        log,
+      });
+    let generation = 0;
+    let current = openFor(loaded, generation);
+    closeWays = () => current.close();
 
-    function openHere(metrics: ThreadMetrics | null = null): OpenApp {
-      const { release, ...pins } = blobGuard.join();
-      const writing = connectWriter(writer.connect());
-      const ways = { writing, passwords, notary, pins, erasures: erasurePort, openApi };
-      const here = openApp({ model, shared, ...ways, log, metrics });
+    async function prepare(next: Loaded): Promise<PreparedEngine> {
+      if (shared.blobs.kind === 'bucket') requireFit(next.model);
+      const { model } = next;
+      const preparedAccounts = await accounts.prepare(model);
+      const following = generation + 1;
+      const ways = openFor(next, following);
       return {
-        ...here,
-        async close() {
-          await here.close();
-          await release();
+        ways,
+        begin() {
+          preparedAccounts.begin();
+          generation = following;
+          current.close();
+          current = ways;
+        },
+        adopt: (isNew) => writer.adopt(following, isNew ? { schema: model.schema, rules: model.rules } : null),
+        async drop() {
+          ways.close();
+          await preparedAccounts.drop();
         },
       };
     }
 
     // The main thread reads accounts as request handlers do.
-    if (model.adminCollection !== null && !isBrief) await accounts.open(openHere(), logName);
+    if (model.adminCollection !== null && !isBrief) await accounts.open(openFor(loaded, null).openHere(), logName);
 
     function announce(reachable: string | null): Announced {
       const baseUrl = shared.baseUrl ?? reachable;
@@ -200,16 +239,8 @@ export function startEngine(options: EngineOptions): Engine {
       return { baseUrl, ...accounts.announce(baseUrl) };
     }
 
-    const connect = () => ({
-      writer: writer.connect(),
-      passwords: portTo<PasswordService>(passwords),
-      notary: portToNotary(notary),
-      pins: portToPins(blobGuard),
-      erasures: portTo<ErasurePort>(erasurePort),
-      openApi: portTo<Describing>({ describe: openApi }),
-    });
     const observed = { directory: directory.path, logFile: file, readFile, meter, state, now: clock.believed };
-    return { size, unsigned, shared, connect, openHere, observed, announce };
+    return { size, unsigned, shared, ways: () => current, prepare, observed, announce };
   }
 
   const ready = start();
@@ -223,7 +254,7 @@ export function startEngine(options: EngineOptions): Engine {
       setState(state, 'stopping');
       unwatch();
       await endRoom();
-      closeDocuments();
+      closeWays();
       await accounts.closeMail();
       await erasures?.close();
       await checkpointing.close();
@@ -266,9 +297,6 @@ function sharedOf(settings: Settings, { apiKeys, secrets, vault }: Directory) {
   };
 }
 
-/** Generates in a worker where that can load the configuration: the functions of an object do not pass between threads. */
-async function describeService(api: Api, { model, path }: EngineOptions['loaded'], shared: Shared): Promise<Made> {
-  if (path !== null) return generateOpenApiInWorker(api, path, shared);
-  const { generateOpenApi } = await import('./generate-openapi.ts');
-  return generateOpenApi(api, model, shared);
+async function cannotReload(): Promise<never> {
+  throw new DomainError('conflict', 'this service cannot read its configuration again: it must be started again');
 }

@@ -16,7 +16,18 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
   const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });
-  const app = openApp({ model, shared, writing, passwords, notary, pins, erasures, log, openApi: refuse });
+  const app = openApp({
+    model,
+    shared,
+    writing,
+    passwords,
+    notary,
+    pins,
+    erasures,
+    reload: refuse,
+    log,
+    openApi: refuse,
+  });
   try {
     return { fingerprint: fingerprintOf(api, app), document: await makeOpenApi(app, routes, api) };
   } finally {

@@ -6,28 +6,17 @@ import { passesAnyway } from '../callers/overload.ts';
 import type { Backlog } from '../http/backlog.ts';
 import { stoodInLine, takeTurns } from '../http/door.ts';
 import { statusSent } from '../http/errors.ts';
-import { type Address, createListener, guardListener, listen, requireHead } from '../http/listener.ts';
+import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { actorOf, addressOf, requestId } from '../http/requests.ts';
 import { metricsRoute } from './metrics/routes.ts';
 import type { OpenApp } from './open-app.ts';
 import { routes } from './routes.ts';
 
-/** Starts a server that listens itself; resolves when it answers. */
-export async function startServer(app: OpenApp, address: Address): Promise<Server> {
-  const listener = createListener();
-  const server = hapiOn(listener);
-  guardListener(listener);
-  await serve(server, { app });
-  await server.start();
-  await listen(listener, address);
-  return server;
-}
-
 /**
  * A server that answers what another listener passes on to its own, which never listens.
  *
- * @param backlog that of the thread, where it has several such servers.
+ * @param backlog that of the thread, where it has several such servers, at once or one after the other.
  */
 export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Server> {
   const server = neverListening();
@@ -36,12 +25,7 @@ export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Serve
   return server;
 }
 
-/** A hapi server whose listener never listens. */
-export function neverListening(): Server {
-  return hapiOn(createListener(), false);
-}
-
-/** The port that a listener has, which listens. */
+/** The port of a listener that listens. */
 export function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
 }
@@ -77,14 +61,15 @@ async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog 
   metricsRoute(server, app.metrics);
 }
 
-/** @param hasConnections whether its listener has connections, to be ended in good order when it stops. */
-function hapiOn(listener: Listener, hasConnections = true): Server {
+/** A hapi server whose listener never listens. */
+export function neverListening(): Server {
   const server = Hapi.server({
-    listener,
+    listener: createListener(),
     autoListen: false,
     compression: { minBytes: 4096 },
     debug: false,
-    operations: { cleanStop: hasConnections },
+    // Its listener has no connections that could be ended.
+    operations: { cleanStop: false },
     // Cookies of other applications of the same domain come along, of whatever form.
     state: { strictHeader: false, ignoreErrors: true },
     routes: { state: { failAction: 'ignore' } },

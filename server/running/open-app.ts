@@ -66,14 +66,14 @@ type OpenOptions = {
   openApi: Describe;
   /** Absent where it answers no requests, or nothing is counted. */
   metrics?: ThreadMetrics | null;
-} & Pick<App & RouteParts, 'passwords' | 'notary' | 'pins' | 'erasures' | 'log'>;
+} & Pick<App & RouteParts, 'passwords' | 'notary' | 'pins' | 'erasures' | 'reload' | 'log'>;
 
 /** The service as one thread has it, with all that its routes are made from. */
 export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close: () => Promise<void> };
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
-  const { model, shared, writing, passwords, notary, pins, erasures, log, openApi, metrics = null } = options;
+  const { model, shared, writing, passwords, notary, pins, erasures, reload, log, openApi, metrics = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -124,6 +124,7 @@ export function openApp(options: OpenOptions): OpenApp {
     store: storeName(shared.blobs),
     pins,
     erasures,
+    reload,
     credentials,
     log,
     state: () => stateIn(state),

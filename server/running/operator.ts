@@ -1,6 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import { normalEmail } from '../../config/addresses.ts';
 import { readRevocation, readUnlock } from '../../config/credentials.ts';
+import { compileMembers } from '../../config/documents.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
@@ -14,15 +15,18 @@ import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
+import { reloadPath } from './served.ts';
+
+const readNothing = compileMembers<object>({});
 
 /** Enough for the longest list of candidates, independent of the configured limit of bodies. */
 const maxCandidatesBytes = 64 * 1024;
 
 /**
- * Routes for the operator's commands: on accounts, and on files that are not needed or lost. They are not part of the API: for other
+ * Routes for the operator's commands: on accounts, on files that are not needed or lost, and on the configuration. They are not part of the API: for other
  * callers the paths do not exist, and bodies are not read.
  */
-export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): void {
+export function operator(server: Server, app: App & Pick<RouteParts, 'store' | 'reload'>): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
 
   post('/api/operator/unlock', async (request) => {
@@ -54,6 +58,11 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store'>): 
 
   post('/api/operator/blobs/losses', async (request) => {
     return recordLosses({ app, request }, readSuspects(await bodyFor(request, maxCandidatesBytes)));
+  });
+
+  post(reloadPath, async (request) => {
+    readNothing(await bodyFor(request));
+    return app.reload();
   });
 
   function post(path: string, handler: (request: Request) => Promise<object>): void {

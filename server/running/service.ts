@@ -6,6 +6,7 @@ import { type AnsweringOptions, answerHere, answerInThreads } from './answering.
 import type { Directory } from './directory.ts';
 import { type Announced, type EngineOptions, type EngineReady, startEngine } from './engine.ts';
 import { openMetrics } from './metrics/metrics.ts';
+import { createReloader, type Reloader } from './reload/reload.ts';
 
 /** A running service, seen from the main thread. */
 export type Service = {
@@ -13,6 +14,8 @@ export type Service = {
   /** Resolves when requests are answered; rejects when the service cannot start. */
   ready: Promise<Ready>;
   setState: (phase: Phase) => void;
+  /** Reads the configuration again, once the service is ready. */
+  reloader: Reloader;
   /** Finishes the requests in flight and closes everything. */
   stop: () => Promise<void>;
 };
@@ -42,6 +45,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, tak
     log,
     isBrief,
     takesFiles,
+    ...(!isBrief && { reload: () => reloader.reload() }),
     progress: showProgress('building the read tables'),
     onFailure: (error, message) => die(log, error, message),
   });
@@ -69,10 +73,20 @@ export function startService({ settings, loaded, sink, log, isBrief = false, tak
   }
 
   const ready = start();
+  const reloader = createReloader({
+    settings,
+    loaded,
+    directory: engine.directory.path,
+    ready: ready.then(() => engine.ready),
+    answering,
+    onFailure: (error, message) => die(log, error, message),
+    log,
+  });
   return {
     directory: engine.directory,
     ready,
     setState: engine.setState,
+    reloader,
     async stop() {
       // A start that is cut short fails on the parts closed now.
       ready.catch(() => {});

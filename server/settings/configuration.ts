@@ -8,10 +8,11 @@ import { isFunction } from '../../config/problems.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { ownModule } from '../platform/carried.ts';
 import { loadProblem } from './load-errors.ts';
+import { type Imported, importModule, type Sources } from './modules.ts';
 import { UsageError } from './settings.ts';
 
-/** A configuration, checked, and where it came from. */
-export type Loaded = { path: string; model: Model; seed: Seed | null };
+/** A configuration, checked, and where it came from: its file, and the texts of its modules. */
+export type Loaded = { path: string; model: Model; seed: Seed | null; sources: Sources };
 
 const example = fileURLToPath(ownModule('examples/atlas/annals.config'));
 /** The names of a configuration that is found where none is given. */
@@ -41,8 +42,31 @@ export async function loadConfiguration(path: string | undefined, patience = loa
     throw new UsageError(path === undefined ? noConfiguration() : `there is no configuration at ${file}`);
   }
   if (file === example) demandItsPackages();
-  const { config, seed } = file.endsWith('.json') ? readJson(file) : await importModule(file, patience);
-  return { path: file, model: checkConfig(config), seed };
+  return load(file, { kept: null, isAgain: false, patience });
+}
+
+/**
+ * Loads and checks a configuration as another thread, or an earlier start of this one, has read it, whatever is in its files by now.
+ * Data that its modules read by themselves is read again.
+ *
+ * @param path its file.
+ * @throws UsageError, ConfigError as {@link loadConfiguration}.
+ */
+export function loadKept(path: string, sources: Sources): Promise<Loaded> {
+  return load(path, { kept: sources, isAgain: true, patience: loadMilliseconds });
+}
+
+/** Loads and checks a configuration as it is in its files now, also where this thread has loaded it before. @throws as the others. */
+export function loadAgain(path: string): Promise<Loaded> {
+  return load(path, { kept: null, isAgain: true, patience: loadMilliseconds });
+}
+
+/** `kept`: the texts in place of the files. `isAgain`: not what this thread has loaded before. */
+type How = { kept: Sources | null; isAgain: boolean; patience: number };
+
+async function load(file: string, how: How): Promise<Loaded> {
+  const { config, seed, sources } = file.endsWith('.json') ? readJson(file, how.kept) : await read(file, how);
+  return { path: file, model: checkConfig(config), seed, sources };
 }
 
 /** The message without a configuration. The package, unlike the checkout and the image, has no example: it would be large. */
@@ -62,25 +86,32 @@ function demandItsPackages(): void {
   }
 }
 
-type Module = { config: unknown; seed: Seed | null };
+type Module = { config: unknown; seed: Seed | null; sources: Sources };
 
-function readJson(file: string): Module {
+function readJson(file: string, kept: Sources | null): Module {
+  const address = pathToFileURL(file).href;
   try {
-    return { config: JSON.parse(readFileSync(file, 'utf8')), seed: null };
+    const source = kept?.get(address)?.source ?? readFileSync(file, 'utf8');
+    return {
+      config: JSON.parse(String(source)),
+      seed: null,
+      sources: new Map([[address, { format: 'json', source }]]),
+    };
   } catch (error) {
     throw new UsageError(`${file} is not JSON: ${messageOf(error)}`);
   }
 }
 
-async function importModule(file: string, patience: number): Promise<Module> {
-  let module: Record<string, unknown>;
+async function read(file: string, { kept, isAgain, patience }: How): Promise<Module> {
+  let imported: Imported;
   try {
-    module = await inTime(import(pathToFileURL(file).href), patience);
+    imported = await inTime(importModule(file, kept, isAgain), patience);
   } catch (error) {
     throw new UsageError(`${file} cannot be loaded: ${loadProblem(file, error)}`);
   }
+  const { module, sources } = imported;
   if (!('default' in module)) throw new UsageError(`${file} has no default export; export default defineConfig({ … })`);
-  return { config: module.default, seed: isFunction<Seed>(module.seed) ? module.seed : null };
+  return { config: module.default, seed: isFunction<Seed>(module.seed) ? module.seed : null, sources };
 }
 
 /** A module that waits forever would block the start without a reason in sight. */

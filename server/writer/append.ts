@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { clockJumped } from '../../events/clock.ts';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import { noRoom } from './no-room.ts';
-import { mostWaiting, tooMany } from './waiting.ts';
+import { formerRules, mostWaiting, tooMany } from './waiting.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './writer-thread.ts';
 
 /** One command that waits for the writer: how long its text is, and since when. */
@@ -91,6 +91,7 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
   if (answer.failure === 'clock') return clockJumped();
   if (answer.failure === 'full') return noRoom();
+  if (answer.failure === 'former') return formerRules();
   if (answer.failure === 'unread') {
     return new UnreadError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');
   }

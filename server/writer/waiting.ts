@@ -20,3 +20,9 @@ export function tooMany(): DomainError {
   const message = 'too many writes wait already: nothing of this one was recorded, try again later';
   return new DomainError('unavailable', message, [], retrySeconds);
 }
+
+/** The refusal of a write that was admitted under a configuration which is not in force any more. */
+export function formerRules(): DomainError {
+  const message = 'the configuration was changed meanwhile: nothing of this write was recorded, try again';
+  return new DomainError('unavailable', message, [], retrySeconds);
+}

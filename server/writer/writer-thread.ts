@@ -3,7 +3,8 @@ import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createClock, jumpMilliseconds } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
-import { type Booted, type BootOptions, boot } from '../../projections/boot.ts';
+import { type Booted, type BootOptions, boot, schemaCommand } from '../../projections/boot.ts';
+import type { Declared } from '../../projections/epochs.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
 import { errorOf, messageOf } from '../../storage/errors.ts';
@@ -32,9 +33,13 @@ export type WriterRequests = { id: number; command: string }[];
 /** The outcomes of commands. */
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
-/** Orders of the main thread. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. */
+/**
+ * Orders of the main thread. `connect`: to take the commands of a thread that works by a generation of the configuration; null for
+ * those that no rule admits. Commands of a later generation wait. `adopt`: from now on commands are those of this generation, whose
+ * schema and rules are recorded before them; null where the log has them. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. */
 export type WriterOrder =
-  | { kind: 'connect'; port: MessagePort }
+  | { kind: 'connect'; port: MessagePort; generation: number | null }
+  | { kind: 'adopt'; generation: number; declared: Declared | null }
   | { kind: 'settle' }
   | { kind: 'checkpoint'; change: CheckpointChange }
   | { kind: 'scrub'; remaining: Remaining[] }
@@ -52,13 +57,17 @@ export type WriterMessage =
   /** False: there was no room. */
   | { kind: 'kept'; isKept: boolean }
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
+  /** False: there was no room yet, and the next write tries again. */
+  | { kind: 'adopted'; isRecorded: boolean }
   | { kind: 'closed' };
 
 /**
  * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
- * tables have no room for it.
+ * tables have no room for it. `former`: a rule admitted it that is not in force any more, nothing was recorded.
  */
-export type WriterAnswer = Outcome | { ok: false; failure: 'clock' | 'full' | 'unread' | 'internal'; message: string };
+export type WriterAnswer =
+  | Outcome
+  | { ok: false; failure: 'clock' | 'full' | 'unread' | 'former' | 'internal'; message: string };
 
 const main = parent();
 const { counter, clockCell, meter, state, ...options }: WriterInput = workerData;
@@ -70,6 +79,9 @@ function say(message: WriterMessage): void {
 }
 
 type Started = Booted & { scrubber: Scrubber };
+
+/** A command in the queue. */
+type Queued = { from: MessagePort; id: number; command: string };
 
 function start(): Started | null {
   try {
@@ -95,8 +107,14 @@ function start(): Started | null {
 }
 
 function serve({ log, projector, scrubber }: Started): void {
-  let queue: { from: MessagePort; id: number; command: string }[] = [];
-  const senders = new Set<MessagePort>();
+  let queue: Queued[] = [];
+  const senders = new Map<MessagePort, number | null>();
+  let generation = 0;
+  /** Commands of the next generation. */
+  let held: Queued[] = [];
+  const adopting: Extract<WriterOrder, { kind: 'adopt' }>[] = [];
+  /** To be recorded before anything else. */
+  let declared: Declared | null = null;
   let settling = 0;
   const scrubbing: Remaining[][] = [];
   let isScheduled = false;
@@ -104,7 +122,7 @@ function serve({ log, projector, scrubber }: Started): void {
 
   main.on('message', (order: WriterOrder) => {
     if (order.kind === 'connect') {
-      listenTo(order.port);
+      listenTo(order.port, order.generation);
       return;
     }
     if (order.kind === 'checkpoint') {
@@ -113,7 +131,10 @@ function serve({ log, projector, scrubber }: Started): void {
     }
     if (order.kind === 'close') isClosing = true;
     else if (order.kind === 'scrub') scrubbing.push(order.remaining);
-    else {
+    else if (order.kind === 'adopt') {
+      takeWhatCame();
+      adopting.push(order);
+    } else {
       takeWhatCame();
       settling += 1;
     }
@@ -131,21 +152,22 @@ function serve({ log, projector, scrubber }: Started): void {
     }
   }
 
-  function listenTo(from: MessagePort): void {
-    senders.add(from);
+  function listenTo(from: MessagePort, works: number | null): void {
+    senders.set(from, works);
     from.on('message', (requests: WriterRequests) => take(from, requests));
     from.on('close', () => senders.delete(from));
   }
 
   /** Between ports there is no order: a command sent before this by another thread may not have been read. */
   function takeWhatCame(): void {
-    for (const from of senders) {
+    for (const from of senders.keys()) {
       for (let came = receiveMessageOnPort(from); came; came = receiveMessageOnPort(from)) take(from, came.message);
     }
   }
 
   function take(from: MessagePort, requests: WriterRequests): void {
-    for (const { id, command } of requests) queue.push({ from, id, command });
+    const line = (senders.get(from) ?? generation) > generation ? held : queue;
+    for (const { id, command } of requests) line.push({ from, id, command });
     schedule();
   }
 
@@ -160,14 +182,8 @@ function serve({ log, projector, scrubber }: Started): void {
     isScheduled = false;
     const batch = queue;
     queue = [];
-    if (batch.length > 0) {
-      const answers = write(batch.map(({ command }): Command => JSON.parse(command)));
-      const byThread = Map.groupBy(
-        batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer })),
-        ({ from }) => from,
-      );
-      for (const [from, its] of byThread) from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
-    }
+    if (batch.length > 0) answerTo(batch);
+    for (const order of adopting.splice(0)) adopt(order);
     for (const remaining of scrubbing.splice(0)) say({ kind: 'scrubbed', scrubbed: scrubber.scrub(remaining) });
     for (; settling > 0; settling -= 1) say({ kind: 'settled' });
     if (!isClosing) return;
@@ -175,9 +191,51 @@ function serve({ log, projector, scrubber }: Started): void {
     main.close();
   }
 
+  function answerTo(batch: readonly Queued[]): void {
+    const parsed = batch.map(({ from, id, command }) => ({ from, id, command: JSON.parse(command) as Command }));
+    const [late = [], current = []] = [true, false].map((isLate) => parsed.filter((one) => isFormer(one) === isLate));
+    const answers = current.length > 0 ? write(current.map(({ command }) => command)) : [];
+    const all = [
+      ...current.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer })),
+      ...late.map(({ from, id }) => ({ from, id, answer: { ok: false, failure: 'former', message: '' } as const })),
+    ];
+    for (const [from, its] of Map.groupBy(all, ({ from }) => from))
+      from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
+  }
+
+  /** The log names the rule that admitted a command: it must be the one of the schema before it. */
+  function isFormer({ from, command }: { from: MessagePort; command: Command }): boolean {
+    return (senders.get(from) ?? generation) < generation && command.context.rule !== undefined;
+  }
+
+  function adopt(order: Extract<WriterOrder, { kind: 'adopt' }>): void {
+    generation = order.generation;
+    declared = order.declared ?? declared;
+    say({ kind: 'adopted', isRecorded: recordDeclared() });
+    queue.push(...held);
+    held = [];
+    if (queue.length > 0) schedule();
+  }
+
+  /** False where there is no room for it, or no time. */
+  function recordDeclared(): boolean {
+    if (!declared) return true;
+    if (clock.lead() > jumpMilliseconds) return false;
+    try {
+      const { outcomes, recorded } = log.append([schemaCommand(log, { ...declared, ids })]);
+      for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+      declared = null;
+      projector.apply(recorded, log.head().root);
+    } catch (error) {
+      failure(error, 'full');
+    }
+    return declared === null;
+  }
+
   function write(commands: Command[]): WriterAnswer[] {
     const { head } = log;
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
+    if (!recordDeclared()) return commands.map(() => ({ ok: false, failure: 'full', message: '' }));
     try {
       // Left behind by a full disk: events recorded before are made readable first.
       if ((projector.checkpoint()?.position ?? 0) < head().size) catchUp(projector, { log });

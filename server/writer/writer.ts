@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
+import type { Declared } from '../../projections/epochs.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
@@ -16,8 +17,20 @@ export class StartError extends Error {
 export type Writer = {
   /** Resolves when it takes writes; rejects with a StartError when the data directory refuses. */
   ready: Promise<Ready>;
-  /** A way in for one thread that answers requests. */
-  connect: () => MessagePort;
+  /**
+   * A way in for one thread that answers requests.
+   *
+   * @param generation of the configuration by which it admits them: its commands wait until that is adopted; null by default, for the service's own.
+   */
+  connect: (generation?: number | null) => MessagePort;
+  /**
+   * Adopts a generation of the configuration, after all commands that were sent before: from now on its commands are recorded, and
+   * those that a rule of an earlier one admitted are refused.
+   *
+   * @param declared its schema and rules, to be recorded before them; null where they are those of the log.
+   * @returns false when there was no room to record them: the next write tries again.
+   */
+  adopt: (generation: number, declared: Declared | null) => Promise<boolean>;
   /**
    * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false when the
    * writer ended before, so that is not known.
@@ -63,6 +76,7 @@ export function startWriter(
   const settling: ((isSettled: boolean) => void)[] = [];
   const keeping: PromiseWithResolvers<void>[] = [];
   const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
+  const adopting: PromiseWithResolvers<boolean>[] = [];
   let isReady = false;
   let isClosing = false;
   let death: Error | null = null;
@@ -83,6 +97,7 @@ export function startWriter(
       if (message.isKept) keeping.shift()?.resolve();
       else keeping.shift()?.reject(noRoomToSign());
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
+    else if (message.kind === 'adopted') adopting.shift()?.resolve(message.isRecorded);
     else closed.resolve();
   });
   worker.on('error', (error) => die(errorOf(error)));
@@ -95,14 +110,14 @@ export function startWriter(
     if (death) return;
     death = error;
     ready.reject(error);
-    for (const { reject } of [...keeping.splice(0), ...scrubbing.splice(0)]) reject(error);
+    for (const { reject } of [...keeping.splice(0), ...scrubbing.splice(0), ...adopting.splice(0)]) reject(error);
     for (const resolve of settling.splice(0)) resolve(false);
     onDeath(error);
   }
 
-  function connect(): MessagePort {
+  function connect(generation: number | null = null): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    worker.postMessage({ kind: 'connect', port: port1 } satisfies WriterOrder, [port1]);
+    worker.postMessage({ kind: 'connect', port: port1, generation } satisfies WriterOrder, [port1]);
     return port2;
   }
 
@@ -134,6 +149,7 @@ export function startWriter(
   return {
     ready: ready.promise,
     connect,
+    adopt: (generation, declared) => ask({ kind: 'adopt', generation, declared }, adopting),
     settled,
     hasFailed: () => death !== null,
     keepCheckpoint: (change) => ask({ kind: 'checkpoint', change }, keeping),

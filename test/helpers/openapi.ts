@@ -63,6 +63,7 @@ export async function withApp<T>(
       discard: async () => {},
       collect: async () => ({ removed: [], held: [] }),
     },
+    reload: notHere,
     log: createLog('silent', { write: () => {} }),
     openApi: (api) => makeOpenApi(app, routes, api),
   });

@@ -11,6 +11,8 @@ import { type Mailer, Undeliverable } from './transport.ts';
 export type Reactor = {
   /** Looks for new mails at once. */
   wake: () => void;
+  /** Takes another configuration, and another transport, for the mails from now on. */
+  follow: (next: Pick<ReactorInput, 'model' | 'mailer'>) => void;
   /** Starts no more mails, and waits a few seconds for those in progress. The mailer is closed after it. */
   close: () => Promise<void>;
 };
@@ -57,7 +59,8 @@ type Progress = {
  * Sends the mails that wait in the read tables and records the outcome, which removes them from there: so a restart loses no
  * mail, and a rebuild of the tables sends no mail twice.
  */
-export function startReactor(input: ReactorInput): Reactor {
+export function startReactor(given: ReactorInput): Reactor {
+  let input = given;
   const { accounts, append, log, now = Date.now } = input;
   const { retrySeconds = retryDelays, sweepSeconds = 30, closeSeconds = 5 } = input;
   const known = new Map<string, Progress>();
@@ -161,6 +164,9 @@ export function startReactor(input: ReactorInput): Reactor {
 
   return {
     wake,
+    follow(next) {
+      input = { ...input, ...next };
+    },
     async close() {
       isClosing = true;
       queue = [];

@@ -114,8 +114,12 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
 /** After such an end, a log that does not name a file does not prove that no event will. */
 const inDoubt = 'the writer of the log has failed: no file is removed before the service has been started again';
 
-/** Else a file could be sent whole, each time, and be refused in the end. */
-function requireFit({ collections }: Model): void {
+/**
+ * Requires that a bucket takes all files that a configuration does: else one could be sent whole, each time, and be refused in the end.
+ *
+ * @throws BlobsRefusedError
+ */
+export function requireFit({ collections }: Model): void {
   for (const { slug, upload } of collections.values()) {
     if (!upload || upload.maxFileSize <= largestObject) continue;
     const limit = `a bucket takes files of up to ${largestObject} bytes`;

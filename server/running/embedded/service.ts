@@ -9,6 +9,7 @@ import { type Loaded, loadConfiguration } from '../../settings/configuration.ts'
 import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { openServer } from '../http-server.ts';
+import type { Configured } from '../ways.ts';
 import { createGate } from './gate.ts';
 import type { Given, LineSink } from './options.ts';
 
@@ -65,10 +66,10 @@ export function startEmbedded(given: Given): Embedded {
       progress: progressIn(log),
       onFailure: fail,
     });
-    const { openHere, announce } = await engine.ready;
+    const { ways, announce } = await engine.ready;
     isEngineReady = true;
     if (ending) throw closedError();
-    const here = openHere();
+    const here = ways().openHere();
     app = here;
     server = await openServer(here);
     const { setupUrl, mailUrl } = announce(null);
@@ -159,7 +160,7 @@ function closedError(): Error {
   return new Error('the service was closed');
 }
 
-async function load({ config }: Given): Promise<Pick<Loaded, 'model' | 'seed'> & { path: string | null }> {
+async function load({ config }: Given): Promise<Configured & Pick<Loaded, 'seed'>> {
   if (typeof config === 'string') return loadConfiguration(config);
   return { path: null, model: checkConfig(config), seed: null };
 }

@@ -1,16 +1,15 @@
-import { MessageChannel } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { errorOf } from '../../../storage/errors.ts';
 import { showProgress } from '../../platform/progress.ts';
 import type { Phase } from '../../platform/state.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
 import type { SiteSettings } from '../../settings/settings.ts';
-import { StartError } from '../../writer/writer.ts';
 import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
 import type { Observed } from '../metrics/readings.ts';
 import { runSeed } from '../seed.ts';
 import type { HttpThreads, Order } from '../threads/http.ts';
-import type { Done, SitesOrder } from '../threads/sites-thread.ts';
+import { replyPort } from '../threads/message-ports.ts';
+import type { SitesOrder } from '../threads/sites-thread.ts';
 
 /** One of the sites of a process, seen from the main thread. */
 export type Site = {
@@ -119,14 +118,14 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
 
   function openOrder(): Asked {
     const { loaded, ready } = opened as NonNullable<typeof opened>;
-    const ports = ready.connect();
-    const { port, done } = answer();
+    const ports = ready.ways().connect();
+    const { port, done } = replyPort();
     const message = { kind: 'open', site, config: loaded.path, shared: ready.shared, ports, done: port } as const;
     return { order: { message: message satisfies SitesOrder, ports: [...Object.values(ports), port] }, done };
   }
 
   function closeOrder(): Asked {
-    const { port, done } = answer();
+    const { port, done } = replyPort();
     return { order: { message: { kind: 'close', site, done: port } satisfies SitesOrder, ports: [port] }, done };
   }
 
@@ -151,18 +150,4 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
       await close();
     },
   };
-}
-
-/** A port for one reply of a thread; resolves also when the thread ends without one. */
-function answer(): { port: MessageChannel['port2']; done: Promise<void> } {
-  const { port1, port2 } = new MessageChannel();
-  const done = new Promise<void>((resolve, reject) => {
-    port1.once('message', ({ failure }: Done) => {
-      port1.close();
-      if (failure === null) resolve();
-      else reject(new StartError(failure));
-    });
-    port1.once('close', resolve);
-  });
-  return { port: port2, done };
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
-import type { ErasurePort, Notary, PasswordService, Pins } from '../../ports.ts';
+import type { ErasurePort, Notary, PasswordService, Pins, Reloading } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
@@ -11,16 +11,24 @@ import { type Describing, openApp, type Shared } from '../open-app.ts';
 import type { MetricsWay } from './http.ts';
 
 /** The ways of a thread that answers requests to the others. */
-export type Ports = { [port in 'writer' | 'passwords' | 'notary' | 'pins' | 'erasures' | 'openApi']: MessagePort };
+export type Ports = {
+  [port in 'writer' | 'passwords' | 'notary' | 'pins' | 'erasures' | 'openApi' | 'reloading']: MessagePort;
+};
 
 /** Messages of such a thread: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
-type ThreadApp = { loaded: Loaded; shared: Shared; ports: Ports; log: Logger; metrics: ThreadMetrics | null };
+type ThreadApp = {
+  loaded: Pick<Loaded, 'model'>;
+  shared: Shared;
+  ports: Ports;
+  log: Logger;
+  metrics: ThreadMetrics | null;
+};
 
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp) {
-  const { writer, passwords, notary, pins, erasures, openApi } = ports;
+  const { writer, passwords, notary, pins, erasures, openApi, reloading } = ports;
   return openApp({
     model: loaded.model,
     shared,
@@ -32,6 +40,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp
     log,
     metrics,
     openApi: callsThrough<Describing>(openApi).describe,
+    reload: callsThrough<Reloading>(reloading).reload,
   });
 }
 

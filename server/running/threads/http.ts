@@ -27,12 +27,27 @@ export type HttpThreads = {
   listen: (address: { host: string; port: number }, brief: (address: Address) => Order[]) => Promise<number>;
   /** Tells each of those that were briefed something more. */
   tell: (order: () => Order) => void;
+  /**
+   * Has each of those that were briefed carry out an order, one after the other.
+   *
+   * @throws StartError when one cannot, or has ended.
+   */
+  inTurn: (order: () => Asked) => Promise<void>;
+  /**
+   * The same at once, for those that carried out the last orders in turn; from now on others are started with these data.
+   *
+   * @throws StartError at once when one is not among them, which has taken the place of another: then none is told.
+   */
+  atOnce: (order: () => Asked, input: object) => Promise<void>;
   /** Lets them finish the requests in flight and end. */
   stop: () => Promise<void>;
 };
 
 /** A message, and the ports that go with it. */
 export type Order = { message: object; ports: readonly MessagePort[] };
+
+/** An order that a thread replies to; `done` resolves when it has, or has ended. */
+export type Asked = { order: Order; done: Promise<void> };
 
 /** The parts that threads are started with. */
 export type ThreadsOptions = {
@@ -62,6 +77,8 @@ export type MetricsWay = { port: MessagePort; tokenHash: Uint8Array | null };
  */
 export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, log, metrics, onFailure, patience = usualPatience } = options;
+  let { input } = options;
+  let asked: Set<Thread> | null = null;
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
   const stuck = new WeakSet<Thread>();
@@ -71,7 +88,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const endWatch = watch(() => briefed.values().filter(({ isListening }) => isListening()), patience, endStuck);
 
   function start(): Thread {
-    const thread = openThread(options);
+    const thread = openThread({ ...options, input });
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);
@@ -110,7 +127,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
     // Two services that both share would share one port, and each would get half of the other's requests.
     if (isShared && port !== 0) await requireFree(host, port);
     listenWith = (thread) => {
-      for (const { message, ports } of brief({ host, port, isShared })) thread.worker.postMessage(message, [...ports]);
+      for (const order of brief({ host, port, isShared })) post(thread, order);
       briefed.add(thread);
       return thread.listening;
     };
@@ -121,10 +138,35 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   }
 
   function tell(order: () => Order): void {
-    for (const { worker } of briefed) {
-      const { message, ports } = order();
-      worker.postMessage(message, [...ports]);
+    for (const thread of briefed) post(thread, order());
+  }
+
+  async function inTurn(order: () => Asked): Promise<void> {
+    const told = new Set<Thread>();
+    asked = told;
+    for (const thread of [...briefed]) {
+      const one = order();
+      post(thread, one.order);
+      await one.done;
+      told.add(thread);
     }
+    requireAsked();
+  }
+
+  function atOnce(order: () => Asked, next: object): Promise<void> {
+    requireAsked();
+    input = next;
+    const all = [...briefed].map((thread) => {
+      const one = order();
+      post(thread, one.order);
+      return one.done;
+    });
+    return Promise.all(all).then(() => {});
+  }
+
+  function requireAsked(): void {
+    const isAll = asked?.size === briefed.size && briefed.values().every((thread) => asked?.has(thread));
+    if (!isAll) throw new StartError('a thread that answers requests ended meanwhile; try again');
   }
 
   async function stop(): Promise<void> {
@@ -133,7 +175,11 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
     await Promise.all([...threads].map(end));
   }
 
-  return { listen, tell, stop };
+  return { listen, tell, inTurn, atOnce, stop };
+}
+
+function post({ worker }: Thread, { message, ports }: Order): void {
+  worker.postMessage(message, [...ports]);
 }
 
 /** One that is not listening has nothing to finish; one that is stuck never gets to. */

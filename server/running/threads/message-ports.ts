@@ -1,7 +1,36 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { messageOf } from '../../../storage/errors.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { answerCalls } from '../../platform/calls.ts';
 import type { Notary, Pins } from '../../ports.ts';
+import { StartError } from '../../writer/writer.ts';
+
+/** The reply to an order, through its port; `failure` is null on success. */
+export type Done = { failure: string | null };
+
+/** A port for one reply of a thread. `done` rejects with a StartError on a failure, and resolves also when the thread ends without one. */
+export function replyPort(): { port: MessagePort; done: Promise<void> } {
+  const { port1, port2 } = new MessageChannel();
+  const done = new Promise<void>((resolve, reject) => {
+    port1.once('message', ({ failure }: Done) => {
+      port1.close();
+      if (failure === null) resolve();
+      else reject(new StartError(failure));
+    });
+    port1.once('close', resolve);
+  });
+  return { port: port2, done };
+}
+
+/** Carries out an order in its thread, and replies. */
+export async function reply(port: MessagePort, run: () => Promise<void>): Promise<void> {
+  let failure: string | null = null;
+  await run().catch((error) => {
+    failure = messageOf(error);
+  });
+  port.postMessage({ failure } satisfies Done);
+  port.close();
+}
 
 /** A port through which another thread calls these functions. `onClose` is called when that one lets go of it. */
 export function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {

@@ -1,6 +1,7 @@
 import type { Made } from '../../openapi/cache.ts';
 import { startThread } from '../../platform/threads.ts';
 import type { Api } from '../../ports.ts';
+import type { Loaded } from '../../settings/configuration.ts';
 import type { Shared } from '../open-app.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
@@ -11,11 +12,20 @@ const noCredentials: Shared['credentials'] = { apiKeys: [], secrets: [], operato
 /**
  * Generates an OpenAPI document in a worker thread that ends with it: the generator is large, and would keep requests waiting.
  *
- * @param config the path of the configuration.
+ * @param loaded the configuration.
  * @param shared its secrets are not passed on.
  */
-export function generateOpenApiInWorker(api: Api, config: string, shared: Shared): Promise<Made> {
-  const input = { config, api, shared: { ...shared, credentials: noCredentials, attemptSecret: '', blobs: noBlobs } };
+export function generateOpenApiInWorker(
+  api: Api,
+  { path, sources }: Pick<Loaded, 'path' | 'sources'>,
+  shared: Shared,
+): Promise<Made> {
+  const input = {
+    config: path,
+    sources,
+    api,
+    shared: { ...shared, credentials: noCredentials, attemptSecret: '', blobs: noBlobs },
+  };
   const worker = startThread('openapi', input satisfies OpenApiInput);
   // The end of the service does not wait for it.
   worker.unref();

@@ -12,6 +12,7 @@ import type { Shared } from '../open-app.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import type { ThreadInput } from './http.ts';
 import { countHere, openThreadApp, type Ports, say, threadSink } from './http-app.ts';
+import { reply } from './message-ports.ts';
 
 /** The start data of a thread that answers the requests of several sites: the configurations that it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
@@ -28,9 +29,6 @@ type Listen = {
 };
 type Open = { kind: 'open'; site: string; config: string; shared: Shared; ports: Ports; done: MessagePort };
 type Close = { kind: 'close'; site: string; done: MessagePort };
-
-/** The message through `done`; `failure` is null on success. */
-export type Done = { failure: string | null };
 
 const { configs, logLevel, pulse, metrics: way }: SitesInput & ThreadInput = workerData;
 showPulse(pulse);
@@ -56,9 +54,9 @@ parent().on('message', (order: SitesOrder) => {
 
 async function carryOut(order: SitesOrder): Promise<void> {
   if (order.kind === 'listen') await listen(order);
-  else if (order.kind === 'open') await settle(order.done, () => open(order));
+  else if (order.kind === 'open') await reply(order.done, () => open(order));
   // The start does not wait for the requests of one site.
-  else if (order.kind === 'close') settle(order.done, () => close(order.site));
+  else if (order.kind === 'close') reply(order.done, () => close(order.site));
   else await stop();
 }
 
@@ -87,15 +85,6 @@ async function close(site: string): Promise<void> {
   await front?.close(site);
   await closing.get(site)?.();
   closing.delete(site);
-}
-
-async function settle(done: MessagePort, run: () => Promise<void>): Promise<void> {
-  let failure: string | null = null;
-  await run().catch((error) => {
-    failure = error instanceof Error ? error.message : String(error);
-  });
-  done.postMessage({ failure } satisfies Done);
-  done.close();
 }
 
 async function stop(): Promise<void> {

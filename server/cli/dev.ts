@@ -1,0 +1,117 @@
+import type { Logger } from 'pino';
+import { messageOf } from '../../storage/errors.ts';
+import { createLog, type LogSink, standardError } from '../platform/logging.ts';
+import { runSeed } from '../running/seed.ts';
+import { type Ready, type Service, startService } from '../running/service.ts';
+import { readSettings } from '../settings/command.ts';
+import { type Loaded, loadAgain, loadConfiguration } from '../settings/configuration.ts';
+import { recordedSources } from '../settings/modules.ts';
+import type { Settings } from '../settings/settings.ts';
+import { inWords } from './reload.ts';
+import { heedHangUp, welcome } from './serve.ts';
+import { printable } from './terminal.ts';
+import { watchSources } from './watching.ts';
+
+/** `reload` is that of the service that runs. */
+type Place = { settings: Settings; sink: LogSink; log: Logger; stopped: Promise<'stopped'>; reload: () => void };
+
+/** `annals dev`: runs the service, and reloads the configuration when a file of it is saved, or starts again where that is needed. */
+export async function dev(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings } = readSettings(args, environment, {
+    settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptClock'],
+  });
+  const sink = standardError();
+  const log = createLog(settings.logLevel, sink);
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<'stopped'>();
+  // Not once: at Ctrl-C the terminal and npm both send one.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop('stopped'));
+  const place: Place = { settings, sink, log, stopped, reload: () => {} };
+  heedHangUp(() => place.reload());
+  let loaded: Loaded | null = await loadConfiguration(settings.config);
+  const restarted = (ready: Ready) => say([`restarted, listening on ${ready.address}`]);
+  for (let isFirst = true; loaded; isFirst = false) {
+    const own: Loaded = loaded;
+    const tell = (service: Service, ready: Ready) => {
+      // Clients of the first one go on with the same address.
+      place.settings = { ...settings, port: Number(new URL(ready.address).port) };
+      if (isFirst) process.stdout.write(welcome(own, service.directory, ready));
+      else restarted(ready);
+    };
+    const end = await run(place, own, tell).catch((error) => {
+      if (isFirst) throw error;
+      say(['cannot start', messageOf(error)]);
+      return 'failed' as const;
+    });
+    loaded = end === 'stopped' ? null : await loadSaved(place, own, end === 'failed');
+  }
+  return 0;
+}
+
+type End = 'stopped' | 'restart';
+
+/** Runs a service until a signal comes, or a saved configuration needs another one. */
+async function run(place: Place, loaded: Loaded, tell: (service: Service, ready: Ready) => void): Promise<End> {
+  const { settings, sink, log, stopped } = place;
+  const { promise: restart, resolve } = Promise.withResolvers<'restart'>();
+  const service = startService({ settings, loaded, sink, log });
+  let isWrong = false;
+  let unwatch = () => {};
+
+  async function reload(): Promise<void> {
+    const result = await service.reloader.reload();
+    isWrong = result.outcome === 'wrong';
+    if (result.outcome === 'restart') resolve('restart');
+    else say(inWords(result).said);
+  }
+
+  async function start(): Promise<'stopped' | 'restart'> {
+    const ready = await service.ready;
+    await runSeed({ loaded, directory: service.directory, settings, baseUrl: ready.reachable });
+    service.setState('ready');
+    place.reload = () => void reload().catch(failed);
+    const seen = () => ({ sources: service.reloader.state().seen, isWrong });
+    unwatch = watchSources(seen, () => reload().catch(failed));
+    tell(service, ready);
+    return restart;
+  }
+
+  const failed = (err: Error) => log.error({ err }, 'the configuration could not be reloaded');
+  const started = start();
+  try {
+    return await Promise.race([started, stopped]);
+  } finally {
+    started.catch(() => {});
+    unwatch();
+    place.reload = () => {};
+    await service.stop();
+  }
+}
+
+/** Loads the configuration again, once it can be; null when a signal comes. @param isWaiting first waits until a file is saved. */
+async function loadSaved({ stopped }: Place, before: Loaded, isWaiting: boolean): Promise<Loaded | null> {
+  for (let isFirst = !isWaiting; ; isFirst = false) {
+    if (!isFirst && (await Promise.race([saved(before), stopped])) === 'stopped') return null;
+    try {
+      return await loadAgain(before.path);
+    } catch (error) {
+      say(['cannot start', messageOf(error)]);
+    }
+  }
+}
+
+async function saved(before: Loaded): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const sources = new Map([...before.sources, ...recordedSources()]);
+  const unwatch = watchSources(
+    () => ({ sources, isWrong: true }),
+    async () => resolve(),
+  );
+  await promise;
+  unwatch();
+}
+
+/** In one line. */
+function say([heading = '', ...lines]: readonly string[]): void {
+  const points = lines.flatMap((line) => line.split('\n')).map(printable);
+  process.stdout.write(`${heading}${points.length > 0 ? `: ${points.join('; ')}` : ''}\n`);
+}

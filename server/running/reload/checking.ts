@@ -1,0 +1,32 @@
+import { messageOf } from '../../../storage/errors.ts';
+import { startThread } from '../../platform/threads.ts';
+import type { CheckInput, CheckResult } from '../threads/config-thread.ts';
+
+/** Longer than a module is given that awaits something. */
+const checkMilliseconds = 60_000;
+
+/**
+ * Loads a configuration in a thread that ends with it: nothing that its modules do there, a loop without end included, reaches the
+ * service. A failure is a result.
+ */
+export async function checkConfiguration(input: CheckInput): Promise<CheckResult> {
+  const worker = startThread('config', input);
+  // The end of the service does not wait for it.
+  worker.unref();
+  const { promise, resolve, reject } = Promise.withResolvers<CheckResult>();
+  const timer = setTimeout(
+    () => reject(new Error(`it is not loaded within ${checkMilliseconds / 1000} seconds`)),
+    checkMilliseconds,
+  );
+  worker.once('message', resolve);
+  worker.once('error', reject);
+  worker.once('exit', (code) => reject(new Error(`the thread that loads it exited with ${code}`)));
+  try {
+    return await promise;
+  } catch (error) {
+    return { problem: `${input.config} cannot be loaded: ${messageOf(error)}`, sources: new Map() };
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}

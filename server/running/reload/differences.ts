@@ -1,0 +1,130 @@
+import { hash } from 'node:crypto';
+import type { Collection, Field, Global, Model, RuleWords } from '../../../config/model.ts';
+import { partsOf } from '../../../config/nesting.ts';
+
+/** The differences of two configurations, by their paths: `collections.posts.access.read was changed`. */
+export type Differences = {
+  /** Those that other read tables, claims or accounts follow from. */
+  stored: string[];
+  all: string[];
+};
+
+/** The options of a field that decide how its values are stored, and which values may not be shared. */
+const storedOptions = new Set(['type', 'unique', 'index', 'relationTo', 'hasMany', 'collection', 'on', 'renamedFrom']);
+/** The parts of a model that are told by others. */
+const derived = new Set(['schema', 'kind', 'slug', 'name', 'fields', 'blocks', 'warnings', 'rules', 'ruleWords']);
+/** Options by their names in the model, where a configuration has other ones. */
+const named: Record<string, string> = {
+  makeDefault: 'defaultValue',
+  hasPublicHistory: 'history',
+  requiresReason: 'requireReason',
+};
+const order = 'the order of ';
+
+type Fact = { value: string; isStored: boolean };
+type Facts = Map<string, Fact>;
+
+/** The differences between two configurations. A function is compared by its text: what it calls is not. */
+export function differencesOf(before: Model, after: Model): Differences {
+  const [was, is] = [factsOf(before), factsOf(after)];
+  const paths = [...new Set([...was.keys(), ...is.keys()])].filter((path) => {
+    return was.get(path)?.value !== is.get(path)?.value && !isTold(path);
+  });
+  const told = (path: string) => `${path} was ${was.has(path) ? (is.has(path) ? 'changed' : 'removed') : 'added'}`;
+  const isStored = (path: string) => (was.get(path) ?? is.get(path))?.isStored === true;
+  return { stored: paths.filter(isStored).map(told), all: paths.map(told) };
+
+  /** A part that is new or gone is told once as a whole, and makes another order. */
+  function isTold(path: string): boolean {
+    if (!path.startsWith(order)) return was.has(path) !== is.has(path) && parentsOf(path).some(isMoved);
+    const parent = path.slice(order.length);
+    const names = [was, is].map((facts) => (facts.get(path)?.value ?? '').split(' ').sort().join(' '));
+    return names[0] !== names[1] || parentsOf(`${parent}.`).some(isMoved);
+  }
+
+  function isMoved(path: string): boolean {
+    return was.has(path) !== is.has(path);
+  }
+}
+
+/** The paths above one, the nearest first. */
+function parentsOf(path: string): string[] {
+  const names = path.split('.');
+  return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('.'));
+}
+
+function factsOf(model: Model): Facts {
+  const facts: Facts = new Map();
+  const { collections, globals, ...options } = model;
+  noteOptions(facts, '', options);
+  for (const [kind, all] of Object.entries({ collections, globals })) {
+    noteOrder(facts, kind, [...all.keys()]);
+    for (const one of all.values()) noteKind(facts, `${kind}.${one.slug}`, one);
+  }
+  return facts;
+}
+
+function noteKind(facts: Facts, path: string, one: Collection | Global): void {
+  const { schema, fields } = one;
+  noteWhole(facts, path);
+  if ('auth' in schema) noteWhole(facts, `${path}.auth`);
+  if ('upload' in schema) noteWhole(facts, `${path}.upload`);
+  noteOptions(facts, path, one);
+  noteOptions(facts, path, { labels: Reflect.get(schema, 'labels'), label: Reflect.get(schema, 'label') });
+  noteWords(facts, path, one);
+  noteFields(facts, `${path}.fields`, fields);
+}
+
+function noteFields(facts: Facts, path: string, fields: readonly Field[]): void {
+  noteOrder(
+    facts,
+    path,
+    fields.map(({ name }) => name),
+  );
+  for (const field of fields) {
+    const at = `${path}.${field.name}`;
+    noteWhole(facts, at);
+    noteOptions(facts, at, field);
+    noteWords(facts, at, field);
+    for (const { slug, fields: inside } of partsOf(field)) {
+      const part = slug === null ? at : `${at}.${slug}`;
+      if (slug !== null) noteWhole(facts, part);
+      noteFields(facts, part, inside);
+    }
+  }
+}
+
+function noteWhole(facts: Facts, path: string): void {
+  facts.set(path, { value: '', isStored: true });
+}
+
+function noteOrder(facts: Facts, path: string, names: readonly string[]): void {
+  facts.set(order + path, { value: names.join(' '), isStored: true });
+}
+
+function noteWords(facts: Facts, path: string, { ruleWords = {} }: { ruleWords?: RuleWords }): void {
+  for (const [decides, words] of Object.entries(ruleWords)) {
+    noteOption(facts, `${path}.access.${decides}.description`, words, false);
+  }
+}
+
+function noteOptions(facts: Facts, path: string, options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (derived.has(name)) continue;
+    const at = path === '' ? '' : `${path}.`;
+    noteOption(facts, at + (named[name] ?? name), value, path !== '' && storedOptions.has(name));
+  }
+}
+
+function noteOption(facts: Facts, path: string, value: unknown, isStored: boolean): void {
+  if (value === undefined || value === null || value === false) return;
+  if (typeof value === 'object' && !Array.isArray(value)) {
+    for (const [name, inner] of Object.entries(value)) noteOption(facts, `${path}.${name}`, inner, isStored);
+  } else facts.set(path, { value: digestOf(value), isStored });
+}
+
+/** An option may be a secret. */
+function digestOf(value: unknown): string {
+  const text = JSON.stringify(value, (_, inner) => (typeof inner === 'function' ? String(inner) : inner));
+  return hash('sha256', text ?? String(value), 'hex');
+}

@@ -1,0 +1,114 @@
+import type { Logger } from 'pino';
+import { counted } from '../../../config/counted.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { messageOf } from '../../../storage/errors.ts';
+import type { Reloaded, Reloading } from '../../ports.ts';
+import { type Loaded, loadKept } from '../../settings/configuration.ts';
+import type { Sources } from '../../settings/modules.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { Answering } from '../answering.ts';
+import type { EngineReady, PreparedEngine } from '../engine.ts';
+import type { CheckResult } from '../threads/config-thread.ts';
+import { warnOfConfiguration } from '../warnings.ts';
+import { checkConfiguration } from './checking.ts';
+import { differencesOf } from './differences.ts';
+
+/** Reads the configuration of a running service again. */
+export type Reloader = Reloading & {
+  /** The configuration in force, and the modules that were read last, also of one that was refused. */
+  state: () => { loaded: Loaded; seen: Sources };
+};
+
+type Options = {
+  settings: Settings;
+  loaded: Loaded;
+  directory: string;
+  /** Resolves when requests are answered. */
+  ready: Promise<EngineReady>;
+  answering: Answering;
+  /** Called when a part of the service cannot follow the others. */
+  onFailure: (error: Error, message: string) => void;
+  log: Logger;
+};
+
+/**
+ * Makes the reloader of a service. A configuration is loaded and checked in a thread that ends with it, then made ready in all that
+ * work by it, and only then taken over: until then an error changes nothing.
+ */
+export function createReloader(options: Options): Reloader {
+  const { settings, directory, ready, answering, onFailure, log } = options;
+  let current = options.loaded;
+  let seen = current.sources;
+  let last: Promise<unknown> = ready.catch(() => {});
+
+  function reload(): Promise<Reloaded> {
+    const reloaded = last.then(reloadNow);
+    last = reloaded.catch(() => {});
+    return reloaded;
+  }
+
+  async function reloadNow(): Promise<Reloaded> {
+    const result = await take();
+    tell(result);
+    return result;
+  }
+
+  async function take(): Promise<Reloaded> {
+    const engine = await ready;
+    const checked = await checkConfiguration({ config: current.path, directory });
+    seen = new Map([...current.sources, ...checked.sources]);
+    if (checked.problem !== null) return { outcome: 'wrong', lines: checked.problem.split('\n') };
+    seen = checked.sources;
+    let next: Loaded;
+    try {
+      next = await loadKept(current.path, checked.sources);
+    } catch (error) {
+      return { outcome: 'wrong', lines: messageOf(error).split('\n') };
+    }
+    const { stored, all } = differencesOf(current.model, next.model);
+    if (checked.hasOtherTables)
+      return { outcome: 'restart', lines: stored.length > 0 ? stored : ['the read tables differ'] };
+    if (settings.strictSchema && checked.changes.length > 0) return { outcome: 'wrong', lines: checked.changes };
+    const problem = await follow(engine, next, checked);
+    if (problem !== null) return { outcome: 'wrong', lines: problem.split('\n') };
+    return { outcome: all.length > 0 ? 'changed' : 'unchanged', lines: [...all, ...checked.changes] };
+  }
+
+  /** Makes everything ready, then takes it over. Gives the reason when it cannot. */
+  async function follow(engine: EngineReady, next: Loaded, checked: Looked): Promise<string | null> {
+    let prepared: PreparedEngine | null = null;
+    let begun: Promise<void>;
+    try {
+      prepared = await engine.prepare(next);
+      await answering.prepare(next, prepared.ways);
+      begun = answering.begin();
+    } catch (error) {
+      answering.drop();
+      await prepared?.drop();
+      return messageOf(error);
+    }
+    prepared.begin();
+    current = next;
+    await begun.catch((error) => onFailure(error, 'a thread cannot take over the configuration that the others have'));
+    if (!(await prepared.adopt(checked.isRecorded)))
+      log.warn(
+        'the changed rules are in force; they are recorded before the next write, when there is room on the disk',
+      );
+    return null;
+  }
+
+  function tell({ outcome, lines }: Reloaded): void {
+    const { path, model } = current;
+    const about: JsonObject = { config: path, lines: [...lines] };
+    if (outcome === 'changed') log.info(about, `the configuration was reloaded: ${counted(lines.length, 'change')}`);
+    else if (outcome === 'unchanged') log.info('the configuration was reloaded: nothing in it has changed');
+    else if (outcome === 'restart')
+      log.warn(about, `the configuration was not reloaded: it needs a restart: ${lines[0]}`);
+    else log.error(about, `the configuration was not reloaded, and the former one stays in force: ${lines[0]}`);
+    if (outcome === 'changed') warnOfConfiguration(log, settings, { model, path });
+  }
+
+  return { reload, state: () => ({ loaded: current, seen }) };
+}
+
+type Looked = Extract<CheckResult, { problem: null }>;

@@ -1,0 +1,99 @@
+import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Server } from '@hapi/hapi';
+import { type Address, createListener, guardListener, listen } from '../http/listener.ts';
+
+/** A listener whose requests one server answers, and after it another, without a connection being lost. */
+export type Served = {
+  port: number;
+  /** From now on the next server answers. The former one ends what it has in hand, and its streams. */
+  replace: (next: Server) => Former;
+  /** Takes no more connections; resolves when all that is in hand is over, or took too long. */
+  stop: () => Promise<void>;
+};
+
+/** A server that answers no more requests than it has. */
+export type Former = {
+  /** Resolves when the writes are over that it had in hand, or took too long. */
+  written: Promise<void>;
+  /** Resolves when all is over. */
+  over: Promise<void>;
+};
+
+const events = ['request', 'checkContinue'] as const;
+const stopMilliseconds = 10_000;
+/** How long writes that are under way have to be recorded by the former rules; those that come later wait as long. */
+const writeMilliseconds = 2000;
+const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** The request that causes the replacement, which cannot be waited for. */
+export const reloadPath = '/api/operator/reload';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Listens, and has a server answer that does not listen itself. */
+export async function listenFor(first: Server, address: Address): Promise<Served> {
+  const listener = createListener();
+  let server = first;
+  attach(listener, server);
+  const inHand = guardListener(listener);
+  const sockets = new Set<Socket>();
+  listener.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await listen(listener, address);
+
+  function replace(next: Server): Former {
+    const former = server;
+    const left = [...inHand];
+    for (const event of events) listener.removeListener(event, answerOf(former, event));
+    attach(listener, next);
+    server = next;
+    const writes = left.filter(({ req }) => !reading.has(req.method ?? '') && req.url !== reloadPath);
+    // By then all is over but streams and long answers. The streams end, so that their clients come again; other answers end their
+    // connection.
+    const stopped = within(writeMilliseconds, allOver(left)).then(() => former.stop());
+    return {
+      written: within(writeMilliseconds, allOver(writes)),
+      over: Promise.all([stopped, allOver(left)]).then(() => {}),
+    };
+  }
+
+  async function stop(): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    listener.close(() => closed.resolve());
+    const busy = new Set([...inHand].map(({ req }) => req.socket));
+    for (const socket of sockets) if (!busy.has(socket)) socket.end();
+    await server.stop();
+    await within(stopMilliseconds, closed.promise);
+    listener.closeAllConnections();
+  }
+
+  const bound = listener.address();
+  return { port: bound !== null && typeof bound === 'object' ? bound.port : 0, replace, stop };
+}
+
+function attach(listener: Listener, server: Server): void {
+  for (const event of events) listener.prependListener(event, answerOf(server, event));
+}
+
+/** hapi takes requests by these events of its listener. */
+function answerOf({ listener }: Server, event: (typeof events)[number]): Answer {
+  const [answer] = listener.listeners(event) as Answer[];
+  if (!answer) throw new Error(`the server does not answer ${event}`);
+  return answer;
+}
+
+async function allOver(responses: readonly ServerResponse[]): Promise<void> {
+  await Promise.all(
+    responses.map((response) => (response.closed ? null : new Promise((resolve) => response.once('close', resolve)))),
+  );
+}
+
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}

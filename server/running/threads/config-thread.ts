@@ -1,0 +1,25 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { lookAtReload, type ReloadOutlook } from '../../../projections/look-ahead.ts';
+import { messageOf } from '../../../storage/errors.ts';
+import { loadConfiguration } from '../../settings/configuration.ts';
+import { recordedSources, type Sources } from '../../settings/modules.ts';
+
+/** The start data of the thread that loads a configuration to check it, and ends: its file, and the data directory of the service. */
+export type CheckInput = { config: string; directory: string };
+
+/** Its findings; `sources` are the modules that it has read, also of a configuration that is wrong. */
+export type CheckResult = { sources: Sources } & (({ problem: null } & ReloadOutlook) | { problem: string });
+
+const { config, directory }: CheckInput = workerData;
+(parentPort as MessagePort).postMessage(await check());
+process.exit(0);
+
+async function check(): Promise<CheckResult> {
+  try {
+    const { model, sources } = await loadConfiguration(config);
+    const { schema, rules } = model;
+    return { problem: null, sources, ...lookAtReload(directory, { schema, rules }) };
+  } catch (error) {
+    return { problem: messageOf(error), sources: recordedSources() };
+  }
+}

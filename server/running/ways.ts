@@ -1,0 +1,93 @@
+import type { Logger } from 'pino';
+import type { BlobGuard } from '../files/blobs/guard.ts';
+import { type Made, openDocumentCache } from '../openapi/cache.ts';
+import type { Api, ErasurePort, Notary, PasswordService, Reloading } from '../ports.ts';
+import type { Loaded } from '../settings/configuration.ts';
+import { connectWriter } from '../writer/append.ts';
+import type { Writer } from '../writer/writer.ts';
+import type { ThreadMetrics } from './metrics/counting.ts';
+import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
+import type { Ports } from './threads/http-app.ts';
+import { portTo, portToNotary, portToPins } from './threads/message-ports.ts';
+import { generateOpenApiInWorker } from './threads/openapi.ts';
+
+/** A configuration. Without a path it is an object, which no command and no other thread can look at. */
+export type Configured = Pick<Loaded, 'model'> & (Pick<Loaded, 'path' | 'sources'> | { path: null });
+
+/** The ways of request handlers to an engine, by one configuration. */
+export type Ways = {
+  /** Makes the ports of one thread to this one, and to the writer. */
+  connect: () => Ports;
+  /** Opens the service for requests that this thread answers; to be closed before the engine stops. */
+  openHere: (metrics?: ThreadMetrics | null) => OpenApp;
+  /** Keeps no OpenAPI document from here on. */
+  close: () => void;
+};
+
+type Options = {
+  loaded: Configured;
+  /** As in {@link Writer}. */
+  generation: number | null;
+  shared: Shared;
+  writer: Writer;
+  passwords: PasswordService;
+  notary: Notary;
+  guard: BlobGuard;
+  erasures: ErasurePort;
+  reload: Reloading['reload'];
+  /** The data directory. */
+  directory: string;
+  log: Logger;
+};
+
+/** Opens the ways to an engine. */
+export function openWays(options: Options): Ways {
+  const { loaded, generation, shared, writer, passwords, notary, guard, erasures, reload, directory, log } = options;
+  const { model } = loaded;
+  const documents = openDocumentCache({ directory, subject: { model, ...shared }, log });
+  const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
+
+  return {
+    connect: () => ({
+      writer: writer.connect(generation),
+      passwords: portTo<PasswordService>(passwords),
+      notary: portToNotary(notary),
+      pins: portToPins(guard),
+      erasures: portTo<ErasurePort>(erasures),
+      openApi: portTo<Describing>({ describe: openApi }),
+      reloading: portTo<Reloading>({ reload }),
+    }),
+    openHere(metrics = null) {
+      const { release, ...pins } = guard.join();
+      const writing = connectWriter(writer.connect(generation));
+      const here = openApp({
+        model,
+        shared,
+        writing,
+        passwords,
+        notary,
+        pins,
+        erasures,
+        openApi,
+        reload,
+        log,
+        metrics,
+      });
+      return {
+        ...here,
+        async close() {
+          await here.close();
+          await release();
+        },
+      };
+    },
+    close: documents.close,
+  };
+}
+
+/** Generates in a worker where that can load the configuration: the functions of an object do not pass between threads. */
+async function describeService(api: Api, loaded: Configured, shared: Shared): Promise<Made> {
+  if (loaded.path !== null) return generateOpenApiInWorker(api, loaded, shared);
+  const { generateOpenApi } = await import('./generate-openapi.ts');
+  return generateOpenApi(api, loaded.model, shared);
+}
